@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The front of the build: what a person runs. Kbuild says what krping.ko is made
+# of; scripts/ does the rest.
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+RUSTC = rustc
+BINDGEN = bindgen
+KERNEL ?= 7.2
+export KERNEL RUSTC BINDGEN
+
+kbuild = +$(MAKE) -C "$(KDIR)" M="$(CURDIR)"
+release = $(shell cat "$(KDIR)/include/config/kernel.release" 2>/dev/null)
+
+all: ## build krping.ko for the kernel of KDIR (default: the running one)
+	@scripts/check-kdir "$(KDIR)"
+	$(kbuild) modules
+
+install: all ## install krping.ko for that kernel
+	$(kbuild) modules_install
+	depmod $(if $(INSTALL_MOD_PATH),-b "$(INSTALL_MOD_PATH)") "$(release)"
+
+clean: ## remove what the build made here
+	$(kbuild) clean
+
+demo: ## see krping run, in a virtual machine with soft-RoCE
+	@scripts/demo
+
+shell: ## get a shell in such a virtual machine
+	@scripts/guest --shell
+
+test: ## run all tests; KERNEL=7.3 tests on that kernel
+	@tests/run
+
+lint: ## check style and run the static checkers
+	@scripts/lint
+
+bench: ## measure against rping
+	@scripts/bench
+
+help: ## show this
+	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
+
+.PHONY: all install clean demo shell test lint bench help

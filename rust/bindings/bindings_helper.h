@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What bindgen reads: every header whose types or functions Rust code uses. */
+#include <linux/proc_fs.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+#include <rdma/ib_cm.h>
+
+#include "helpers.h"

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/* See helpers.h. */
+#include <linux/capability.h>
+#include <linux/completion.h>
+#include <linux/gfp.h>
+#include <linux/jiffies.h>
+#include <linux/netdevice.h>
+#include <linux/nsproxy.h>
+#include <linux/proc_fs.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/spinlock.h>
+#include <net/net_namespace.h>
+
+#include "helpers.h"
+
+struct rdma_cm_id *krping_rdma_create_id(struct net *net,
+					 rdma_cm_event_handler handler,
+					 void *context)
+{
+	return rdma_create_id(net, handler, context, RDMA_PS_TCP, IB_QPT_RC);
+}
+
+struct net *krping_get_current_net(void)
+{
+	return current->nsproxy ? get_net(current->nsproxy->net_ns) : NULL;
+}
+
+void krping_put_net(struct net *net)
+{
+	put_net(net);
+}
+
+unsigned int krping_ifindex(struct net *net, const char *name)
+{
+	struct net_device *dev = dev_get_by_name(net, name);
+	unsigned int index = dev ? dev->ifindex : 0;
+
+	dev_put(dev);
+	return index;
+}
+
+struct ib_pd *krping_alloc_pd(struct ib_device *device, unsigned int flags)
+{
+	return ib_alloc_pd(device, flags);
+}
+
+void krping_dealloc_pd(struct ib_pd *pd)
+{
+	ib_dealloc_pd(pd);
+}
+
+struct ib_cq *krping_alloc_cq(struct ib_device *device, void *context, int cqe,
+			      enum ib_poll_context poll)
+{
+	return ib_alloc_cq_any(device, context, cqe, poll);
+}
+
+int krping_dereg_mr(struct ib_mr *mr)
+{
+	return ib_dereg_mr(mr);
+}
+
+void krping_update_fast_reg_key(struct ib_mr *mr, u8 key)
+{
+	ib_update_fast_reg_key(mr, key);
+}
+
+int krping_post_send(struct ib_qp *qp, const struct ib_send_wr *wr)
+{
+	return ib_post_send(qp, wr, NULL);
+}
+
+int krping_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr)
+{
+	return ib_post_recv(qp, wr, NULL);
+}
+
+bool krping_cap_read_inv(struct ib_device *device, u32 port)
+{
+	return rdma_cap_read_inv(device, port);
+}
+
+/* 0 InfiniBand, 1 RoCE, 2 iWARP, -1 another */
+int krping_transport(struct ib_device *device, u32 port)
+{
+	if (rdma_protocol_ib(device, port))
+		return 0;
+	if (rdma_protocol_roce(device, port))
+		return 1;
+	return rdma_protocol_iwarp(device, port) ? 2 : -1;
+}
+
+u64 krping_dma_map_single(struct ib_device *device, void *cpu, size_t size)
+{
+	return ib_dma_map_single(device, cpu, size, DMA_BIDIRECTIONAL);
+}
+
+int krping_dma_mapping_error(struct ib_device *device, u64 addr)
+{
+	return ib_dma_mapping_error(device, addr);
+}
+
+void krping_dma_unmap_single(struct ib_device *device, u64 addr, size_t size)
+{
+	ib_dma_unmap_single(device, addr, size, DMA_BIDIRECTIONAL);
+}
+
+void krping_dma_sync_for_cpu(struct ib_device *device, u64 addr, size_t size)
+{
+	ib_dma_sync_single_for_cpu(device, addr, size, DMA_BIDIRECTIONAL);
+}
+
+void krping_dma_sync_for_device(struct ib_device *device, u64 addr, size_t size)
+{
+	ib_dma_sync_single_for_device(device, addr, size, DMA_BIDIRECTIONAL);
+}
+
+void krping_memcpy(void *to, const void *from, size_t size)
+{
+	memcpy(to, from, size);
+}
+
+int krping_map_mr(struct ib_mr *mr, u64 addr, unsigned int size)
+{
+	struct scatterlist sg;
+
+	/* Already mapped for DMA: only the address and the length are read. */
+	sg_init_table(&sg, 1);
+	sg_dma_address(&sg) = addr;
+	sg_dma_len(&sg) = size;
+	return ib_map_mr_sg(mr, &sg, 1, NULL, PAGE_SIZE);
+}
+
+void krping_spin_lock_bh(spinlock_t *lock)
+{
+	spin_lock_bh(lock);
+}
+
+void krping_spin_unlock_bh(spinlock_t *lock)
+{
+	spin_unlock_bh(lock);
+}
+
+int krping_spin_trylock_bh(spinlock_t *lock)
+{
+	return spin_trylock_bh(lock);
+}
+
+unsigned long krping_spin_lock_irqsave(spinlock_t *lock)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(lock, flags);
+	return flags;
+}
+
+void krping_spin_unlock_irqrestore(spinlock_t *lock, unsigned long flags)
+{
+	spin_unlock_irqrestore(lock, flags);
+}
+
+int krping_spin_trylock_irqsave(spinlock_t *lock, unsigned long *flags)
+{
+	return spin_trylock_irqsave(lock, *flags);
+}
+
+struct task_struct *krping_kthread_run(int (*fn)(void *data), void *data,
+				       unsigned int id)
+{
+	struct task_struct *task = kthread_create(fn, data, "krping/%u", id);
+
+	/* Held until it is joined, however early the thread returns. */
+	if (!IS_ERR(task)) {
+		get_task_struct(task);
+		wake_up_process(task);
+	}
+	return task;
+}
+
+void krping_put_task(struct task_struct *task)
+{
+	put_task_struct(task);
+}
+
+void *krping_alloc_pages(size_t size)
+{
+	return alloc_pages_exact(size, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
+}
+
+void *krping_pde_data(const struct inode *inode)
+{
+	return pde_data(inode);
+}
+
+void krping_init_completion(struct completion *done)
+{
+	init_completion(done);
+}
+
+bool krping_capable_net_admin(void)
+{
+	return capable(CAP_NET_ADMIN);
+}
+
+unsigned long krping_jiffies(void)
+{
+	return jiffies;
+}
+
+void krping_cond_resched(void)
+{
+	cond_resched();
+	cpu_relax();
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What an RDMA device is and can do.
+//!
+//! C header: `include/rdma/ib_verbs.h`
+
+use crate::{bindings, kernel_ext::pages::MAX_CONTIGUOUS};
+use core::{marker::PhantomData, ptr::NonNull};
+use kernel::page::PAGE_SIZE;
+
+/// The protocol below the verbs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transport {
+    /// InfiniBand proper.
+    InfiniBand,
+    /// RDMA over converged Ethernet, of either version.
+    Roce,
+    /// RDMA over TCP.
+    Iwarp,
+    /// One that krping does not know.
+    Other,
+}
+
+impl Transport {
+    /// Its name in results.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::InfiniBand => "InfiniBand",
+            Self::Roce => "RoCE",
+            Self::Iwarp => "iWARP",
+            Self::Other => "unknown",
+        }
+    }
+}
+
+/// The kernel's limit for names of devices.
+const MAX_NAME: usize = bindings::IB_DEVICE_NAME_MAX as usize;
+
+/// The name of a device, for print.
+#[derive(Clone, Copy)]
+pub(crate) struct DeviceName {
+    bytes: [u8; MAX_NAME],
+    len: usize,
+}
+
+impl DeviceName {
+    /// The name; empty where there is no device yet.
+    pub(crate) fn as_str(&self) -> &str {
+        self.bytes
+            .get(..self.len)
+            .and_then(|bytes| core::str::from_utf8(bytes).ok())
+            .unwrap_or("")
+    }
+}
+
+/// One port of a device that is alive for `'a`.
+///
+/// # Invariants
+///
+/// `raw` is a registered device for `'a`.
+#[derive(Clone, Copy)]
+pub(crate) struct Device<'a> {
+    raw: NonNull<bindings::ib_device>,
+    port: u32,
+    _alive: PhantomData<&'a ()>,
+}
+
+impl Device<'_> {
+    /// Wraps port `port` of a device.
+    ///
+    /// # Safety
+    ///
+    /// `raw` is a registered device for as long as the result is used.
+    pub(crate) unsafe fn from_raw(raw: NonNull<bindings::ib_device>, port: u32) -> Self {
+        // INVARIANT: By the function's requirements.
+        Self {
+            raw,
+            port,
+            _alive: PhantomData,
+        }
+    }
+
+    /// The raw device.
+    pub(crate) fn as_ptr(&self) -> *mut bindings::ib_device {
+        self.raw.as_ptr()
+    }
+
+    fn attrs(&self) -> &bindings::ib_device_attr {
+        // SAFETY: By the type invariant the device is registered, after which
+        // its attributes do not change.
+        unsafe { &(*self.as_ptr()).attrs }
+    }
+
+    /// The device's name, such as `rxe0`.
+    pub(crate) fn name(&self) -> DeviceName {
+        let mut name = DeviceName {
+            bytes: [0; MAX_NAME],
+            len: 0,
+        };
+        // SAFETY: By the type invariant the device is registered. A rename may
+        // run at the same time and mix both names, which is harmless in print.
+        let raw = unsafe { (*self.as_ptr()).name };
+        for (to, from) in name.bytes.iter_mut().zip(raw) {
+            if from == 0 {
+                break;
+            }
+            *to = from;
+            name.len += 1;
+        }
+        name
+    }
+
+    /// The protocol below the verbs.
+    pub(crate) fn transport(&self) -> Transport {
+        // SAFETY: By the type invariant; the port is the device's.
+        match unsafe { bindings::krping_transport(self.as_ptr(), self.port) } {
+            0 => Transport::InfiniBand,
+            1 => Transport::Roce,
+            2 => Transport::Iwarp,
+            _ => Transport::Other,
+        }
+    }
+
+    /// Whether the device has READ_WITH_INV.
+    pub(crate) fn can_read_with_invalidate(&self) -> bool {
+        // SAFETY: By the type invariant; the port is the device's.
+        unsafe { bindings::krping_cap_read_inv(self.as_ptr(), self.port) }
+    }
+
+    /// Whether the device, when it repeats requests that were not acknowledged in
+    /// time, repeats registrations among them too. Soft-RoCE does (seen with 7.2
+    /// and 7.3), finds the region registered already, and gives up the queue pair.
+    pub(crate) fn repeats_local_operations(&self) -> bool {
+        // SAFETY: By the type invariant the device is registered, after which
+        // its operations do not change.
+        unsafe { (*self.as_ptr()).ops.driver_id == bindings::rdma_driver_id_RDMA_DRIVER_RXE }
+    }
+
+    /// The most bytes that one buffer can have: what one fast registration
+    /// covers, and what is contiguous in memory.
+    pub(crate) fn max_buffer(&self) -> usize {
+        (self.attrs().max_fast_reg_page_list_len as usize)
+            .saturating_mul(PAGE_SIZE)
+            .min(MAX_CONTIGUOUS)
+    }
+
+    /// The most work requests that a queue holds.
+    pub(crate) fn max_work_requests(&self) -> u32 {
+        u32::try_from(self.attrs().max_qp_wr).unwrap_or(0)
+    }
+
+    /// The most entries of a completion queue.
+    pub(crate) fn max_completions(&self) -> u32 {
+        u32::try_from(self.attrs().max_cqe).unwrap_or(0)
+    }
+
+    /// RDMA READs that this side can serve at a time on one queue pair.
+    pub(crate) fn max_reads_served(&self) -> u8 {
+        u8::try_from(self.attrs().max_qp_rd_atom).unwrap_or(u8::MAX)
+    }
+
+    /// RDMA READs that this side can have under way on one queue pair.
+    pub(crate) fn max_reads_started(&self) -> u8 {
+        u8::try_from(self.attrs().max_qp_init_rd_atom).unwrap_or(u8::MAX)
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Kernel threads that are always joined.
+//!
+//! C header: `include/linux/kthread.h`
+
+use crate::bindings;
+use core::ptr::NonNull;
+use kernel::{error::from_err_ptr, ffi::c_int, ffi::c_void, prelude::*};
+
+/// A running kernel thread, joined when dropped.
+///
+/// Joining waits until the thread has left this module's code for good, so a
+/// module that has dropped all its `Kthread`s may be unloaded. The thread must
+/// end of itself: whoever drops a `Kthread` has told its closure to end, or
+/// knows that it does. A thread that is joined before it first ran never runs:
+/// its closure is dropped.
+///
+/// # Invariants
+///
+/// `task` is a kthread that this object holds a reference on and has not
+/// stopped yet. Where its function has not run when it is stopped, `body` is
+/// still owned and `discard` drops it.
+pub(crate) struct Kthread {
+    task: NonNull<bindings::task_struct>,
+    body: *mut c_void,
+    discard: unsafe fn(*mut c_void),
+}
+
+// SAFETY: A task may be stopped and released from any other task, and the
+// closure is `Send`.
+unsafe impl Send for Kthread {}
+// SAFETY: No method takes `&self`.
+unsafe impl Sync for Kthread {}
+
+impl Kthread {
+    /// Starts a kernel thread named `krping/ID` that runs `body`. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM` without memory; `EINTR` where the caller is being killed.
+    pub(crate) fn run<F: FnOnce() + Send + 'static>(id: u32, body: F) -> Result<Self> {
+        let body: *mut c_void = KBox::into_raw(KBox::new(body, GFP_KERNEL)?).cast();
+        // SAFETY: `trampoline::<F>` takes over `body`, which came from
+        // `KBox::<F>::into_raw()`, once, if the thread runs.
+        let task = unsafe { bindings::krping_kthread_run(Some(trampoline::<F>), body, id) };
+        match from_err_ptr(task).map(NonNull::new) {
+            // INVARIANT: The helper took a reference and woke the thread up.
+            Ok(Some(task)) => Ok(Self {
+                task,
+                body,
+                discard: discard::<F>,
+            }),
+            other => {
+                // SAFETY: No thread was made, so the closure is still ours.
+                unsafe { discard::<F>(body) };
+                Err(other.err().unwrap_or(ENOMEM))
+            }
+        }
+    }
+}
+
+impl Drop for Kthread {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant the task is a kthread, held, and not
+        // stopped before. `kthread_stop()` returns once it has exited, with
+        // what `trampoline` returned, or an error where that never ran: then,
+        // by the invariant, the closure is ours to drop.
+        unsafe {
+            if bindings::kthread_stop(self.task.as_ptr()) != RAN {
+                (self.discard)(self.body);
+            }
+            bindings::krping_put_task(self.task.as_ptr());
+        }
+    }
+}
+
+/// What a thread that ran its closure returns.
+const RAN: c_int = 0;
+
+/// Drops a closure that did not run.
+///
+/// # Safety
+///
+/// `body` came from `KBox::<F>::into_raw()` and is owned by the caller.
+unsafe fn discard<F>(body: *mut c_void) {
+    // SAFETY: By the function's requirements.
+    drop(unsafe { KBox::from_raw(body.cast::<F>()) });
+}
+
+/// Runs the closure of a thread.
+///
+/// # Safety
+///
+/// `data` came from `KBox::<F>::into_raw()`, and this is called once with it.
+unsafe extern "C" fn trampoline<F: FnOnce() + Send + 'static>(data: *mut c_void) -> c_int {
+    // SAFETY: By the function's requirements.
+    let body = unsafe { KBox::from_raw(data.cast::<F>()) };
+    (KBox::into_inner(body))();
+    RAN
+}

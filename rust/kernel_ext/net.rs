@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Counted references on network namespaces.
+//!
+//! C header: `include/net/net_namespace.h`
+
+use crate::bindings;
+use core::ptr::NonNull;
+use kernel::prelude::*;
+
+/// A network namespace that is kept alive.
+///
+/// # Invariants
+///
+/// Owns one reference on the namespace.
+pub(crate) struct Netns(NonNull<bindings::net>);
+
+// SAFETY: The reference count is atomic, and the pointer is only handed to C
+// functions that may be called from any task.
+unsafe impl Send for Netns {}
+// SAFETY: As above.
+unsafe impl Sync for Netns {}
+
+impl Netns {
+    /// The namespace of the calling task. Process context only.
+    ///
+    /// Returns `None` for a task that is exiting and has left its namespaces.
+    pub(crate) fn current() -> Option<Self> {
+        // SAFETY: Called by a task for itself; the helper takes a reference.
+        // INVARIANT: That reference is this object's.
+        NonNull::new(unsafe { bindings::krping_get_current_net() }).map(Self)
+    }
+
+    /// The index of the interface `name`.
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` where there is none; `EINVAL` for an impossible name.
+    pub(crate) fn interface_index(&self, name: &str) -> Result<u32> {
+        let mut text = [0; bindings::IFNAMSIZ as usize];
+        text.get_mut(..name.len())
+            .filter(|room| room.len() < bindings::IFNAMSIZ as usize)
+            .ok_or(EINVAL)?
+            .copy_from_slice(name.as_bytes());
+        // SAFETY: The namespace is alive, and `text` ends with a NUL.
+        match unsafe { bindings::krping_ifindex(self.as_ptr(), text.as_ptr().cast()) } {
+            0 => Err(ENODEV),
+            index => Ok(index),
+        }
+    }
+
+    /// The raw namespace, valid while `self` lives.
+    pub(crate) fn as_ptr(&self) -> *mut bindings::net {
+        self.0.as_ptr()
+    }
+}
+
+impl Drop for Netns {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant the reference is ours to give back.
+        unsafe { bindings::krping_put_net(self.0.as_ptr()) }
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! krping: RDMA ping/pong from kernel context.
+//!
+//! Commands written to `/proc/krping` run between this and another host, or
+//! within this one, over the RDMA CM and the kernel verbs. Data flows one way
+//! through the layers, and results flow back:
+//!
+//! | layer | modules |
+//! |---|---|
+//! | interface | [`proc_iface`], [`results`] |
+//! | session | [`session`] |
+//! | test | [`test`], [`traffic`] |
+//! | verbs | [`cm`], [`cq`], [`device`], [`mr`], [`outcome`], [`qp`], [`wr`] |
+//! | kernel | [`kernel_ext`] |
+//! | raw | [`bindings`] |
+//!
+//! [`logic`] is pure and used by all. `unsafe` stands in the last three and here
+//! only; the others forbid it. `docs/internals.md` tells more.
+
+use kernel::{debugfs, fmt, prelude::*, sync::Arc};
+
+mod bindings;
+mod cm;
+mod cq;
+mod device;
+mod kernel_ext;
+mod logic;
+mod mr;
+mod outcome;
+mod proc_iface;
+mod qp;
+mod results;
+mod session;
+mod test;
+mod traffic;
+mod wr;
+
+use kernel_ext::procfs::ProcEntry;
+use proc_iface::Interface;
+use results::Results;
+use session::registry::Registry;
+
+module! {
+    type: Krping,
+    name: "krping",
+    authors: ["The krping developers"],
+    description: "RDMA ping/pong from kernel context",
+    license: "GPL",
+}
+
+/// The loaded module. Fields are in drop order: no command runs once the first
+/// is gone.
+struct Krping {
+    _proc: ProcEntry<Arc<Interface>>,
+    _results: Pin<KBox<debugfs::File<Arc<Results>>>>,
+    _directory: debugfs::Dir,
+}
+
+fn show_results(results: &Arc<Results>, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    results.show(out)
+}
+
+impl kernel::Module for Krping {
+    fn init(module: &'static ThisModule) -> Result<Self> {
+        let registry = Registry::new()?;
+        let directory = debugfs::Dir::new(c"krping");
+        let file =
+            directory.read_callback_file(c"results", registry.results().clone(), &show_results);
+        Ok(Self {
+            _results: KBox::pin_init(file, GFP_KERNEL)?,
+            _directory: directory,
+            // Last: from here on, commands come.
+            _proc: Interface::register(registry, module)?,
+        })
+    }
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What one command asks for.
+//!
+//! [`Command::parse`] makes a [`Command`] of what was written to `/proc/krping`, or a
+//! [`ParseError`] that says in a sentence what was wrong:
+//!
+//! ```text
+//! client,addr=192.0.2.1,port=9999,count=100,size=4K,mem_mode=reg,server_inv,validate
+//! ```
+//!
+//! A `Command` is complete and free of contradictions: nothing after it has to check its fields
+//! against each other again. Its `Display` is the shortest command that means the same.
+//!
+//! [`ParseError`]: super::parse_error::ParseError
+
+pub(crate) use super::{
+    addr::Addr,
+    pattern::PatternKind,
+    text::Tag, //
+};
+
+use core::fmt;
+
+/// Whose part of the test to play.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Connect to a server, and lead.
+    Client,
+    /// Wait for a client, and follow it.
+    Server,
+    /// Both, in one command.
+    Loopback,
+}
+
+impl Role {
+    /// Its name in commands and results.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+            Self::Loopback => "loopback",
+        }
+    }
+}
+
+/// What to do once connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Test {
+    /// The ping/pong.
+    PingPong,
+    /// The stress of fast registration, `fr`.
+    FastReg,
+}
+
+impl Test {
+    /// Its name in results.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::PingPong => "pingpong",
+            Self::FastReg => "fastreg",
+        }
+    }
+}
+
+/// How buffers are opened to the peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MemMode {
+    /// One registration for the whole session.
+    Dma,
+    /// A registration with a new key for each advertisement.
+    Reg,
+}
+
+impl MemMode {
+    /// Its name in commands and results.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Dma => "dma",
+            Self::Reg => "reg",
+        }
+    }
+}
+
+/// The limits and defaults of options that take a number.
+pub(crate) mod limits {
+    use core::ops::RangeInclusive;
+
+    /// Without `port=`.
+    pub(crate) const DEFAULT_PORT: u16 = 9999;
+    /// Without `port=` for a loopback: the kernel picks a free one.
+    pub(crate) const ANY_PORT: u16 = 0;
+    /// Without `size=`.
+    pub(crate) const DEFAULT_SIZE: u32 = 64;
+    /// Without `txdepth=`.
+    pub(crate) const DEFAULT_TXDEPTH: u32 = 64;
+
+    pub(in super::super) const PORT: RangeInclusive<u64> = 1..=65535;
+    pub(in super::super) const COUNT: RangeInclusive<u64> = 0..=u64::MAX;
+    pub(in super::super) const SIZE: RangeInclusive<u64> = 1..=0xffff_ffff;
+    pub(in super::super) const TOS: RangeInclusive<u64> = 0..=255;
+    pub(in super::super) const TXDEPTH: RangeInclusive<u64> = 1..=65536;
+    pub(in super::super) const THREADS: RangeInclusive<u64> = 1..=1024;
+    pub(in super::super) const TIMEOUT_MS: RangeInclusive<u64> = 1..=3_600_000;
+}
+
+/// One command, complete and consistent.
+///
+/// # Invariants
+///
+/// - A client and a loopback have an address.
+/// - `server_inv` and `read_inv` are not both set, and need [`MemMode::Reg`].
+/// - `unsafe_global_rkey` is not set with [`MemMode::Reg`].
+/// - `persist` is set for a server only, and [`Test::FastReg`] is never a server's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Command {
+    /// Whose part to play.
+    pub(crate) role: Role,
+    /// What to do.
+    pub(crate) test: Test,
+    /// The server's address; a server without one listens on all of IPv4.
+    pub(crate) addr: Option<Addr>,
+    /// The server's port; 0 is a free one, for a loopback only.
+    pub(crate) port: u16,
+    /// How many iterations; 0 is until stopped.
+    pub(crate) count: u64,
+    /// Bytes of data in each iteration.
+    pub(crate) size: u32,
+    /// Log the data of each iteration.
+    pub(crate) verbose: bool,
+    /// Compare what came back with what was sent.
+    pub(crate) validate: bool,
+    /// The server invalidates the client's key with its go-ahead.
+    pub(crate) server_inv: bool,
+    /// The server invalidates its key with its READ.
+    pub(crate) read_inv: bool,
+    /// Local access uses the device's local DMA key.
+    pub(crate) local_dma_lkey: bool,
+    /// Spin on completions.
+    pub(crate) poll: bool,
+    /// Serve one client after the other until stopped.
+    pub(crate) persist: bool,
+    /// Open all memory to the peer.
+    pub(crate) unsafe_global_rkey: bool,
+    /// How buffers are opened to the peer.
+    pub(crate) mem_mode: MemMode,
+    /// The IP type of service of the connection.
+    pub(crate) tos: Option<u8>,
+    /// Depth of the send queue.
+    pub(crate) txdepth: u32,
+    /// How many connections at once.
+    pub(crate) threads: u32,
+    /// The deadline of each wait, in milliseconds, where not the default.
+    pub(crate) timeout_ms: Option<u32>,
+    /// What data to send.
+    pub(crate) pattern: PatternKind,
+    /// Copied to the result.
+    pub(crate) tag: Tag,
+}
+
+impl Command {
+    /// A command of that role with every default; it has no address yet.
+    pub(super) const fn new(role: Role) -> Self {
+        Self {
+            role,
+            test: Test::PingPong,
+            addr: None,
+            port: match role {
+                Role::Loopback => limits::ANY_PORT,
+                Role::Client | Role::Server => limits::DEFAULT_PORT,
+            },
+            count: 0,
+            size: limits::DEFAULT_SIZE,
+            verbose: false,
+            validate: false,
+            server_inv: false,
+            read_inv: false,
+            local_dma_lkey: false,
+            poll: false,
+            persist: false,
+            unsafe_global_rkey: false,
+            mem_mode: MemMode::Dma,
+            tos: None,
+            txdepth: limits::DEFAULT_TXDEPTH,
+            threads: 1,
+            timeout_ms: None,
+            pattern: PatternKind::Text,
+            tag: Tag::EMPTY,
+        }
+    }
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let default = Self::new(self.role);
+
+        f.write_str(self.role.as_str())?;
+        match &self.addr {
+            Some(addr @ Addr::V4(_)) => write!(f, ",addr={addr}")?,
+            Some(addr @ Addr::V6 { .. }) => write!(f, ",addr6={addr}")?,
+            None => (),
+        }
+        if self.port != default.port {
+            write!(f, ",port={}", self.port)?;
+        }
+        if self.count != default.count {
+            write!(f, ",count={}", self.count)?;
+        }
+        if self.size != default.size {
+            write!(f, ",size={}", self.size)?;
+        }
+        if self.mem_mode != default.mem_mode {
+            write!(f, ",mem_mode={}", self.mem_mode.as_str())?;
+        }
+        let flags = [
+            ("fr", self.test == Test::FastReg),
+            ("verbose", self.verbose),
+            ("validate", self.validate),
+            ("server_inv", self.server_inv),
+            ("read_inv", self.read_inv),
+            ("local_dma_lkey", self.local_dma_lkey),
+            ("unsafe_global_rkey", self.unsafe_global_rkey),
+            ("poll", self.poll),
+            ("persist", self.persist),
+        ];
+        for (name, set) in flags {
+            if set {
+                write!(f, ",{name}")?;
+            }
+        }
+        if let Some(tos) = self.tos {
+            write!(f, ",tos={tos}")?;
+        }
+        if self.txdepth != default.txdepth {
+            write!(f, ",txdepth={}", self.txdepth)?;
+        }
+        if self.threads != default.threads {
+            write!(f, ",threads={}", self.threads)?;
+        }
+        if let Some(ms) = self.timeout_ms {
+            write!(f, ",timeout={ms}")?;
+        }
+        if self.pattern != default.pattern {
+            write!(f, ",pattern={}", self.pattern.as_str())?;
+        }
+        if !self.tag.is_empty() {
+            write!(f, ",tag={}", self.tag)?;
+        }
+        Ok(())
+    }
+}

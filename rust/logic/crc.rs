@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! CRC-32 as Ethernet, gzip and PNG have it (polynomial 0x04c11db7, reflected).
+
+/// How many bytes one step takes.
+const STEP: usize = 8;
+
+/// `TABLES[k][b]`: what byte `b`, with `k` more bytes of the same step after it, adds.
+static TABLES: [[u32; 256]; STEP] = tables();
+
+const fn tables() -> [[u32; 256]; STEP] {
+    const POLYNOMIAL: u32 = 0xedb8_8320;
+
+    let mut tables = [[0; 256]; STEP];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut crc = byte as u32;
+        let mut k = 0;
+        while k < STEP {
+            let mut bit = 0;
+            while bit < 8 {
+                crc = (crc >> 1) ^ (POLYNOMIAL & (crc & 1).wrapping_neg());
+                bit += 1;
+            }
+            tables[k][byte] = crc;
+            k += 1;
+        }
+        byte += 1;
+    }
+    tables
+}
+
+/// The CRC-32 of bytes that come piece by piece.
+#[derive(Clone, Debug)]
+pub(crate) struct Crc32 {
+    /// The remainder, inverted as it starts and ends.
+    state: u32,
+}
+
+impl Crc32 {
+    /// Of no bytes yet.
+    pub(crate) const fn new() -> Self {
+        Self { state: !0 }
+    }
+
+    /// Takes the next bytes.
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        let [t0, t1, t2, t3, t4, t5, t6, t7] = &TABLES;
+        let at = |table: &[u32; 256], byte: u8| table[usize::from(byte)];
+
+        let mut crc = self.state;
+        let mut rest = bytes;
+        while let Some((step, after)) = rest.split_first_chunk::<STEP>() {
+            let [a, b, c, d, e, f, g, h] = *step;
+            let [s, t, u, v] = crc.to_le_bytes();
+            crc = at(t7, a ^ s) ^ at(t6, b ^ t) ^ at(t5, c ^ u) ^ at(t4, d ^ v);
+            crc ^= at(t3, e) ^ at(t2, f) ^ at(t1, g) ^ at(t0, h);
+            rest = after;
+        }
+        for byte in rest {
+            let [low, ..] = crc.to_le_bytes();
+            crc = (crc >> 8) ^ at(t0, low ^ byte);
+        }
+        self.state = crc;
+    }
+
+    /// The CRC of what it took.
+    pub(crate) const fn finish(&self) -> u32 {
+        !self.state
+    }
+}

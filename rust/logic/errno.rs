@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Errno numbers and names: those of asm-generic, which every architecture with
+//! Rust in the kernel uses.
+
+pub(crate) const EINTR: i32 = 4;
+pub(crate) const EIO: i32 = 5;
+pub(crate) const ENODEV: i32 = 19;
+pub(crate) const ERANGE: i32 = 34;
+pub(crate) const EPROTO: i32 = 71;
+pub(crate) const EBADMSG: i32 = 74;
+pub(crate) const EOPNOTSUPP: i32 = 95;
+pub(crate) const EADDRINUSE: i32 = 98;
+pub(crate) const EADDRNOTAVAIL: i32 = 99;
+pub(crate) const ECONNRESET: i32 = 104;
+pub(crate) const ETIMEDOUT: i32 = 110;
+pub(crate) const ECONNREFUSED: i32 = 111;
+pub(crate) const EREMOTEIO: i32 = 121;
+pub(crate) const ECANCELED: i32 = 125;
+
+/// Every errno that a run is known to end with.
+const NAMES: [(i32, &str); 31] = [
+    (1, "EPERM"),
+    (2, "ENOENT"),
+    (4, "EINTR"),
+    (5, "EIO"),
+    (7, "E2BIG"),
+    (11, "EAGAIN"),
+    (12, "ENOMEM"),
+    (13, "EACCES"),
+    (14, "EFAULT"),
+    (16, "EBUSY"),
+    (19, "ENODEV"),
+    (22, "EINVAL"),
+    (34, "ERANGE"),
+    (38, "ENOSYS"),
+    (71, "EPROTO"),
+    (74, "EBADMSG"),
+    (95, "EOPNOTSUPP"),
+    (97, "EAFNOSUPPORT"),
+    (98, "EADDRINUSE"),
+    (99, "EADDRNOTAVAIL"),
+    (100, "ENETDOWN"),
+    (101, "ENETUNREACH"),
+    (103, "ECONNABORTED"),
+    (104, "ECONNRESET"),
+    (105, "ENOBUFS"),
+    (107, "ENOTCONN"),
+    (110, "ETIMEDOUT"),
+    (111, "ECONNREFUSED"),
+    (113, "EHOSTUNREACH"),
+    (121, "EREMOTEIO"),
+    (125, "ECANCELED"),
+];
+
+/// The name of errno `number`, where krping knows it.
+pub(crate) fn name(number: i32) -> Option<&'static str> {
+    NAMES
+        .iter()
+        .find(|(known, _)| *known == number)
+        .map(|(_, name)| *name)
+}

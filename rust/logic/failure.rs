@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Why a run failed: one value that becomes an errno for the writer, a sentence
+//! for the log, and a field of the result.
+//!
+//! A failure is made in completions and CM callbacks, so it is a small `Copy`
+//! value; it turns into text only when somebody reads it.
+
+use super::{
+    errno,
+    pattern::Mismatch,
+    protocol::Violation,
+    wire::{
+        PrivateDataError,
+        Reject, //
+    },
+};
+use core::fmt;
+
+/// An operation on a queue pair, as its completion names it.
+#[allow(missing_docs)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Send,
+    Read,
+    Write,
+    Register,
+    Invalidate,
+    Receive,
+}
+
+impl Operation {
+    /// The field's name of it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Send => "SEND",
+            Self::Read => "RDMA READ",
+            Self::Write => "RDMA WRITE",
+            Self::Register => "REG_MR",
+            Self::Invalidate => "LOCAL_INV",
+            Self::Receive => "RECV",
+        }
+    }
+}
+
+/// The first cause of a run's failure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Failure {
+    /// A work request completed with an error.
+    Completion {
+        /// `enum ib_wc_status`.
+        status: u32,
+        /// The vendor's code.
+        vendor: u32,
+        /// What failed.
+        op: Operation,
+        /// The iteration it belonged to, from 0.
+        iteration: u64,
+    },
+    /// The peer broke the protocol in this iteration.
+    Protocol(Violation, u64),
+    /// The peer's private data cannot be understood.
+    PrivateData(PrivateDataError),
+    /// What came back is not what was sent.
+    Mismatch(Mismatch),
+    /// The peer went away.
+    Disconnected,
+    /// The RDMA device was removed.
+    DeviceRemoved,
+    /// The device reported an asynchronous error: `enum ib_event_type`, its name.
+    Async(u32, &'static str),
+    /// No progress for so many milliseconds while doing this.
+    TimedOut(&'static str, u32),
+    /// A signal ended the run.
+    Interrupted,
+    /// Another thread of the session failed.
+    Cancelled,
+    /// The peer refused: the CM's reason, its text, and what a krping gave.
+    Rejected(i32, &'static str, Option<Reject>),
+    /// The peer never answered the connection request.
+    Unreachable(i32),
+    /// The peer's link-layer address changed, which ends a connection.
+    Moved,
+    /// This cannot be done here, with the reason.
+    Unsupported(&'static str),
+    /// The size asked for is above this limit.
+    TooLarge(u32),
+    /// A kernel function failed while doing this.
+    Kernel(&'static str, i32),
+}
+
+/// The names of `enum ib_wc_status`.
+const STATUSES: [&str; 22] = [
+    "success",
+    "local length error",
+    "local QP operation error",
+    "local EE context operation error",
+    "local protection error",
+    "WR flushed",
+    "memory bind operation error",
+    "bad response error",
+    "local access error",
+    "remote invalid request error",
+    "remote access error",
+    "remote operation error",
+    "transport retry counter exceeded",
+    "RNR retry counter exceeded",
+    "local RDD violation error",
+    "remote invalid RD request",
+    "operation aborted",
+    "invalid EE context number",
+    "invalid EE context state",
+    "fatal error",
+    "response timeout error",
+    "general error",
+];
+
+/// A request to a QP in error: a consequence of another cause.
+pub(crate) const STATUS_FLUSHED: u32 = 5;
+
+fn status_name(status: u32) -> &'static str {
+    STATUSES
+        .get(status as usize)
+        .copied()
+        .unwrap_or("unknown status")
+}
+
+/// The usual cause of a completion error, in words.
+fn usual_cause(status: u32, op: Operation) -> &'static str {
+    match (status, op) {
+        (STATUS_FLUSHED, _) => "the queue pair went into error: disconnected, or the link is down",
+        (_, Operation::Receive) => {
+            "the peer sent more than the receive buffer holds, or invalidated a key that is not \
+             valid here"
+        }
+        (1, _) => "the message is larger than the device allows",
+        (2, _) => "the device refused the request as malformed or unsupported",
+        (4, _) => "a local key was invalid or did not cover the buffer",
+        (6, _) => "the memory region was not in the state that the request needs",
+        (9, _) => "the peer's device refused the request: unsupported or out of resources",
+        (10, _) => "the peer's key was invalid, or did not allow this access or range",
+        (11, _) => "the peer's device could not complete the request",
+        (12, _) => "the peer stopped answering: link down, host gone, or queue pair gone",
+        (13, _) => "the peer had no receive posted",
+        _ => "see the device's documentation for the vendor code",
+    }
+}
+
+impl Failure {
+    /// The highest rank: a cause of its own.
+    pub(crate) const CAUSE: u8 = 2;
+
+    /// How near to the cause this is: a failure is replaced by one of a higher
+    /// rank that is reported late, since events overtake completions.
+    pub(crate) fn rank(&self) -> u8 {
+        match self {
+            Self::Completion {
+                status: STATUS_FLUSHED,
+                ..
+            } => 0,
+            Self::Disconnected => 1,
+            _ => Self::CAUSE,
+        }
+    }
+
+    /// Whether another failure is to be expected as the cause of this one.
+    pub(crate) fn is_consequence(&self) -> bool {
+        self.rank() == 0
+    }
+
+    /// The errno for the writer, positive.
+    pub(crate) fn errno(&self) -> i32 {
+        match *self {
+            Self::Completion { status, op, .. } => match (status, op) {
+                (STATUS_FLUSHED, _) => errno::ECONNRESET,
+                // A receive only fails through what the peer sent.
+                (_, Operation::Receive) => errno::EPROTO,
+                (9..=11 | 13 | 15 | 16, _) => errno::EREMOTEIO,
+                (12 | 20, _) => errno::ETIMEDOUT,
+                _ => errno::EIO,
+            },
+            Self::Protocol(..) | Self::PrivateData(_) => errno::EPROTO,
+            Self::Mismatch(_) => errno::EBADMSG,
+            Self::Disconnected => errno::ECONNRESET,
+            Self::DeviceRemoved => errno::ENODEV,
+            // QP_REQ_ERR, QP_ACCESS_ERR: the peer asked for what it may not.
+            Self::Async(2 | 3, _) => errno::EPROTO,
+            Self::Async(..) => errno::EIO,
+            Self::TimedOut(..) => errno::ETIMEDOUT,
+            Self::Interrupted => errno::EINTR,
+            Self::Cancelled => errno::ECANCELED,
+            Self::Rejected(..) => errno::ECONNREFUSED,
+            Self::Unreachable(number) | Self::Kernel(_, number) if number < 0 => {
+                number.saturating_neg()
+            }
+            Self::Unreachable(_) | Self::Moved => errno::ETIMEDOUT,
+            Self::Kernel(..) => errno::EIO,
+            Self::Unsupported(_) => errno::EOPNOTSUPP,
+            Self::TooLarge(_) => errno::ERANGE,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Completion {
+                status,
+                vendor,
+                op,
+                iteration,
+            } => write!(
+                f,
+                "{} of iteration {iteration} failed: {} ({status}, vendor code {vendor:#x}): {}",
+                op.name(),
+                status_name(status),
+                usual_cause(status, op)
+            ),
+            Self::Protocol(violation, iteration) => {
+                write!(f, "the peer {violation} in iteration {iteration}")
+            }
+            Self::PrivateData(error) => write!(f, "{error}"),
+            Self::Mismatch(mismatch) => write!(f, "{mismatch}"),
+            Self::Disconnected => f.write_str("the peer disconnected before the end"),
+            Self::DeviceRemoved => f.write_str("the RDMA device was removed"),
+            Self::Async(event, name) => {
+                write!(
+                    f,
+                    "the device reported an asynchronous error: {name} ({event})"
+                )
+            }
+            Self::TimedOut(what, ms) => write!(f, "{what}: nothing happened for {ms} ms"),
+            Self::Interrupted => f.write_str("interrupted by a signal"),
+            Self::Cancelled => f.write_str("ended, since another thread of the command failed"),
+            Self::Rejected(_, _, Some(reject)) => write!(f, "the peer refused: {reject}"),
+            Self::Rejected(reason, text, None) => {
+                write!(f, "the connection was rejected: {text} ({reason})")?;
+                // IB_CM_REJ_INVALID_SERVICE_ID
+                if reason == 8 {
+                    f.write_str("; nothing listens on that port")?;
+                }
+                Ok(())
+            }
+            Self::Unreachable(_) => f.write_str("the peer did not answer the connection request"),
+            Self::Moved => {
+                f.write_str("the peer became unreachable: its link-layer address has changed")
+            }
+            Self::Unsupported(why) => f.write_str(why),
+            Self::TooLarge(max) => {
+                write!(
+                    f,
+                    "the size is above {max} bytes, the most that can be registered here"
+                )
+            }
+            Self::Kernel(what, number) => match errno::name(number.saturating_neg()) {
+                Some(name) => write!(f, "{what} failed with {name}"),
+                None => write!(f, "{what} failed with errno {number}"),
+            },
+        }
+    }
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What is wrong with a command, in a sentence for the log.
+
+use super::{
+    options::NAMES,
+    text::{
+        Escaped,
+        Tag, //
+    },
+};
+use core::fmt;
+
+/// What sort of error it is; each sort has an errno of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Not a command: unknown, malformed, missing or contradictory.
+    Invalid,
+    /// A number outside of what the option takes.
+    Range,
+    /// An option that this version knows but does not serve.
+    NotSupported,
+}
+
+/// Why a command was refused.
+///
+/// Its `Display` is one sentence that names the option and says what would be valid. Whatever it
+/// repeats of the command is escaped and short.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ParseError<'a> {
+    /// The sort.
+    pub(crate) kind: Kind,
+    /// The option as it was typed; empty where there is none.
+    pub(crate) option: &'a str,
+    pub(super) reason: Reason<'a>,
+}
+
+/// What exactly is wrong with [`ParseError::option`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reason<'a> {
+    EmptyCommand,
+    EmptyOption,
+    Unprintable,
+    Unknown { nearest: Option<&'static str> },
+    Twice,
+    NotSupported,
+    TakesNoValue,
+    NeedsValue { example: &'static str },
+    NotNumber { value: &'a str, suffix: bool },
+    OutOfRange { value: &'a str, min: u64, max: u64 },
+    NotOneOf { value: &'a str, valid: &'static str },
+    NotV4 { value: &'a str },
+    NotV6 { value: &'a str },
+    NotInterface { value: &'a str },
+    NoInterface { value: &'a str },
+    NotTag,
+    NoRole,
+    TwoRoles { other: &'static str },
+    Both { other: &'static str },
+    NoAddr,
+    NeedsReg,
+    NeedsDma,
+    NeedsServer,
+    FollowsClient,
+}
+
+impl fmt::Display for ParseError<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let option = Escaped(self.option);
+
+        match &self.reason {
+            Reason::EmptyCommand => f.write_str(
+                "the command is empty; give client, server or loopback, \
+                 as in loopback,addr=192.0.2.1,count=100",
+            ),
+            Reason::EmptyOption => {
+                f.write_str("an option is empty; give options with one comma between them")
+            }
+            Reason::Unprintable => write!(
+                f,
+                "option '{option}' holds what is not printable ASCII; use letters, digits and signs"
+            ),
+            Reason::Unknown {
+                nearest: Some(name),
+            } => write!(f, "unknown option '{option}'; did you mean '{name}'?"),
+            Reason::Unknown { nearest: None } => {
+                write!(f, "unknown option '{option}'; valid are")?;
+                for (i, (name, _)) in NAMES.iter().enumerate() {
+                    write!(f, "{}{name}", if i == 0 { " " } else { ", " })?;
+                }
+                Ok(())
+            }
+            Reason::Twice => write!(f, "{option} is given twice; give it once"),
+            Reason::NotSupported => write!(f, "{option} is not supported by this version"),
+            Reason::TakesNoValue => write!(f, "{option} takes no value; give {option} alone"),
+            Reason::NeedsValue { example } => {
+                write!(f, "{option} needs a value, as in {option}={example}")
+            }
+            Reason::NotNumber { value, suffix } => {
+                write!(
+                    f,
+                    "{option}={}: must be a number, decimal without leading zeros or \
+                     hexadecimal after 0x",
+                    Escaped(value)
+                )?;
+                f.write_str(if *suffix {
+                    ", then K, M or G at will"
+                } else {
+                    ""
+                })
+            }
+            Reason::OutOfRange { value, min, max } => {
+                write!(
+                    f,
+                    "{option}={}: must be from {min} to {max}",
+                    Escaped(value)
+                )
+            }
+            Reason::NotOneOf { value, valid } => {
+                write!(f, "{option}={}: must be {valid}", Escaped(value))
+            }
+            Reason::NotV4 { value } => write!(
+                f,
+                "{option}={}: must be an IPv4 address such as 192.0.2.1 (addr6= takes IPv6)",
+                Escaped(value)
+            ),
+            Reason::NotV6 { value } => write!(
+                f,
+                "{option}={}: must be an IPv6 address such as 2001:db8::1 or fe80::1%eth0",
+                Escaped(value)
+            ),
+            Reason::NotInterface { value } => write!(
+                f,
+                "{option}={}: must have the name of an interface after %, as in fe80::1%eth0",
+                Escaped(value)
+            ),
+            Reason::NoInterface { value } => write!(
+                f,
+                "{option}={0}: must say on which interface, as in {0}%eth0",
+                Escaped(value)
+            ),
+            Reason::NotTag => write!(
+                f,
+                "{option}: must be 1 to {} characters, and no space first or last",
+                Tag::MAX
+            ),
+            Reason::NoRole => f.write_str("no role is given; give one of client, server, loopback"),
+            Reason::TwoRoles { other } => write!(
+                f,
+                "{option} and {other} are both given; give one of client, server, loopback"
+            ),
+            Reason::Both { other } => {
+                write!(f, "{option} and {other} are both given; give one of them")
+            }
+            Reason::NoAddr => write!(
+                f,
+                "{option} needs the server's address; give addr=192.0.2.1 or addr6=2001:db8::1"
+            ),
+            Reason::NeedsReg => write!(f, "{option} needs mem_mode=reg; give both or neither"),
+            Reason::NeedsDma => write!(
+                f,
+                "{option} is for mem_mode=dma; with mem_mode=reg each key opens one buffer only"
+            ),
+            Reason::NeedsServer => write!(f, "{option} is for a server; give server,{option}"),
+            Reason::FollowsClient => write!(
+                f,
+                "{option} is for the client or loopback; a server does what its client asks for"
+            ),
+        }
+    }
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The ping/pong as two state machines, without any I/O.
+//!
+//! Each takes what the peer sent and answers with what to do next, or with the
+//! rule that the peer broke. Everything that a peer controls is checked here:
+//! the length of a message, the order of messages, and the size of what it
+//! advertises against the buffer that would be used for it.
+
+use super::{
+    command::MemMode,
+    wire::{
+        Advertisement,
+        PeerRole,
+        PrivateData, //
+    },
+};
+use core::fmt;
+
+/// How the peer broke the protocol. Reported as `EPROTO`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Violation {
+    /// A message of this many bytes instead of 16.
+    Length(u32),
+    /// An advertisement of no bytes.
+    Empty,
+    /// An advertisement larger than the buffer: (advertised, buffer).
+    TooLarge(u32, u32),
+    /// The sink's size differs from the source's: (sink, source).
+    SizeChanged(u32, u32),
+    /// A message came while none was due.
+    Early,
+    /// A go-ahead should have invalidated this key and did not.
+    NotInvalidated(u32),
+    /// A go-ahead invalidated this key, which nobody had asked for.
+    Unasked(u32),
+    /// A go-ahead invalidated a key that was not the advertised one:
+    /// (invalidated, advertised).
+    WrongKey(u32, u32),
+    /// It lets nobody READ from it.
+    NoReads,
+    /// Its private data is that of the wrong side.
+    Role,
+    /// Its private data asks for what does not go together.
+    Contradiction,
+    /// Its private data is no answer to what was asked for.
+    Answer,
+    /// More was sent than the session's number of iterations.
+    PastEnd,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Length(n) => write!(f, "sent a message of {n} bytes instead of 16"),
+            Self::Empty => f.write_str("advertised a buffer of 0 bytes"),
+            Self::TooLarge(n, max) => {
+                write!(
+                    f,
+                    "advertised {n} bytes, more than the {max} of this side's buffer"
+                )
+            }
+            Self::SizeChanged(n, was) => {
+                write!(f, "advertised a sink of {n} bytes after a source of {was}")
+            }
+            Self::Early => f.write_str("sent a message out of turn"),
+            Self::NotInvalidated(key) => {
+                write!(f, "did not invalidate key {key:#x} with its go-ahead")
+            }
+            Self::Unasked(key) => {
+                write!(
+                    f,
+                    "invalidated key {key:#x} with its go-ahead without being asked"
+                )
+            }
+            Self::WrongKey(got, want) => {
+                write!(f, "invalidated key {got:#x} instead of {want:#x}")
+            }
+            Self::NoReads => f.write_str("serves no RDMA READ, as its request says"),
+            Self::Role => f.write_str("announced itself as the wrong side"),
+            Self::Contradiction => f.write_str("asked for what does not go together"),
+            Self::Answer => f.write_str("agreed to something other than what was asked for"),
+            Self::PastEnd => f.write_str("went on after the last iteration"),
+        }
+    }
+}
+
+/// Checks what a client announces.
+///
+/// # Errors
+///
+/// [`Violation::Role`], [`Violation::Contradiction`].
+pub(crate) fn check_request(peer: &PrivateData) -> Result<(), Violation> {
+    if peer.role != PeerRole::Client {
+        return Err(Violation::Role);
+    }
+    let invalidates = peer.server_inv || peer.read_inv;
+    if (peer.server_inv && peer.read_inv) || (invalidates && peer.mem_mode != MemMode::Reg) {
+        return Err(Violation::Contradiction);
+    }
+    Ok(())
+}
+
+/// Checks what a server answers to `asked`.
+///
+/// # Errors
+///
+/// [`Violation::Role`], [`Violation::Answer`].
+pub(crate) fn check_answer(asked: &PrivateData, answer: &PrivateData) -> Result<(), Violation> {
+    if answer.role != PeerRole::Server {
+        return Err(Violation::Role);
+    }
+    let same = answer.test == asked.test
+        && answer.mem_mode == asked.mem_mode
+        && answer.server_inv == asked.server_inv
+        && answer.read_inv == asked.read_inv
+        && answer.validate == asked.validate
+        && answer.pattern == asked.pattern
+        && answer.size == asked.size;
+    if same {
+        Ok(())
+    } else {
+        Err(Violation::Answer)
+    }
+}
+
+/// A received message, as its completion describes it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message {
+    /// How many bytes arrived.
+    pub(crate) len: u32,
+    /// The first 16 bytes of the receive buffer.
+    pub(crate) bytes: [u8; Advertisement::LEN],
+    /// The key that arrived with SEND_WITH_INV.
+    pub(crate) invalidated: Option<u32>,
+}
+
+impl Message {
+    fn check_length(&self) -> Result<(), Violation> {
+        if self.len as usize == Advertisement::LEN {
+            Ok(())
+        } else {
+            Err(Violation::Length(self.len))
+        }
+    }
+}
+
+/// What a client does after a go-ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClientStep {
+    /// The server has read the source: advertise the sink.
+    AdvertiseSink,
+    /// The server has written the sink: the iteration is over.
+    Iterated,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ClientState {
+    Idle,
+    SourceAdvertised,
+    SinkAdvertised,
+}
+
+/// The client's side: what it advertised last, and so what is due.
+#[derive(Debug)]
+pub(crate) struct Client {
+    state: ClientState,
+    remote_invalidate: bool,
+}
+
+impl Client {
+    /// A client before its first iteration; with `remote_invalidate` each
+    /// go-ahead must invalidate the key advertised before it.
+    pub(crate) const fn new(remote_invalidate: bool) -> Self {
+        Self {
+            state: ClientState::Idle,
+            remote_invalidate,
+        }
+    }
+
+    /// Says that the source is being advertised: an iteration begins.
+    pub(crate) fn start(&mut self) {
+        self.state = ClientState::SourceAdvertised;
+    }
+
+    /// Takes a go-ahead for the advertisement of key `rkey`.
+    ///
+    /// # Errors
+    ///
+    /// The [`Violation`], after which the session cannot go on.
+    pub(crate) fn go_ahead(
+        &mut self,
+        message: &Message,
+        rkey: u32,
+    ) -> Result<ClientStep, Violation> {
+        message.check_length()?;
+        let step = match self.state {
+            ClientState::Idle => return Err(Violation::Early),
+            ClientState::SourceAdvertised => ClientStep::AdvertiseSink,
+            ClientState::SinkAdvertised => ClientStep::Iterated,
+        };
+        match message.invalidated {
+            None if self.remote_invalidate => return Err(Violation::NotInvalidated(rkey)),
+            Some(key) if !self.remote_invalidate => return Err(Violation::Unasked(key)),
+            Some(key) if key != rkey => return Err(Violation::WrongKey(key, rkey)),
+            _ => {}
+        }
+        self.state = match step {
+            ClientStep::AdvertiseSink => ClientState::SinkAdvertised,
+            ClientStep::Iterated => ClientState::Idle,
+        };
+        Ok(step)
+    }
+}
+
+/// What a server does after an advertisement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ServerStep {
+    /// READ the source, then send a go-ahead.
+    Read(Advertisement),
+    /// WRITE what was read to the sink, then send a go-ahead.
+    Write(Advertisement),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ServerState {
+    AwaitSource,
+    Reading,
+    AwaitSink,
+}
+
+/// The server's side: which advertisement is due.
+#[derive(Debug)]
+pub(crate) struct Server {
+    state: ServerState,
+    /// The size of the local buffer.
+    buffer: u32,
+    /// The size of the source read last.
+    size: u32,
+    /// Iterations left to serve; `None` where the peer did not say how many.
+    left: Option<u64>,
+}
+
+impl Server {
+    /// A server with a buffer of `buffer` bytes for a peer that announced
+    /// `count` iterations (0 where it goes on until it disconnects).
+    pub(crate) const fn new(buffer: u32, count: u64) -> Self {
+        Self {
+            state: ServerState::AwaitSource,
+            buffer,
+            size: 0,
+            left: if count == 0 { None } else { Some(count) },
+        }
+    }
+
+    /// Takes an advertisement.
+    ///
+    /// # Errors
+    ///
+    /// The [`Violation`], after which the session cannot go on.
+    pub(crate) fn advertisement(&mut self, message: &Message) -> Result<ServerStep, Violation> {
+        message.check_length()?;
+        if message.invalidated.is_some() || self.state == ServerState::Reading {
+            return Err(Violation::Early);
+        }
+        let adv = Advertisement::decode(&message.bytes);
+        if adv.size == 0 {
+            return Err(Violation::Empty);
+        }
+        if adv.size > self.buffer {
+            return Err(Violation::TooLarge(adv.size, self.buffer));
+        }
+        if self.state == ServerState::AwaitSource {
+            if self.left == Some(0) {
+                return Err(Violation::PastEnd);
+            }
+            self.size = adv.size;
+            self.state = ServerState::Reading;
+            return Ok(ServerStep::Read(adv));
+        }
+        // Anything else would send bytes that were never read.
+        if adv.size != self.size {
+            return Err(Violation::SizeChanged(adv.size, self.size));
+        }
+        self.left = self.left.map(|n| n.saturating_sub(1));
+        self.state = ServerState::AwaitSource;
+        Ok(ServerStep::Write(adv))
+    }
+
+    /// Says that the READ has completed, and how many bytes it brought.
+    pub(crate) fn read_done(&mut self) -> u32 {
+        if self.state == ServerState::Reading {
+            self.state = ServerState::AwaitSink;
+        }
+        self.size
+    }
+
+    /// Whether the peer announced a number of iterations, and has had them.
+    pub(crate) fn served_all(&self) -> bool {
+        self.state == ServerState::AwaitSource && self.left == Some(0)
+    }
+
+    /// Whether the peer may disconnect now without having broken off.
+    pub(crate) fn may_end(&self) -> bool {
+        self.state == ServerState::AwaitSource && matches!(self.left, None | Some(0))
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Short strings in fixed memory.
+
+use core::fmt;
+
+/// The name of a network interface; the kernel's limit without its NUL.
+pub(crate) type IfName = Text<15>;
+
+/// What `tag=` copies to the result.
+pub(crate) type Tag = Text<64>;
+
+/// A string of at most `N` printable ASCII characters, kept in place.
+///
+/// # Invariants
+///
+/// The first `len` bytes are printable ASCII, `len` is at most `N`, and the bytes after them are 0.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Text<const N: usize> {
+    bytes: [u8; N],
+    len: usize,
+}
+
+impl<const N: usize> Text<N> {
+    /// The most characters it takes.
+    pub(crate) const MAX: usize = N;
+
+    /// The empty string.
+    pub(crate) const EMPTY: Self = Self {
+        bytes: [0; N],
+        len: 0,
+    };
+
+    /// Copies `text`, unless it is too long or holds anything but printable ASCII.
+    pub(crate) fn new(text: &str) -> Option<Self> {
+        if !is_printable(text) {
+            return None;
+        }
+        let mut new = Self::EMPTY;
+        new.bytes
+            .get_mut(..text.len())?
+            .copy_from_slice(text.as_bytes());
+        new.len = text.len();
+        // INVARIANT: `text` is printable, fits, and the rest is as `EMPTY` has it.
+        Some(new)
+    }
+
+    /// Its characters.
+    pub(crate) fn as_str(&self) -> &str {
+        let bytes = self.bytes.get(..self.len).unwrap_or_default();
+        core::str::from_utf8(bytes).unwrap_or_default()
+    }
+
+    /// Whether it has no characters.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl<const N: usize> fmt::Display for Text<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl<const N: usize> fmt::Debug for Text<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+/// Whether `text` is nothing but printable ASCII, the space included.
+pub(super) fn is_printable(text: &str) -> bool {
+    text.bytes().all(|b| matches!(b, b' '..=b'~'))
+}
+
+/// Shows `text` with everything that is not printable ASCII escaped, and cut to a length fit for a
+/// log line.
+pub(super) struct Escaped<'a>(pub(super) &'a str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 64;
+
+        for b in self.0.bytes().take(SHOWN) {
+            match b {
+                b' '..=b'~' => fmt::Write::write_char(f, char::from(b))?,
+                _ => write!(f, "\\x{b:02x}")?,
+            }
+        }
+        if self.0.len() > SHOWN {
+            f.write_str("...")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Memory that a device works on: protection domain, buffers, registrations.
+//!
+//! A [`Memory`] owns all that a queue pair may name in a work request, and the
+//! queue pair owns the `Memory`. Work requests name buffers and regions by their
+//! place in it, so none can refer to memory that is gone: the queue pair is
+//! drained and destroyed first, then the regions, the mappings, the pages and
+//! the protection domain, in the order of the fields here.
+//!
+//! A peer can change an exposed buffer at any time, so no reference into one
+//! exists: [`Memory::read`] and [`Memory::write`] copy.
+
+use crate::{bindings, cm::CmId, kernel_ext::pages::Contiguous, logic::wire::Advertisement};
+use core::ptr::NonNull;
+use kernel::{error::from_err_ptr, prelude::*, sync::Arc};
+
+/// What a peer may do with a registered buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Nothing; this side reads from and writes to it.
+    Local,
+    /// RDMA READ.
+    RemoteRead,
+    /// RDMA WRITE.
+    RemoteWrite,
+}
+
+impl Access {
+    pub(crate) fn flags(self) -> bindings::ib_access_flags {
+        match self {
+            Self::Local => bindings::ib_access_flags_IB_ACCESS_LOCAL_WRITE,
+            Self::RemoteRead => bindings::ib_access_flags_IB_ACCESS_REMOTE_READ,
+            Self::RemoteWrite => {
+                bindings::ib_access_flags_IB_ACCESS_REMOTE_WRITE
+                    | bindings::ib_access_flags_IB_ACCESS_LOCAL_WRITE
+            }
+        }
+    }
+}
+
+/// A buffer of a [`Memory`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BufferId(usize);
+
+/// A memory region of a [`Memory`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RegionId(usize);
+
+impl RegionId {
+    /// No region of any memory.
+    pub(crate) const NONE: Self = Self(usize::MAX);
+}
+
+/// A protection domain.
+///
+/// # Invariants
+///
+/// `raw` was allocated on the device of `id` and is freed by this object alone.
+struct ProtectionDomain {
+    raw: NonNull<bindings::ib_pd>,
+    id: Arc<CmId>,
+}
+
+impl Drop for ProtectionDomain {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant. What was made in it is gone: buffers
+        // and regions are dropped before it by `Memory`'s field order.
+        unsafe { bindings::krping_dealloc_pd(self.raw.as_ptr()) }
+    }
+}
+
+/// Contiguous memory, mapped for the device.
+///
+/// # Invariants
+///
+/// `dma` maps `size` bytes of `memory` for the device of `id`.
+struct Buffer {
+    memory: Contiguous,
+    dma: u64,
+    size: usize,
+    id: Arc<CmId>,
+}
+
+impl Buffer {
+    fn new(id: &Arc<CmId>, size: usize) -> Result<Self> {
+        let memory = Contiguous::new(size)?;
+        let device = id.device()?;
+        // SAFETY: The device is alive, the memory is ours and of that size.
+        let dma = unsafe {
+            bindings::krping_dma_map_single(device.as_ptr(), memory.as_ptr().cast(), size)
+        };
+        // SAFETY: The device is alive.
+        if unsafe { bindings::krping_dma_mapping_error(device.as_ptr(), dma) } != 0 {
+            return Err(ENOMEM);
+        }
+        // INVARIANT: Mapped just now.
+        Ok(Self {
+            memory,
+            dma,
+            size,
+            id: id.clone(),
+        })
+    }
+
+    fn check(&self, offset: usize, len: usize) -> Result {
+        match offset.checked_add(len) {
+            Some(end) if end <= self.size => Ok(()),
+            _ => Err(EINVAL),
+        }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if let Ok(device) = self.id.device() {
+            // SAFETY: By the type invariant; no device uses the mapping, as the
+            // queue pair and the regions are gone before their buffers.
+            unsafe { bindings::krping_dma_unmap_single(device.as_ptr(), self.dma, self.size) }
+        }
+    }
+}
+
+/// A fast-registration memory region that covers one buffer exactly.
+///
+/// # Invariants
+///
+/// `raw` was allocated in the domain of the `Memory` that holds this, is mapped
+/// over a buffer of that `Memory`, and is freed by this object alone.
+struct Region {
+    raw: NonNull<bindings::ib_mr>,
+    /// The variable byte of the key, changed by each registration.
+    key: u8,
+    /// Whether the device takes the key as valid once it has worked off what
+    /// has been posted.
+    valid: bool,
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant; the queue pair is gone before it.
+        unsafe { bindings::krping_dereg_mr(self.raw.as_ptr()) };
+    }
+}
+
+/// All memory of one queue pair. Fields are in drop order.
+pub(crate) struct Memory {
+    regions: KVec<Region>,
+    buffers: KVec<Buffer>,
+    pd: ProtectionDomain,
+}
+
+// SAFETY: The verbs on these objects may be called from any task, one at a time
+// for each object, which `&mut` ensures.
+unsafe impl Send for Memory {}
+
+impl Memory {
+    /// Allocates a protection domain on the device of `id`. May sleep.
+    ///
+    /// With `unsafe_global_rkey` the domain has a key that opens all of this
+    /// machine's memory to the peer.
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` for an unbound identifier; what the device says.
+    pub(crate) fn new(id: &Arc<CmId>, unsafe_global_rkey: bool) -> Result<Self> {
+        let flags = if unsafe_global_rkey {
+            bindings::ib_pd_flags_IB_PD_UNSAFE_GLOBAL_RKEY
+        } else {
+            0
+        };
+        // SAFETY: The device is alive while `id` is.
+        let raw = from_err_ptr(unsafe { bindings::krping_alloc_pd(id.device()?.as_ptr(), flags) })?;
+        Ok(Self {
+            regions: KVec::new(),
+            buffers: KVec::new(),
+            // INVARIANT: Allocated just now.
+            pd: ProtectionDomain {
+                raw: NonNull::new(raw).ok_or(ENOMEM)?,
+                id: id.clone(),
+            },
+        })
+    }
+
+    /// Adds a zeroed buffer of `size` bytes. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; `EINVAL` for a size of 0 or more than can be contiguous.
+    pub(crate) fn add_buffer(&mut self, size: usize) -> Result<BufferId> {
+        self.buffers
+            .push(Buffer::new(&self.pd.id, size)?, GFP_KERNEL)?;
+        Ok(BufferId(self.buffers.len().saturating_sub(1)))
+    }
+
+    /// Adds a region over exactly `buffer`, not valid yet. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; `EINVAL` where the device cannot cover the buffer.
+    pub(crate) fn add_region(&mut self, buffer: BufferId) -> Result<RegionId> {
+        let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
+        let pages = buffer.size.div_ceil(kernel::page::PAGE_SIZE) as u32;
+        // SAFETY: The domain is alive.
+        let raw = from_err_ptr(unsafe {
+            bindings::ib_alloc_mr(
+                self.pd.raw.as_ptr(),
+                bindings::ib_mr_type_IB_MR_TYPE_MEM_REG,
+                pages,
+            )
+        })?;
+        // INVARIANT: Allocated just now; the mapping follows, and only on its
+        // success does the region enter `regions`.
+        let region = Region {
+            raw: NonNull::new(raw).ok_or(ENOMEM)?,
+            key: 0,
+            valid: false,
+        };
+        // SAFETY: The region is ours and not in use; the buffer is mapped.
+        if unsafe { bindings::krping_map_mr(raw, buffer.dma, buffer.size as u32) } != 1 {
+            return Err(EINVAL);
+        }
+        self.regions.push(region, GFP_KERNEL)?;
+        Ok(RegionId(self.regions.len().saturating_sub(1)))
+    }
+
+    /// The raw domain, valid while `self` lives.
+    pub(super) fn pd(&self) -> *mut bindings::ib_pd {
+        self.pd.raw.as_ptr()
+    }
+
+    /// The identifier through which all this was made.
+    pub(super) fn id(&self) -> &Arc<CmId> {
+        &self.pd.id
+    }
+
+    /// The local DMA lkey, good for all buffers.
+    pub(super) fn local_dma_lkey(&self) -> u32 {
+        // SAFETY: The domain is alive, and its keys do not change.
+        unsafe { (*self.pd()).local_dma_lkey }
+    }
+
+    /// The DMA address of `len` bytes at `offset` of `buffer`.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where they are not all within it.
+    pub(super) fn dma(&self, buffer: BufferId, offset: usize, len: usize) -> Result<u64> {
+        let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
+        buffer.check(offset, len)?;
+        Ok(buffer.dma.wrapping_add(offset as u64))
+    }
+
+    fn region(&self, region: RegionId) -> Result<&Region> {
+        self.regions.get(region.0).ok_or(EINVAL)
+    }
+
+    /// The raw region, valid while `self` lives.
+    pub(super) fn mr(&self, region: RegionId) -> Result<*mut bindings::ib_mr> {
+        Ok(self.region(region)?.raw.as_ptr())
+    }
+
+    /// The key by which a peer, or this side, names `region`.
+    pub(crate) fn key(&self, region: RegionId) -> Result<u32> {
+        // SAFETY: The region is alive; its key changes only under `&mut self`.
+        Ok(unsafe { (*self.region(region)?.raw.as_ptr()).rkey })
+    }
+
+    /// Whether `region` is valid once what has been posted is done.
+    pub(crate) fn is_valid(&self, region: RegionId) -> bool {
+        self.region(region).is_ok_and(|region| region.valid)
+    }
+
+    /// Gives `region` a new key, for its next registration.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where it is still valid.
+    pub(crate) fn renew_key(&mut self, region: RegionId) -> Result {
+        let region = self.regions.get_mut(region.0).ok_or(EINVAL)?;
+        if region.valid {
+            return Err(EINVAL);
+        }
+        region.key = region.key.wrapping_add(1);
+        // SAFETY: The region is alive and invalid, so no device uses its key.
+        unsafe { bindings::krping_update_fast_reg_key(region.raw.as_ptr(), region.key) };
+        Ok(())
+    }
+
+    /// Notes that the registration of `region` is about to be posted, and
+    /// returns the key that it sets.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where it is still valid.
+    pub(super) fn registered(&mut self, region: RegionId) -> Result<u32> {
+        let key = self.key(region)?;
+        let region = self.regions.get_mut(region.0).ok_or(EINVAL)?;
+        if region.valid {
+            return Err(EINVAL);
+        }
+        region.valid = true;
+        Ok(key)
+    }
+
+    /// Notes that `region` has been, or is about to be, invalidated.
+    pub(crate) fn invalidated(&mut self, region: RegionId) {
+        if let Some(region) = self.regions.get_mut(region.0) {
+            region.valid = false;
+        }
+    }
+
+    /// What to tell the peer of `region`.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a region of another memory.
+    pub(crate) fn advertise(&self, region: RegionId) -> Result<Advertisement> {
+        let mr = self.region(region)?.raw.as_ptr();
+        // SAFETY: The region is alive; these change only under `&mut self`.
+        unsafe {
+            Ok(Advertisement {
+                addr: (*mr).iova,
+                rkey: (*mr).rkey,
+                size: (*mr).length as u32,
+            })
+        }
+    }
+
+    /// What to tell the peer of `buffer` with the unsafe global rkey.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a buffer of another memory.
+    pub(crate) fn advertise_global(&self, buffer: BufferId) -> Result<Advertisement> {
+        let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
+        Ok(Advertisement {
+            addr: buffer.dma,
+            // SAFETY: The domain is alive, and its keys do not change.
+            rkey: unsafe { (*self.pd()).unsafe_global_rkey },
+            size: buffer.size as u32,
+        })
+    }
+
+    /// Copies from a buffer what the device has put there. Any context.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where the range is not within the buffer; nothing is copied.
+    pub(crate) fn read(&self, buffer: BufferId, offset: usize, to: &mut [u8]) -> Result {
+        let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
+        buffer.check(offset, to.len())?;
+        let device = buffer.id.device()?;
+        // SAFETY: The range is within the buffer, and `to` is not: a device may
+        // write meanwhile, and C's `memcpy()` copies whatever it finds.
+        unsafe {
+            let dma = buffer.dma.wrapping_add(offset as u64);
+            bindings::krping_dma_sync_for_cpu(device.as_ptr(), dma, to.len());
+            let from = buffer.memory.as_ptr().add(offset);
+            bindings::krping_memcpy(to.as_mut_ptr().cast(), from.cast(), to.len());
+            bindings::krping_dma_sync_for_device(device.as_ptr(), dma, to.len());
+        }
+        Ok(())
+    }
+
+    /// Copies into a buffer, for the device to see. Any context.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where the range is not within the buffer; nothing is copied.
+    pub(crate) fn write(&mut self, buffer: BufferId, offset: usize, from: &[u8]) -> Result {
+        let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
+        buffer.check(offset, from.len())?;
+        let device = buffer.id.device()?;
+        // SAFETY: As for `read`.
+        unsafe {
+            let dma = buffer.dma.wrapping_add(offset as u64);
+            let to = buffer.memory.as_ptr().add(offset);
+            bindings::krping_memcpy(to.cast(), from.as_ptr().cast(), from.len());
+            bindings::krping_dma_sync_for_device(device.as_ptr(), dma, from.len());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `/proc/krping`: a write runs a command, a read prints what runs.
+
+#![forbid(unsafe_code)]
+
+use crate::{
+    kernel_ext::{
+        module::ModuleRef,
+        procfs::{capable_net_admin, ProcEntry, ProcFile},
+    },
+    logic::{command::Command, errno, parse_error::Kind},
+    session::{registry::Registry, Session},
+};
+use kernel::{prelude::*, seq_file::SeqFile, sync::Arc, uaccess::UserSliceReader};
+
+/// The longest command, in bytes.
+const MAX_COMMAND: usize = 4096;
+
+/// The file's data.
+pub(crate) struct Interface {
+    registry: Arc<Registry>,
+    module: &'static ThisModule,
+}
+
+impl Interface {
+    /// Creates `/proc/krping`, for its owner only.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn register(
+        registry: Arc<Registry>,
+        module: &'static ThisModule,
+    ) -> Result<ProcEntry<Arc<Self>>> {
+        let this = Arc::new(Self { registry, module }, GFP_KERNEL)?;
+        ProcEntry::new(c"krping", 0o600, this)
+    }
+}
+
+impl ProcFile for Interface {
+    fn show(&self, out: &SeqFile) {
+        self.registry.show(out);
+    }
+
+    fn write(&self, data: &mut UserSliceReader) -> Result<usize> {
+        if !capable_net_admin() {
+            pr_err!("a command needs CAP_NET_ADMIN\n");
+            return Err(EPERM);
+        }
+        // While anything runs, rmmod says that the module is in use.
+        let _in_use = ModuleRef::get(self.module)?;
+        let len = data.len();
+        if len > MAX_COMMAND {
+            pr_err!("a command of {} bytes: at most {}\n", len, MAX_COMMAND);
+            return Err(EINVAL);
+        }
+        let mut bytes = KVec::from_elem(0u8, len, GFP_KERNEL)?;
+        data.read_slice(&mut bytes)?;
+        Session::run(&self.registry, parse(&bytes)?)?;
+        Ok(len)
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<Command> {
+    let Ok(text) = core::str::from_utf8(bytes) else {
+        pr_err!("a command that is not text\n");
+        return Err(EINVAL);
+    };
+    Command::parse(text).map_err(|error| {
+        pr_err!("{}\n", error);
+        match error.kind {
+            Kind::Invalid => EINVAL,
+            Kind::Range => ERANGE,
+            Kind::NotSupported => Error::from_errno(-errno::EOPNOTSUPP),
+        }
+    })
+}

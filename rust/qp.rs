@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Reliable connected queue pairs, and the workloads that their completions
+//! drive.
+//!
+//! A [`QueuePair`] owns everything that its work requests refer to: the memory,
+//! the completion entries, the completion queue, and the [`Workload`] that its
+//! completions are handed to. Its drop stops the workload, drains and destroys
+//! the queue pair, frees the completion queue, and only then the rest: no
+//! completion outlives what it needs.
+//!
+//! The workload and the memory are under one lock, taken with bottom halves off:
+//! a completion handler, in a worker, and the thread that starts or
+//! ends the workload never work on it at once. In it, nothing sleeps and nothing
+//! is allocated. It is taken before the lock of [`Outcome`], never after.
+//!
+//! C header: `include/rdma/ib_verbs.h`
+
+use crate::{
+    bindings,
+    cm::{static_text, QueuePairPlace},
+    cq::{CompletionQueue, PollMode, WorkCompletion},
+    kernel_ext::spinlock::SpinLockBh,
+    logic::failure::{Failure, Operation},
+    mr::{BufferId, Memory, RegionId},
+    outcome::Outcome,
+    wr::{Chain, Local, WorkRequest, MAX_RECEIVES},
+};
+use core::{marker::PhantomPinned, ptr::NonNull};
+use kernel::{error::to_result, ffi::c_void, prelude::*, static_lock_class, sync::Arc};
+
+/// What completions drive.
+pub(crate) trait Workload: Send + 'static {
+    /// Takes a successful completion and posts what follows from it.
+    ///
+    /// Called with bottom halves off, from a worker or the polling
+    /// thread: it must not sleep or allocate.
+    ///
+    /// # Errors
+    ///
+    /// The failure that ends the run.
+    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure>;
+
+    /// The iteration that is under way, for reports.
+    fn iteration(&self) -> u64;
+}
+
+/// How large a queue pair is, and how its completions are found.
+#[derive(Clone, Copy)]
+pub(crate) struct Depths {
+    /// Requests that the send queue holds.
+    pub(crate) send: u32,
+    /// Requests that the receive queue holds.
+    pub(crate) receive: u32,
+    /// How completions are found.
+    pub(crate) poll: PollMode,
+}
+
+/// Kinds of completion entries: one for each operation of the send queue, and
+/// one for each receive buffer.
+const ENTRIES: usize = 5 + MAX_RECEIVES;
+
+/// Where the device finds the callback of a request.
+///
+/// # Invariants
+///
+/// `raw` is the first field, so that a pointer to it is one to the entry.
+#[repr(C)]
+struct Entry {
+    raw: bindings::ib_cqe,
+    owner: *const c_void,
+    index: usize,
+}
+
+fn entry_index(op: Operation, slot: usize) -> usize {
+    match op {
+        Operation::Send => 0,
+        Operation::Read => 1,
+        Operation::Write => 2,
+        Operation::Register => 3,
+        Operation::Invalidate => 4,
+        Operation::Receive => slot.saturating_add(5),
+    }
+}
+
+fn entry_meaning(index: usize) -> (Operation, usize) {
+    match index {
+        0 => (Operation::Send, 0),
+        1 => (Operation::Read, 0),
+        2 => (Operation::Write, 0),
+        3 => (Operation::Register, 0),
+        4 => (Operation::Invalidate, 0),
+        slot => (Operation::Receive, slot.saturating_sub(5)),
+    }
+}
+
+struct Inner<W> {
+    /// Taken out at the end: completions then have nothing to drive.
+    workload: Option<W>,
+    memory: Memory,
+}
+
+/// Neither is ever pinned by its place here, so both may be moved out of it.
+impl<W> Unpin for Inner<W> {}
+
+/// A queue pair, its memory, and its workload. Always pinned on the heap.
+///
+/// # Invariants
+///
+/// - `raw` is the queue pair of `place`'s identifier, destroyed by this object
+///   alone, in its drop; what it used goes after it, in the order of the fields.
+/// - `entries` point to this object.
+#[pin_data(PinnedDrop)]
+pub(crate) struct QueuePair<W: Workload> {
+    cq: CompletionQueue,
+    #[pin]
+    inner: SpinLockBh<Inner<W>>,
+    entries: [Entry; ENTRIES],
+    raw: NonNull<bindings::ib_qp>,
+    outcome: Arc<Outcome>,
+    place: QueuePairPlace,
+    #[pin]
+    _pin: PhantomPinned,
+}
+
+// SAFETY: All mutable state is behind the lock; the verbs may be called from any
+// task, and `W` is `Send`.
+unsafe impl<W: Workload> Send for QueuePair<W> {}
+// SAFETY: As above.
+unsafe impl<W: Workload> Sync for QueuePair<W> {}
+
+/// The locked view of a queue pair: what a workload may do.
+pub(crate) struct Queue<'a> {
+    raw: NonNull<bindings::ib_qp>,
+    entries: &'a [Entry; ENTRIES],
+    memory: &'a mut Memory,
+    /// Where the workload reports its end and signs of life.
+    pub(crate) outcome: &'a Outcome,
+}
+
+impl<W: Workload> QueuePair<W> {
+    /// Creates a queue pair on the identifier of `memory`. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; `EBUSY` where the identifier has a queue pair; `EINVAL` or what
+    /// else the device says for depths beyond it.
+    pub(crate) fn new(memory: Memory, depths: Depths, workload: W) -> Result<Pin<KBox<Self>>> {
+        let room = KBox::<Self>::new_uninit(GFP_KERNEL)?;
+        let place = memory.id().claim_queue_pair()?;
+        let id = place.id();
+        let outcome = id.outcome().clone();
+        // The queue pair's drop posts one more to each queue to drain it.
+        let send = depths.send.checked_add(1).ok_or(ERANGE)?;
+        let receive = depths.receive.checked_add(1).ok_or(ERANGE)?;
+        let cq = CompletionQueue::new(
+            id,
+            send.checked_add(receive).ok_or(ERANGE)?,
+            depths.poll,
+            &outcome,
+        )?;
+        let mut attr = bindings::ib_qp_init_attr {
+            event_handler: Some(handle_qp_event),
+            qp_context: Arc::as_ptr(&outcome).cast_mut().cast(),
+            send_cq: cq.as_ptr(),
+            recv_cq: cq.as_ptr(),
+            cap: bindings::ib_qp_cap {
+                max_send_wr: send,
+                max_recv_wr: receive,
+                max_send_sge: 1,
+                max_recv_sge: 1,
+                ..Default::default()
+            },
+            sq_sig_type: bindings::ib_sig_type_IB_SIGNAL_REQ_WR,
+            qp_type: bindings::ib_qp_type_IB_QPT_RC,
+            ..Default::default()
+        };
+        // SAFETY: The identifier is bound to the device of the domain and the
+        // completion queue. The context, the outcome, is held until the queue
+        // pair has been destroyed, after which no event comes.
+        to_result(unsafe { bindings::rdma_create_qp(id.as_ptr(), memory.pd(), &mut attr) })?;
+        // SAFETY: The identifier is valid; the call above set its queue pair.
+        let raw = NonNull::new(unsafe { (*id.as_ptr()).qp }).ok_or(ENODEV)?;
+        // Nothing below fails, so the queue pair always gets its owner.
+        let init = pin_init!(&this in Self {
+            inner <- SpinLockBh::new(
+                Inner { workload: Some(workload), memory },
+                c"krping_qp",
+                static_lock_class!(),
+            ),
+            // INVARIANT: The entries point to where the object stays.
+            entries: core::array::from_fn(|index| Entry {
+                raw: bindings::ib_cqe { done: Some(handle_completion::<W>) },
+                owner: this.as_ptr().cast_const().cast(),
+                index,
+            }),
+            cq,
+            raw,
+            outcome,
+            place,
+            _pin: PhantomPinned,
+        });
+        match room.write_pin_init(init) {
+            Ok(this) => Ok(this),
+            Err(never) => match never {},
+        }
+    }
+
+    /// Runs `f` on the workload and the queue, unless it has been stopped. Any
+    /// context but hard interrupts; `f` must not sleep.
+    pub(crate) fn with<R>(&self, f: impl FnOnce(&mut W, &mut Queue<'_>) -> R) -> Option<R> {
+        let mut inner = self.inner.lock();
+        let Inner { workload, memory } = &mut *inner;
+        let mut queue = Queue {
+            raw: self.raw,
+            entries: &self.entries,
+            memory,
+            outcome: &self.outcome,
+        };
+        workload.as_mut().map(|workload| f(workload, &mut queue))
+    }
+
+    /// Ends the workload and hands it back: what completes from now on drives
+    /// nothing. `None` where it was stopped before.
+    pub(crate) fn stop(&self) -> Option<W> {
+        self.inner.lock().workload.take()
+    }
+
+    /// Handles up to `budget` completions, for [`PollMode::Direct`]. Returns how
+    /// many there were. Process context.
+    pub(crate) fn poll(&self, budget: u16) -> usize {
+        self.cq.poll(budget)
+    }
+
+    fn completed(&self, op: Operation, slot: usize, wc: &bindings::ib_wc) {
+        self.with(|workload, queue| {
+            let result = if wc.status == bindings::ib_wc_status_IB_WC_SUCCESS {
+                // After the end, a peer has nothing to be served any more.
+                if queue.outcome.settled() {
+                    return;
+                }
+                queue.outcome.touch();
+                workload.completed(queue, &WorkCompletion::new(op, slot, wc))
+            } else {
+                Err(Failure::Completion {
+                    status: wc.status,
+                    vendor: wc.vendor_err,
+                    op,
+                    iteration: workload.iteration(),
+                })
+            };
+            if let Err(failure) = result {
+                queue.outcome.fail(failure);
+            }
+        });
+    }
+}
+
+#[pinned_drop]
+impl<W: Workload> PinnedDrop for QueuePair<W> {
+    fn drop(self: Pin<&mut Self>) {
+        drop(self.stop());
+        // SAFETY: By the type invariant the queue pair and the completion queue
+        // are ours. The drain returns when every completion has been handled,
+        // so nothing refers to the entries or the memory when they go.
+        unsafe {
+            bindings::ib_drain_qp(self.raw.as_ptr());
+            bindings::rdma_destroy_qp(self.place.id().as_ptr());
+        }
+    }
+}
+
+impl Queue<'_> {
+    /// The memory that work requests name. It can be looked at, but not be
+    /// replaced: the device uses it.
+    pub(crate) fn memory(&self) -> &Memory {
+        self.memory
+    }
+
+    /// As [`Memory::write`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::write`].
+    pub(crate) fn write(&mut self, buffer: BufferId, offset: usize, from: &[u8]) -> Result {
+        self.memory.write(buffer, offset, from)
+    }
+
+    /// As [`Memory::renew_key`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::renew_key`].
+    pub(crate) fn renew_key(&mut self, region: RegionId) -> Result {
+        self.memory.renew_key(region)
+    }
+
+    /// As [`Memory::invalidated`].
+    pub(crate) fn invalidated(&mut self, region: RegionId) {
+        self.memory.invalidated(region);
+    }
+
+    /// Posts a list of requests to the send queue, all or up to the first that
+    /// the device refuses.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Kernel`] with `EINVAL` for a request that makes no sense, or
+    /// what the device says, `ENOMEM` where the queue is full.
+    pub(crate) fn post(&mut self, list: &[WorkRequest]) -> Result<(), Failure> {
+        let entries = self.entries.as_ptr();
+        let qp = self.raw.as_ptr();
+        Chain::new()
+            .build(
+                list,
+                self.memory,
+                |op| {
+                    // The index is that of an existing entry.
+                    entries.wrapping_add(entry_index(op, 0)).cast_mut().cast()
+                },
+                // SAFETY: The queue pair is alive while a `Queue` is, and the
+                // list, the entries and the memory that it names are valid; the
+                // latter two until the queue pair has been drained.
+                |head| to_result(unsafe { bindings::krping_post_send(qp, head) }),
+            )
+            .map_err(|e| Failure::Kernel("posting to the send queue", e.to_errno()))
+    }
+
+    /// Posts a receive into all of `buffer`, as number `slot`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::post`].
+    pub(crate) fn post_receive(
+        &mut self,
+        slot: usize,
+        buffer: BufferId,
+        len: u32,
+    ) -> Result<(), Failure> {
+        self.try_post_receive(slot, buffer, len)
+            .map_err(|e| Failure::Kernel("posting to the receive queue", e.to_errno()))
+    }
+
+    fn try_post_receive(&mut self, slot: usize, buffer: BufferId, len: u32) -> Result {
+        let index = entry_index(Operation::Receive, slot);
+        let entry = self.entries.get(index).ok_or(EINVAL)?;
+        let local = Local {
+            buffer,
+            len,
+            region: None,
+        };
+        let mut sge = local.raw(self.memory)?;
+        let mut wr = bindings::ib_recv_wr {
+            sg_list: &mut sge,
+            num_sge: 1,
+            ..Default::default()
+        };
+        // SAFETY: Every bit pattern is valid for either member of this union.
+        *unsafe { wr.__bindgen_anon_1.wr_cqe.as_mut() } =
+            core::ptr::from_ref(entry).cast_mut().cast();
+        // SAFETY: As for `post`.
+        to_result(unsafe { bindings::krping_post_recv(self.raw.as_ptr(), &wr) })
+    }
+}
+
+/// The callback of every completion.
+///
+/// # Safety
+///
+/// Called by the core for a request whose entry is one of a `QueuePair<W>`.
+unsafe extern "C" fn handle_completion<W: Workload>(
+    _cq: *mut bindings::ib_cq,
+    wc: *mut bindings::ib_wc,
+) {
+    // SAFETY: The completion is valid during the call; its entry is the first
+    // field of an `Entry` that points to its queue pair, and both live until
+    // the queue pair has been drained, which waits for this call.
+    let (queue_pair, index, wc) = unsafe {
+        let entry = (*(*wc).__bindgen_anon_1.wr_cqe.as_ref()).cast::<Entry>();
+        let owner = (*entry).owner.cast::<QueuePair<W>>();
+        (&*owner, (*entry).index, &*wc)
+    };
+    let (op, slot) = entry_meaning(index);
+    queue_pair.completed(op, slot, wc);
+}
+
+/// The callback of asynchronous events of a queue pair. Called by a worker.
+///
+/// # Safety
+///
+/// `context` is the `Outcome` that the queue pair was created with.
+unsafe extern "C" fn handle_qp_event(event: *mut bindings::ib_event, context: *mut c_void) {
+    // SAFETY: The event is valid during the call, and the outcome is held until
+    // the queue pair has been destroyed.
+    let (kind, outcome) = unsafe { ((*event).event, &*context.cast::<Outcome>()) };
+    if matches!(
+        kind,
+        bindings::ib_event_type_IB_EVENT_QP_FATAL
+            | bindings::ib_event_type_IB_EVENT_QP_REQ_ERR
+            | bindings::ib_event_type_IB_EVENT_QP_ACCESS_ERR
+    ) {
+        // SAFETY: The kernel's names of events are static.
+        let name = unsafe { static_text(bindings::ib_event_msg(kind)) };
+        outcome.fail(Failure::Async(kind, name));
+    }
+}

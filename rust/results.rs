@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Finished runs, for scripts: `results` in debugfs, one JSON object a line.
+//!
+//! A report is turned into text once, when its connection has ended, and kept
+//! with the last [`KEPT`] of its kind. `docs/reference.md` describes the fields.
+
+#![forbid(unsafe_code)]
+
+use crate::{
+    cm::addr::SocketAddress,
+    device::{DeviceName, Transport},
+    logic::{command::Command, errno, failure::Failure, histogram::Histogram, json::Object},
+    session::worker::Worker,
+    traffic::Traffic,
+};
+use core::fmt;
+use kernel::{
+    new_mutex,
+    prelude::*,
+    str::CString,
+    sync::{Arc, Mutex},
+};
+
+/// How many finished runs are kept.
+const KEPT: usize = 256;
+
+/// The version of the format, raised when a field changes its meaning.
+const SCHEMA: u32 = 1;
+
+/// How one connection went.
+pub(crate) struct Report<'a> {
+    /// The number of the command.
+    pub(crate) session: u32,
+    /// The number of the thread.
+    pub(crate) thread: u32,
+    /// `client` or `server`.
+    pub(crate) role: &'static str,
+    /// The command.
+    pub(crate) command: &'a Command,
+    /// The device, once known.
+    pub(crate) device: Option<(DeviceName, Transport)>,
+    /// The peer, once known.
+    pub(crate) peer: Option<SocketAddress>,
+    /// Whether the peer announced itself as a krping of this kind, once known.
+    pub(crate) legacy: Option<bool>,
+    /// Bytes in each direction of an iteration.
+    pub(crate) size: u32,
+    /// Iterations that were finished.
+    pub(crate) iterations: u64,
+    /// From the first post to the last completion.
+    pub(crate) elapsed_ns: u64,
+    /// What was moved.
+    pub(crate) traffic: &'a Traffic,
+    /// Nanoseconds for each iteration.
+    pub(crate) histogram: Option<&'a Histogram>,
+    /// Why it failed, if it did.
+    pub(crate) failure: Option<Failure>,
+}
+
+impl<'a> Report<'a> {
+    /// The report of a connection that has not begun.
+    pub(crate) fn new(
+        session: u32,
+        worker: &'a Worker,
+        role: &'static str,
+        command: &'a Command,
+    ) -> Self {
+        Self {
+            session,
+            thread: worker.id,
+            role,
+            command,
+            device: None,
+            peer: None,
+            legacy: None,
+            size: command.size,
+            iterations: 0,
+            elapsed_ns: 0,
+            traffic: &worker.traffic,
+            histogram: None,
+            failure: None,
+        }
+    }
+
+    /// Finished iterations for each second.
+    pub(crate) fn rate(&self) -> u64 {
+        per_second(self.iterations, self.elapsed_ns)
+    }
+
+    fn write(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let mut object = Object::new(out)?;
+        object
+            .num("schema", SCHEMA)?
+            .num("id", self.session)?
+            .num("thread", self.thread)?
+            .str("tag", self.command.tag.as_str())?
+            .str("role", self.role)?
+            .str("test", self.command.test.as_str())?;
+        if let Some((name, transport)) = &self.device {
+            object
+                .str("device", name.as_str())?
+                .str("transport", transport.as_str())?;
+        }
+        if let Some((ip, port)) = self.peer.and_then(|peer| Some((peer.ip()?, peer.port()))) {
+            object.str("peer", ip)?.num("peer_port", port)?;
+        }
+        if let Some(legacy) = self.legacy {
+            object.str("peer_kind", if legacy { "legacy" } else { "krping" })?;
+        }
+        object.str("options", self.command)?.str(
+            "status",
+            if self.failure.is_none() {
+                "ok"
+            } else {
+                "failed"
+            },
+        )?;
+        if let Some(failure) = &self.failure {
+            let number = failure.errno();
+            object
+                .str("errno", errno::name(number).unwrap_or("unknown"))?
+                .num("errno_number", number)?
+                .str("reason", failure)?;
+        }
+        object
+            .num("size", self.size)?
+            .num("iterations", self.iterations)?
+            .num("elapsed_ns", self.elapsed_ns)?
+            .num("iterations_per_s", self.rate())?;
+        let counters = self.traffic.snapshot();
+        object
+            .num("send_bytes", counters.send_bytes)?
+            .num("send_msgs", counters.send_msgs)?
+            .num("recv_bytes", counters.recv_bytes)?
+            .num("recv_msgs", counters.recv_msgs)?
+            .num("write_bytes", counters.write_bytes)?
+            .num("write_msgs", counters.write_msgs)?
+            .num("read_bytes", counters.read_bytes)?
+            .num("read_msgs", counters.read_msgs)?;
+        if let Some(histogram) = self.histogram.filter(|histogram| histogram.count() > 0) {
+            write_latency(&mut object, histogram)?;
+        }
+        object.finish()
+    }
+}
+
+fn write_latency(object: &mut Object<'_>, histogram: &Histogram) -> fmt::Result {
+    object
+        .num("min_ns", histogram.min())?
+        .num("mean_ns", histogram.mean())?
+        .num("stddev_ns", histogram.stddev())?
+        .num("p50_ns", histogram.percentile(50_000))?
+        .num("p90_ns", histogram.percentile(90_000))?
+        .num("p99_ns", histogram.percentile(99_000))?
+        .num("p99_9_ns", histogram.percentile(99_900))?
+        .num("p99_99_ns", histogram.percentile(99_990))?
+        .num("max_ns", histogram.max())?;
+    let mut buckets = object.array("histogram_ns")?;
+    for bucket in histogram.buckets() {
+        let mut entry = buckets.array()?;
+        entry.num(bucket.low)?.num(bucket.high)?.num(bucket.count)?;
+        entry.finish()?;
+    }
+    buckets.finish()
+}
+
+impl fmt::Display for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f)
+    }
+}
+
+/// `count` events in `ns` nanoseconds, for each second.
+fn per_second(count: u64, ns: u64) -> u64 {
+    let ms = (ns / 1_000_000).max(1);
+    match count.checked_mul(1_000_000_000) {
+        Some(scaled) => scaled.checked_div(ns).unwrap_or(0),
+        // So many events took long enough to count in milliseconds.
+        None => count.checked_div(ms).unwrap_or(0).saturating_mul(1000),
+    }
+}
+
+/// The last finished runs, the oldest first.
+#[pin_data]
+pub(crate) struct Results {
+    #[pin]
+    lines: Mutex<KVec<CString>>,
+}
+
+impl Results {
+    /// Creates an empty list with room for all that it will keep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new() -> Result<Arc<Self>> {
+        let lines = KVec::with_capacity(KEPT, GFP_KERNEL)?;
+        Arc::pin_init(
+            pin_init!(Self {
+                lines <- new_mutex!(lines, "krping_results"),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// Keeps a report, and drops the oldest where there are too many. May sleep.
+    /// Without memory for its text, the report is only missed in the list.
+    pub(crate) fn add(&self, report: &Report<'_>) {
+        let Ok(line) = CString::try_from_fmt(kernel::prelude::fmt!("{}", report)) else {
+            pr_warn!("{}: no memory to keep the result\n", report.session);
+            return;
+        };
+        let mut lines = self.lines.lock();
+        if lines.len() >= KEPT {
+            // Not empty, so there is a first.
+            let _ = lines.remove(0);
+        }
+        // Room for `KEPT` was reserved, so this does not fail.
+        let _ = lines.push_within_capacity(line);
+    }
+
+    /// Prints the list. May sleep.
+    pub(crate) fn show(&self, out: &mut kernel::fmt::Formatter<'_>) -> kernel::fmt::Result {
+        for line in self.lines.lock().iter() {
+            out.write_str(line.to_str().map_err(|_| kernel::fmt::Error)?)?;
+            out.write_str("\n")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One command's life: its threads, its cancellation, and its end.
+//!
+//! A session lives in the `write()` that brought the command. It starts kernel
+//! threads, waits for the last of them to end, and turns the first failure into
+//! the errno of the `write()`. A signal to the writer cancels every thread; the
+//! writer then still waits for them, since they use what it owns, and each of
+//! them ends within its teardown.
+//!
+//! Lock order: the session's threads, then a worker, then an `Outcome`. No thread
+//! is joined with a lock held.
+
+#![forbid(unsafe_code)]
+
+pub(crate) mod client;
+mod drive;
+pub(crate) mod registry;
+pub(crate) mod server;
+pub(crate) mod worker;
+
+use crate::{
+    kernel_ext::{
+        completion::{Completion, Waited},
+        kthread::Kthread,
+        net::Netns,
+        time::Deadline,
+    },
+    logic::{
+        command::{Command, Role},
+        failure::Failure,
+    },
+    results::Report,
+};
+use kernel::{
+    new_mutex,
+    prelude::*,
+    sync::{Arc, Mutex},
+};
+use registry::Registry;
+use worker::Worker;
+
+/// The deadline of every wait on a peer, unless `timeout=` says otherwise, in ms.
+pub(crate) const DEFAULT_TIMEOUT_MS: u32 = 10_000;
+
+struct Threads {
+    /// Joined when dropped.
+    handles: KVec<(Arc<Worker>, Kthread)>,
+    /// Threads that have not ended yet.
+    running: usize,
+    /// What to tell threads that are to end, once they are.
+    cancelled: Option<Failure>,
+    failure: Option<Failure>,
+}
+
+/// One running command.
+#[pin_data]
+pub(crate) struct Session {
+    /// The number of the command, in the log and in results.
+    pub(crate) id: u32,
+    /// What was asked for.
+    pub(crate) command: Command,
+    /// The writer's network namespace.
+    pub(crate) net: Netns,
+    registry: Arc<Registry>,
+    #[pin]
+    threads: Mutex<Threads>,
+    #[pin]
+    ended: Completion,
+}
+
+impl Session {
+    /// Runs `command` to its end. Process context of the writer; sleeps until
+    /// the run ends or a signal interrupts it.
+    ///
+    /// # Errors
+    ///
+    /// The errno of the first failure; the log has the sentence.
+    pub(crate) fn run(registry: &Arc<Registry>, command: Command) -> Result {
+        let id = registry.next_id();
+        let session = Self::new(registry, id, command)?;
+        match session.start().and_then(|()| session.wait()) {
+            Ok(()) => {
+                pr_info!("{}: {}: done\n", id, session.command);
+                Ok(())
+            }
+            Err(failure) => {
+                let errno = failure.errno();
+                let name = crate::logic::errno::name(errno).unwrap_or("errno");
+                pr_err!(
+                    "{}: {}: {} ({}): {}\n",
+                    id,
+                    session.command,
+                    name,
+                    errno,
+                    failure
+                );
+                Err(Error::from_errno(errno.saturating_neg()))
+            }
+        }
+    }
+
+    fn new(registry: &Arc<Registry>, id: u32, command: Command) -> Result<Arc<Self>> {
+        let net = Netns::current().ok_or(ESRCH)?;
+        Arc::pin_init(
+            pin_init!(Self {
+                id,
+                command,
+                net,
+                registry: registry.clone(),
+                threads <- new_mutex!(
+                    Threads {
+                        handles: KVec::new(),
+                        running: 0,
+                        cancelled: None,
+                        failure: None,
+                    },
+                    "krping_threads"
+                ),
+                ended <- Completion::new(),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// The deadline of waits on a peer, in ms.
+    pub(crate) fn timeout(&self) -> u32 {
+        self.command.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS)
+    }
+
+    fn start(self: &Arc<Self>) -> Result<(), Failure> {
+        let started = match self.command.role {
+            Role::Client => client::start(self),
+            Role::Server => server::start(self).map(|_| ()),
+            Role::Loopback => server::start(self).and_then(|addr| client::start_to(self, addr)),
+        };
+        if let Err(failure) = started {
+            // Some threads may run already: they end as well.
+            self.abort(failure);
+        }
+        Ok(())
+    }
+
+    /// Waits for the last thread, and joins them all.
+    fn wait(&self) -> Result<(), Failure> {
+        while self.threads.lock().running > 0 {
+            if self.ended.wait_interruptible(Deadline::never()) == Waited::Interrupted {
+                self.record(Failure::Interrupted);
+                self.cancel(Failure::Interrupted);
+                while self.threads.lock().running > 0 {
+                    self.ended.wait(Deadline::never());
+                }
+            }
+        }
+        let handles = core::mem::replace(&mut self.threads.lock().handles, KVec::new());
+        drop(handles);
+        match self.threads.lock().failure {
+            Some(failure) => Err(failure),
+            None => Ok(()),
+        }
+    }
+
+    fn cancel(&self, failure: Failure) {
+        let mut threads = self.threads.lock();
+        threads.cancelled = Some(failure);
+        for (worker, _) in &threads.handles {
+            worker.cancel(failure);
+        }
+    }
+
+    /// Reports a failure that ends the whole session; the first is kept.
+    pub(crate) fn record(&self, failure: Failure) {
+        let mut threads = self.threads.lock();
+        if threads.failure.is_none() {
+            threads.failure = Some(failure);
+        }
+    }
+
+    /// Reports a failure of one thread, and ends the others.
+    pub(crate) fn abort(&self, failure: Failure) {
+        self.record(failure);
+        self.cancel(Failure::Cancelled);
+    }
+
+    /// Keeps the result of one connection.
+    pub(crate) fn report(&self, report: &Report<'_>) {
+        self.registry.results().add(report);
+    }
+
+    /// Starts a thread that runs `body`. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, or `EINTR` for a session that is being cancelled.
+    pub(crate) fn spawn(
+        self: &Arc<Self>,
+        body: impl FnOnce(&Arc<Session>, &Arc<Worker>) + Send + 'static,
+    ) -> Result<(), Failure> {
+        self.try_spawn(body)
+            .map_err(|e| Failure::Kernel("starting a thread", e.to_errno()))
+    }
+
+    fn try_spawn(
+        self: &Arc<Self>,
+        body: impl FnOnce(&Arc<Session>, &Arc<Worker>) + Send + 'static,
+    ) -> Result {
+        let worker = self.registry.add_worker()?;
+        let running = Running {
+            session: self.clone(),
+            worker: worker.clone(),
+        };
+        {
+            let mut threads = self.threads.lock();
+            threads.running = threads.running.saturating_add(1);
+            if threads.cancelled.is_some() {
+                return Err(EINTR);
+            }
+        }
+        // From here on `running` counts itself out when it is dropped, be it by
+        // the thread or by the failure to start it.
+        let handle = Kthread::run(worker.id, move || body(&running.session, &running.worker))?;
+        let mut threads = self.threads.lock();
+        if let Some(failure) = threads.cancelled {
+            worker.cancel(failure);
+        }
+        if let Err(error) = threads.handles.reserve(1, GFP_KERNEL) {
+            // Joining waits for the thread, which wants the lock at its end.
+            drop(threads);
+            worker.cancel(Failure::Cancelled);
+            drop(handle);
+            return Err(error.into());
+        }
+        threads.handles.push((worker, handle), GFP_KERNEL)?;
+        Ok(())
+    }
+
+    /// Threads that have not ended yet.
+    pub(crate) fn running(&self) -> usize {
+        self.threads.lock().running
+    }
+
+    /// Joins the threads that have ended. For sessions without an end.
+    pub(crate) fn reap(&self) {
+        loop {
+            let mut threads = self.threads.lock();
+            let Some(index) = threads
+                .handles
+                .iter()
+                .position(|(worker, _)| worker.finished())
+            else {
+                return;
+            };
+            let ended = threads.handles.remove(index);
+            // Joining waits for the thread, which may want the lock.
+            drop(threads);
+            drop(ended);
+        }
+    }
+}
+
+/// A thread that has not ended yet. Its drop is the last that the thread does.
+struct Running {
+    session: Arc<Session>,
+    worker: Arc<Worker>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.session.registry.remove_worker(self.worker.id);
+        self.worker.finish();
+        let mut threads = self.session.threads.lock();
+        threads.running = threads.running.saturating_sub(1);
+        drop(threads);
+        self.session.ended.complete();
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The stress of fast registration: register and invalidate, as fast as the send
+//! queue takes it.
+//!
+//! A few regions over one buffer are each registered and invalidated by one
+//! list, whose last completion posts it again with a new key. The server only
+//! keeps the connection up.
+
+#![forbid(unsafe_code)]
+
+use super::{exchange::memory_failed, Lead, Summary};
+use crate::{
+    cq::WorkCompletion,
+    logic::{
+        command::Command,
+        failure::{Failure, Operation},
+    },
+    mr::{Access, Memory, RegionId},
+    outcome::Progress,
+    qp::{Queue, Workload},
+    wr::WorkRequest,
+};
+use kernel::{
+    prelude::*,
+    time::{Instant, Monotonic},
+};
+
+/// The most regions that are worked on at a time.
+const MAX_REGIONS: u32 = 32;
+
+/// The client's workload.
+pub(crate) struct FastReg {
+    regions: KVec<RegionId>,
+    count: u64,
+    posted: u64,
+    finished: u64,
+    started: Instant<Monotonic>,
+    ended: Instant<Monotonic>,
+}
+
+impl FastReg {
+    /// Adds the buffer and the regions to `memory`. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(command: &Command, memory: &mut Memory) -> Result<Self> {
+        let buffer = memory.add_buffer(command.size as usize)?;
+        let mut regions = KVec::new();
+        for _ in 0..(command.txdepth / 2).clamp(1, MAX_REGIONS) {
+            regions.push(memory.add_region(buffer)?, GFP_KERNEL)?;
+        }
+        let now = Instant::now();
+        Ok(Self {
+            regions,
+            count: command.count,
+            posted: 0,
+            finished: 0,
+            started: now,
+            ended: now,
+        })
+    }
+
+    fn post_pair(&mut self, queue: &mut Queue<'_>, index: usize) -> Result<(), Failure> {
+        if self.count != 0 && self.posted >= self.count {
+            return Ok(());
+        }
+        let region = *self
+            .regions
+            .get(index)
+            .ok_or_else(|| memory_failed(EINVAL))?;
+        queue.post(&[
+            WorkRequest::Register {
+                region,
+                access: Access::RemoteWrite,
+                renew_key: true,
+            },
+            WorkRequest::Invalidate {
+                region,
+                fence: false,
+                signaled: true,
+            },
+        ])?;
+        self.posted = self.posted.wrapping_add(1);
+        Ok(())
+    }
+}
+
+impl Lead for FastReg {
+    const SEND_DEPTH: u32 = 2 * MAX_REGIONS;
+
+    fn prepare(&mut self, _: &mut Queue<'_>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        self.started = Instant::now();
+        self.ended = self.started;
+        for index in 0..self.regions.len() {
+            self.post_pair(queue, index)?;
+        }
+        Ok(())
+    }
+
+    fn summary(&self) -> Summary<'_> {
+        Summary {
+            iterations: self.finished,
+            elapsed_ns: u64::try_from((self.ended - self.started).as_nanos()).unwrap_or(0),
+            histogram: None,
+        }
+    }
+}
+
+impl Workload for FastReg {
+    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure> {
+        if wc.op != Operation::Invalidate {
+            return Ok(());
+        }
+        // Pairs complete in the order of their posts, which goes round.
+        let index = self
+            .finished
+            .checked_rem(self.regions.len() as u64)
+            .unwrap_or(0) as usize;
+        self.finished = self.finished.wrapping_add(1);
+        self.ended = Instant::now();
+        if self.finished == self.count {
+            queue.outcome.advance(Progress::Finished);
+        }
+        self.post_pair(queue, index)
+    }
+
+    fn iteration(&self) -> u64 {
+        self.finished
+    }
+}

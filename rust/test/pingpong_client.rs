@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The client's side of the ping/pong.
+//!
+//! Each iteration fills the source, advertises it, waits for the go-ahead that
+//! says that it has been read, advertises the sink, waits for the go-ahead that
+//! says that it has been written, and compares. Every step is taken by the
+//! completion of a receive.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    exchange::{memory_failed, Exchange},
+    Lead, Summary,
+};
+use crate::{
+    cq::WorkCompletion,
+    kernel_ext::display::Plain,
+    logic::{
+        command::{Command, MemMode},
+        failure::{Failure, Operation},
+        histogram::Histogram,
+        pattern::{Check, Fill, Pattern},
+        protocol::{Client, ClientStep},
+        wire::Advertisement,
+    },
+    mr::{Access, BufferId, Memory, RegionId},
+    outcome::Progress,
+    qp::{Queue, Workload},
+    traffic::Traffic,
+    wr::{List, WorkRequest},
+};
+use kernel::{
+    prelude::*,
+    sync::Arc,
+    time::{Instant, Monotonic},
+};
+
+/// Data is produced and compared in pieces of this many bytes, on the stack.
+pub(crate) const PIECE: usize = 512;
+
+/// How often a SEND asks for a completion, in iterations: the send queue's room
+/// is only known to be free again by a completion.
+const SIGNAL_EVERY: u64 = 4;
+
+/// A buffer that is advertised.
+struct Target {
+    buffer: BufferId,
+    /// `None` where the unsafe global rkey is used.
+    region: Option<RegionId>,
+    access: Access,
+}
+
+impl Target {
+    fn new(memory: &mut Memory, command: &Command, access: Access) -> Result<Self> {
+        let buffer = memory.add_buffer(command.size as usize)?;
+        let region = if command.unsafe_global_rkey {
+            None
+        } else {
+            Some(memory.add_region(buffer)?)
+        };
+        Ok(Self {
+            buffer,
+            region,
+            access,
+        })
+    }
+
+    fn advertisement(&self, memory: &Memory) -> Result<Advertisement, Failure> {
+        match self.region {
+            Some(region) => memory.advertise(region),
+            None => memory.advertise_global(self.buffer),
+        }
+        .map_err(memory_failed)
+    }
+}
+
+/// The client's workload.
+pub(crate) struct PingPongClient {
+    exchange: Exchange,
+    source: Target,
+    sink: Target,
+    machine: Client,
+    pattern: Pattern,
+    size: usize,
+    count: u64,
+    /// Whether each advertisement has a registration of its own.
+    reregister: bool,
+    server_inv: bool,
+    validate: bool,
+    verbose: bool,
+    iteration: u64,
+    /// The key that the peer was told last.
+    advertised: u32,
+    started: Instant<Monotonic>,
+    begun: Instant<Monotonic>,
+    ended: Instant<Monotonic>,
+    histogram: KBox<Histogram>,
+}
+
+impl PingPongClient {
+    /// Adds the buffers to `memory`. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(
+        command: &Command,
+        pattern: Pattern,
+        memory: &mut Memory,
+        traffic: Arc<Traffic>,
+    ) -> Result<Self> {
+        let now = Instant::now();
+        Ok(Self {
+            exchange: Exchange::new(memory, traffic)?,
+            source: Target::new(memory, command, Access::RemoteRead)?,
+            sink: Target::new(memory, command, Access::RemoteWrite)?,
+            machine: Client::new(command.server_inv),
+            pattern,
+            size: command.size as usize,
+            count: command.count,
+            reregister: command.mem_mode == MemMode::Reg,
+            server_inv: command.server_inv,
+            validate: command.validate,
+            verbose: command.verbose,
+            iteration: 0,
+            advertised: 0,
+            started: now,
+            begun: now,
+            ended: now,
+            histogram: crate::kernel_ext::zeroed::zeroed_box()?,
+        })
+    }
+
+    fn begin(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        self.fill_source(queue)?;
+        self.machine.start();
+        // In `reg` mode the sink was written by now, and its key is of no use.
+        self.advertise(queue, true)
+    }
+
+    fn advertise(&mut self, queue: &mut Queue<'_>, source: bool) -> Result<(), Failure> {
+        let (target, previous) = if source {
+            (&self.source, &self.sink)
+        } else {
+            (&self.sink, &self.source)
+        };
+        let mut list = List::new();
+        if let Some(region) = previous.region.filter(|_| self.reregister) {
+            if queue.memory().is_valid(region) {
+                list.push(WorkRequest::Invalidate {
+                    region,
+                    fence: false,
+                    signaled: false,
+                });
+            }
+        }
+        if let Some(region) = target.region {
+            if !queue.memory().is_valid(region) {
+                list.push(WorkRequest::Register {
+                    region,
+                    access: target.access,
+                    renew_key: false,
+                });
+                // The message must name the key that the list is about to set.
+                queue.renew_key(region).map_err(memory_failed)?;
+            }
+        }
+        let advertisement = target.advertisement(queue.memory())?;
+        self.advertised = advertisement.rkey;
+        self.exchange.fill(queue, &advertisement)?;
+        let signaled = source && self.iteration % SIGNAL_EVERY == 0;
+        list.push(self.exchange.send(None, false, signaled));
+        queue.post(list.as_slice())?;
+        self.exchange.count_sent();
+        Ok(())
+    }
+
+    fn fill_source(&self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        let mut fill = Fill::new(self.pattern, self.iteration, self.size);
+        let mut piece = [0; PIECE];
+        for offset in (0..self.size).step_by(PIECE) {
+            let len = PIECE.min(self.size.saturating_sub(offset));
+            let piece = piece.get_mut(..len).unwrap_or(&mut []);
+            fill.next(piece);
+            queue
+                .write(self.source.buffer, offset, piece)
+                .map_err(memory_failed)?;
+        }
+        Ok(())
+    }
+
+    fn check_sink(&self, queue: &Queue<'_>) -> Result<(), Failure> {
+        let check = Check::new(self.pattern, self.iteration, self.size);
+        compare(queue, self.sink.buffer, self.size, check)
+    }
+
+    fn iterated(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        let now = Instant::now();
+        if let Ok(ns) = u64::try_from((now - self.begun).as_nanos()) {
+            self.histogram.record(ns);
+        }
+        self.begun = now;
+        self.ended = now;
+        if self.validate {
+            self.check_sink(queue)?;
+        }
+        if self.verbose {
+            print_start(queue, self.sink.buffer, self.size, "ping data");
+        }
+        self.iteration = self.iteration.wrapping_add(1);
+        if self.iteration == self.count {
+            queue.outcome.advance(Progress::Finished);
+            return Ok(());
+        }
+        self.begin(queue)
+    }
+}
+
+impl Lead for PingPongClient {
+    // Two lists of three an iteration, between two completions.
+    const SEND_DEPTH: u32 = 3 * 2 * (SIGNAL_EVERY as u32 + 1);
+
+    fn prepare(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        self.exchange.prepare(queue)
+    }
+
+    fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        self.started = Instant::now();
+        self.ended = self.started;
+        self.begun = self.started;
+        self.begin(queue)
+    }
+
+    fn summary(&self) -> Summary<'_> {
+        Summary {
+            iterations: self.iteration,
+            elapsed_ns: u64::try_from((self.ended - self.started).as_nanos()).unwrap_or(0),
+            histogram: Some(&self.histogram),
+        }
+    }
+}
+
+/// Compares `buffer` with what `check` expects.
+///
+/// # Errors
+///
+/// [`Failure::Mismatch`].
+pub(crate) fn compare(
+    queue: &Queue<'_>,
+    buffer: BufferId,
+    size: usize,
+    mut check: Check,
+) -> Result<(), Failure> {
+    let mut piece = [0; PIECE];
+    for offset in (0..size).step_by(PIECE) {
+        let len = PIECE.min(size.saturating_sub(offset));
+        let piece = piece.get_mut(..len).unwrap_or(&mut []);
+        queue
+            .memory()
+            .read(buffer, offset, piece)
+            .map_err(memory_failed)?;
+        check.feed(piece);
+    }
+    check.finish().map_err(Failure::Mismatch)
+}
+
+/// Logs the first bytes of a buffer, as C krping's `verbose` does.
+pub(crate) fn print_start(queue: &Queue<'_>, buffer: BufferId, size: usize, what: &str) {
+    let mut text = [0; 64];
+    let text = text.get_mut(..size.min(64)).unwrap_or(&mut []);
+    if queue.memory().read(buffer, 0, text).is_ok() {
+        let text = text.split(|byte| *byte == 0).next().unwrap_or(&[]);
+        pr_info!("{}: |{}|\n", what, Plain(text.escape_ascii()));
+    }
+}
+
+impl Workload for PingPongClient {
+    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure> {
+        if wc.op != Operation::Receive {
+            return Ok(());
+        }
+        let message = self.exchange.receive(queue, wc)?;
+        let step = self
+            .machine
+            .go_ahead(&message, self.advertised)
+            .map_err(|violation| Failure::Protocol(violation, self.iteration))?;
+        let target = match step {
+            ClientStep::AdvertiseSink => &self.source,
+            ClientStep::Iterated => &self.sink,
+        };
+        if let Some(region) = target.region.filter(|_| self.server_inv) {
+            queue.invalidated(region);
+        }
+        match step {
+            ClientStep::AdvertiseSink => self.advertise(queue, false),
+            ClientStep::Iterated => self.iterated(queue),
+        }
+    }
+
+    fn iteration(&self) -> u64 {
+        self.iteration
+    }
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The server's side of the ping/pong.
+//!
+//! An advertised source is read and an advertised sink is written, each with one
+//! list: the RDMA operation, what its registration needs, and the go-ahead. The
+//! go-ahead after a READ is fenced, so the device sends it when the data is
+//! there, without another trip through the CPU.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    exchange::Exchange,
+    pingpong_client::{compare, print_start},
+};
+use crate::{
+    cq::WorkCompletion,
+    logic::{
+        command::MemMode,
+        failure::{Failure, Operation},
+        pattern::{Check, Pattern},
+        protocol::{Server, ServerStep},
+        wire::Advertisement,
+    },
+    mr::{Access, BufferId, Memory, RegionId},
+    qp::{Queue, Workload},
+    traffic::Traffic,
+    wr::{List, Local, WorkRequest},
+};
+use kernel::{
+    prelude::*,
+    sync::Arc,
+    time::{Instant, Monotonic},
+};
+
+/// What a server does for one client: its own command, as far as the client does
+/// not decide.
+#[derive(Clone, Copy)]
+pub(crate) struct Service {
+    /// The size of the buffer.
+    pub(crate) size: u32,
+    /// Iterations that the client announced; 0 where it did not.
+    pub(crate) count: u64,
+    /// How the local side of RDMA is registered.
+    pub(crate) mem_mode: MemMode,
+    /// Invalidate the client's key with the go-ahead.
+    pub(crate) server_inv: bool,
+    /// READ with READ_WITH_INV.
+    pub(crate) read_inv: bool,
+    /// WRITE from the local DMA lkey in `reg` mode too.
+    pub(crate) local_dma_lkey: bool,
+    /// The READ's sink needs a key that the peer could write by (iWARP).
+    pub(crate) read_needs_rkey: bool,
+    /// What the client sends, where it is known and to be checked.
+    pub(crate) check: Option<Pattern>,
+    /// Log the data.
+    pub(crate) verbose: bool,
+}
+
+/// The server's workload.
+pub(crate) struct PingPongServer {
+    exchange: Exchange,
+    service: Service,
+    machine: Server,
+    buffer: BufferId,
+    /// `None` where the local DMA lkey is enough for everything.
+    region: Option<RegionId>,
+    iteration: u64,
+    /// Whether this iteration's WRITE has been posted: the next begins with the
+    /// next source.
+    written: bool,
+    started: Instant<Monotonic>,
+    ended: Instant<Monotonic>,
+}
+
+impl PingPongServer {
+    /// Requests that the send queue must hold: two iterations' lists.
+    pub(crate) const SEND_DEPTH: u32 = 2 * 8;
+
+    /// Adds the buffers to `memory`. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(
+        service: Service,
+        memory: &mut Memory,
+        traffic: Arc<Traffic>,
+    ) -> Result<Self> {
+        let exchange = Exchange::new(memory, traffic)?;
+        let buffer = memory.add_buffer(service.size as usize)?;
+        let region = if service.mem_mode == MemMode::Reg || service.read_needs_rkey {
+            Some(memory.add_region(buffer)?)
+        } else {
+            None
+        };
+        let now = Instant::now();
+        Ok(Self {
+            exchange,
+            service,
+            machine: Server::new(service.size, service.count),
+            buffer,
+            region,
+            iteration: 0,
+            written: false,
+            started: now,
+            ended: now,
+        })
+    }
+
+    /// Posts the receives, before the connection is made.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    pub(crate) fn prepare(&self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        self.exchange.prepare(queue)
+    }
+
+    /// Whether the client may disconnect now without having broken off.
+    pub(crate) fn may_end(&self) -> bool {
+        self.machine.may_end()
+    }
+
+    /// Whether the client announced a number of iterations, and has had them.
+    pub(crate) fn served_all(&self) -> bool {
+        self.machine.served_all()
+    }
+
+    /// Finished iterations, and nanoseconds from the first advertisement to the
+    /// last.
+    pub(crate) fn summary(&self) -> (u64, u64) {
+        let elapsed = self.ended - self.started;
+        (
+            self.iteration.wrapping_add(u64::from(self.written)),
+            u64::try_from(elapsed.as_nanos()).unwrap_or(0),
+        )
+    }
+
+    fn local(&self, len: u32, region: Option<RegionId>) -> Local {
+        Local {
+            buffer: self.buffer,
+            len,
+            region,
+        }
+    }
+
+    /// Invalidates the region if it is still valid from the list before.
+    fn invalidate_stale(&self, queue: &Queue<'_>, list: &mut List) {
+        if let Some(region) = self
+            .region
+            .filter(|region| queue.memory().is_valid(*region))
+        {
+            list.push(WorkRequest::Invalidate {
+                region,
+                fence: false,
+                signaled: false,
+            });
+        }
+    }
+
+    fn register(&self, list: &mut List, access: Access) {
+        if let Some(region) = self.region {
+            list.push(WorkRequest::Register {
+                region,
+                access,
+                renew_key: true,
+            });
+        }
+    }
+
+    fn read(&mut self, queue: &mut Queue<'_>, from: Advertisement) -> Result<(), Failure> {
+        let mut list = List::new();
+        self.invalidate_stale(queue, &mut list);
+        let access = if self.service.read_needs_rkey {
+            Access::RemoteWrite
+        } else {
+            Access::Local
+        };
+        self.register(&mut list, access);
+        list.push(WorkRequest::Read {
+            local: self.local(from.size, self.region),
+            remote: from,
+            invalidate_local: self.service.read_inv,
+        });
+        if let Some(region) = self.region.filter(|_| !self.service.read_inv) {
+            list.push(WorkRequest::Invalidate {
+                region,
+                fence: true,
+                signaled: false,
+            });
+        }
+        self.go_ahead(queue, list, from.rkey, true)
+    }
+
+    fn write(&mut self, queue: &mut Queue<'_>, to: Advertisement) -> Result<(), Failure> {
+        let mut list = List::new();
+        let reg = self.service.mem_mode == MemMode::Reg && !self.service.local_dma_lkey;
+        let region = self.region.filter(|_| reg);
+        if region.is_some() {
+            self.register(&mut list, Access::Local);
+        }
+        list.push(WorkRequest::Write {
+            local: self.local(to.size, region),
+            remote: to,
+        });
+        self.go_ahead(queue, list, to.rkey, false)?;
+        self.exchange.traffic().written(to.size);
+        self.written = true;
+        self.ended = Instant::now();
+        Ok(())
+    }
+
+    fn go_ahead(
+        &self,
+        queue: &mut Queue<'_>,
+        mut list: List,
+        rkey: u32,
+        fence: bool,
+    ) -> Result<(), Failure> {
+        let invalidate = self.service.server_inv.then_some(rkey);
+        list.push(self.exchange.send(invalidate, fence, false));
+        queue.post(list.as_slice())?;
+        self.exchange.count_sent();
+        Ok(())
+    }
+
+    fn read_done(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        let size = self.machine.read_done();
+        self.exchange.traffic().read(size);
+        if let Some(pattern) = self.service.check {
+            let check = Check::new(pattern, self.iteration, size as usize);
+            compare(queue, self.buffer, size as usize, check)?;
+        }
+        if self.service.verbose {
+            print_start(queue, self.buffer, size as usize, "server ping data");
+        }
+        Ok(())
+    }
+}
+
+impl Workload for PingPongServer {
+    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure> {
+        match wc.op {
+            Operation::Read => self.read_done(queue),
+            Operation::Receive => {
+                let message = self.exchange.receive(queue, wc)?;
+                let step = self
+                    .machine
+                    .advertisement(&message)
+                    .map_err(|violation| Failure::Protocol(violation, self.iteration))?;
+                match step {
+                    ServerStep::Read(from) => {
+                        if self.written {
+                            self.written = false;
+                            self.iteration = self.iteration.wrapping_add(1);
+                        } else {
+                            self.started = Instant::now();
+                        }
+                        self.read(queue, from)
+                    }
+                    ServerStep::Write(to) => self.write(queue, to),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn iteration(&self) -> u64 {
+        self.iteration
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a connection moves, counted while it runs and read by anybody.
+
+#![forbid(unsafe_code)]
+
+use crate::logic::stats::Counters;
+use kernel::sync::atomic::{Atomic, Relaxed};
+
+/// What one connection has moved. One writer at a time, any number of readers.
+#[derive(Default)]
+pub(crate) struct Traffic {
+    send: Direction,
+    receive: Direction,
+    write: Direction,
+    read: Direction,
+}
+
+struct Direction {
+    bytes: Atomic<u64>,
+    messages: Atomic<u64>,
+}
+
+impl Default for Direction {
+    fn default() -> Self {
+        Self {
+            bytes: Atomic::new(0),
+            messages: Atomic::new(0),
+        }
+    }
+}
+
+impl Direction {
+    fn add(&self, bytes: u32) {
+        // The queue pair's lock makes its holder the only writer, so no
+        // read-modify-write is needed.
+        let sum = self.bytes.load(Relaxed).wrapping_add(u64::from(bytes));
+        self.bytes.store(sum, Relaxed);
+        let sum = self.messages.load(Relaxed).wrapping_add(1);
+        self.messages.store(sum, Relaxed);
+    }
+}
+
+impl Traffic {
+    /// Counts a SEND that has been posted. Any context.
+    pub(crate) fn sent(&self, bytes: u32) {
+        self.send.add(bytes);
+    }
+
+    /// Counts a message that has arrived. Any context.
+    pub(crate) fn received(&self, bytes: u32) {
+        self.receive.add(bytes);
+    }
+
+    /// Counts an RDMA WRITE that has been posted. Any context.
+    pub(crate) fn written(&self, bytes: u32) {
+        self.write.add(bytes);
+    }
+
+    /// Counts an RDMA READ that has completed. Any context.
+    pub(crate) fn read(&self, bytes: u32) {
+        self.read.add(bytes);
+    }
+
+    /// The counters now.
+    pub(crate) fn snapshot(&self) -> Counters {
+        Counters {
+            send_bytes: self.send.bytes.load(Relaxed),
+            send_msgs: self.send.messages.load(Relaxed),
+            recv_bytes: self.receive.bytes.load(Relaxed),
+            recv_msgs: self.receive.messages.load(Relaxed),
+            write_bytes: self.write.bytes.load(Relaxed),
+            write_msgs: self.write.messages.load(Relaxed),
+            read_bytes: self.read.bytes.load(Relaxed),
+            read_msgs: self.read.messages.load(Relaxed),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Shared by the scripts in this directory: where things are, and how to say
+# what takes long. Sourced, never run.
+
+# shellcheck disable=SC2034 # used by those who source this
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+cache=${KRPING_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/krping}
+# shellcheck disable=SC2034
+suite=trixie
+
+# Not in everybody's path, but usable by everybody.
+PATH=$PATH:/usr/sbin:/sbin
+
+say() {
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+}
+
+die() {
+	say "$*"
+	exit 1
+}
+
+# step "what" command...: run a long command quietly, show for how long, and
+# show its output only where it fails.
+step() {
+	local what=$1 log start rc=0
+	shift
+	mkdir -p "$cache/log"
+	log=$cache/log/$(tr -cs 'a-zA-Z0-9\n' '-' <<<"$what").log
+	start=$SECONDS
+	if [ -t 2 ]; then
+		"$@" >"$log" 2>&1 &
+		local pid=$!
+		trap 'kill "$pid" 2>/dev/null; printf "\n" >&2; exit 130' INT TERM
+		while kill -0 "$pid" 2>/dev/null; do
+			printf '\r  %-56s %4ds ' "$what" $((SECONDS - start)) >&2
+			sleep 1
+		done
+		wait "$pid" || rc=$?
+		trap - INT TERM
+		printf '\r' >&2
+	else
+		printf '  %s ...\n' "$what" >&2
+		"$@" >"$log" 2>&1 || rc=$?
+	fi
+	printf '  %-56s %4ds %s\n' "$what" $((SECONDS - start)) \
+		"$([ $rc -eq 0 ] && echo 'done' || echo FAILED)" >&2
+	if [ $rc -ne 0 ]; then
+		tail -n 30 "$log" >&2
+		say "the whole log is $log"
+	fi
+	return $rc
+}
+
+# locked NAME: hold the cache's lock NAME until this shell ends, so that two
+# builds started at once do not build the same thing twice.
+locked() {
+	mkdir -p "$cache"
+	exec {lock_fd}>"$cache/.lock-$1"
+	flock -n "$lock_fd" && return
+	say "waiting for another $1 to finish"
+	flock "$lock_fd"
+}
+
+# digest FILE...: a short key of the contents, for naming cache entries.
+digest() {
+	cat "$@" | sha256sum | cut -c1-12
+}

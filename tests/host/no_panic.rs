@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One way into each part of the logic, compiled as the kernel compiles it
+//! (optimized, overflow checks on). `run` looks whether the object refers to
+//! anything that panics, or to 128-bit arithmetic that the kernel lacks.
+
+#![no_std]
+#![allow(dead_code, missing_docs)]
+
+#[path = "../../rust/logic/mod.rs"]
+mod logic;
+
+use core::fmt::{self, Write};
+use logic::{
+    command::Command,
+    failure::Failure,
+    histogram::Histogram,
+    json::Object,
+    pattern::{Check, Fill, Pattern, PatternKind},
+    protocol::{Client, Message, Server, ServerStep},
+    stats::Counters,
+    wire::{Advertisement, PrivateData, Reject},
+};
+
+pub fn command(text: &str, out: &mut dyn Write) -> fmt::Result {
+    match Command::parse(text) {
+        Ok(command) => write!(out, "{command}"),
+        Err(error) => write!(out, "{error}"),
+    }
+}
+
+pub fn advertisement(bytes: &[u8; Advertisement::LEN]) -> [u8; Advertisement::LEN] {
+    Advertisement::decode(bytes).encode()
+}
+
+pub fn private_data(bytes: &[u8], out: &mut dyn Write) -> Result<Option<[u8; 56]>, fmt::Error> {
+    match PrivateData::decode(bytes) {
+        Ok(data) => Ok(data.map(|data| data.encode())),
+        Err(error) => write!(out, "{error}").map(|()| None),
+    }
+}
+
+pub fn reject(bytes: &[u8], out: &mut dyn Write) -> Result<[u8; 16], fmt::Error> {
+    let reject = Reject::decode(bytes).ok_or(fmt::Error)?;
+    write!(out, "{reject}")?;
+    Ok(reject.encode())
+}
+
+fn pattern(binary: bool, seed: u32) -> Pattern {
+    let kind = match binary {
+        true => PatternKind::Binary,
+        false => PatternKind::Text,
+    };
+    Pattern { kind, seed }
+}
+
+pub fn fill(binary: bool, seed: u32, iteration: u64, size: usize, data: &mut [u8]) {
+    let mut fill = Fill::new(pattern(binary, seed), iteration, size);
+    for piece in data.chunks_mut(512) {
+        fill.next(piece);
+    }
+}
+
+pub fn check(
+    (binary, seed, iteration): (bool, u32, u64),
+    size: usize,
+    data: &[u8],
+    out: &mut dyn Write,
+) -> fmt::Result {
+    let mut check = Check::new(pattern(binary, seed), iteration, size);
+    for piece in data.chunks(512) {
+        check.feed(piece);
+    }
+    match check.finish() {
+        Ok(()) => Ok(()),
+        Err(mismatch) => write!(out, "{mismatch}"),
+    }
+}
+
+pub struct Latencies(Histogram);
+
+pub fn record(latencies: &mut Latencies, ns: u64) {
+    latencies.0.record(ns);
+}
+
+pub fn merge(latencies: &mut Latencies, other: &Latencies) {
+    latencies.0.merge(&other.0);
+}
+
+pub fn summary(latencies: &Latencies, share: u32) -> [u64; 6] {
+    let h = &latencies.0;
+    [
+        h.count(),
+        h.min(),
+        h.max(),
+        h.mean(),
+        h.stddev(),
+        h.percentile(share),
+    ]
+}
+
+pub fn buckets(latencies: &Latencies, out: &mut dyn Write) -> fmt::Result {
+    let mut object = Object::new(out)?;
+    object.str("unit", "ns")?.bool("exact", false)?;
+    let mut buckets = object.array("buckets")?;
+    for b in latencies.0.buckets() {
+        let mut bucket = buckets.array()?;
+        bucket.num(b.low)?.num(b.high)?.num(b.count)?;
+        bucket.finish()?;
+    }
+    buckets.finish()?;
+    object.finish()
+}
+
+pub struct Counts(Counters);
+
+pub fn add(sum: &mut Counts, more: Counts, out: &mut dyn Write) -> fmt::Result {
+    sum.0 += more.0;
+    write!(out, "{}", sum.0)
+}
+
+pub struct Received(Message);
+
+pub struct Serving(Server);
+
+pub fn serve(server: &mut Serving, message: &Received, out: &mut dyn Write) -> fmt::Result {
+    match server.0.advertisement(&message.0) {
+        Ok(ServerStep::Read(_)) => write!(out, "{}", server.0.read_done()),
+        Ok(ServerStep::Write(_)) => Ok(()),
+        Err(violation) => write!(out, "{violation}"),
+    }
+}
+
+pub struct Leading(Client);
+
+pub fn lead(
+    client: &mut Leading,
+    message: &Received,
+    key: u32,
+    out: &mut dyn Write,
+) -> fmt::Result {
+    match client.0.go_ahead(&message.0, key) {
+        Ok(_) => Ok(()),
+        Err(violation) => write!(out, "{violation}"),
+    }
+}
+
+pub struct Cause(Failure);
+
+pub fn failure(cause: &Cause, out: &mut dyn Write) -> Result<i32, fmt::Error> {
+    write!(out, "{}", cause.0)?;
+    Ok(cause.0.errno())
+}

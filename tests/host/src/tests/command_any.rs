@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Whatever is written: it is taken and means itself again, or it is refused
+//! with one line.
+
+use super::{cases, command::command};
+use crate::logic::command::Command;
+use proptest::prelude::*;
+
+/// Texts that look like commands, so that more than their first letter is read.
+fn like_command() -> impl Strategy<Value = String> {
+    let name = prop_oneof![
+        Just("client"),
+        Just("server"),
+        Just("loopback"),
+        Just("addr"),
+        Just("addr6"),
+        Just("size"),
+        Just("count"),
+        Just("mem_mode"),
+        Just("tag"),
+        Just("tos"),
+        Just("bw"),
+    ];
+    let value = prop_oneof![
+        Just(String::new()),
+        "=[0-9a-fxKM.:%]{0,12}",
+        "=.{0,80}",
+        ".{0,3}"
+    ];
+    let option = (name, value).prop_map(|(name, value)| format!("{name}{value}"));
+    prop::collection::vec(option, 0..6).prop_map(|options| options.join(","))
+}
+
+fn is_one_clean_line(sentence: &str) -> bool {
+    (10..600).contains(&sentence.len()) && sentence.bytes().all(|b| matches!(b, b' '..=b'~'))
+}
+
+/// Whatever it is, it is taken and means itself again, or refused with a line.
+fn digest(text: &str) -> Result<(), TestCaseError> {
+    match Command::parse(text) {
+        Ok(command) => {
+            let shown = command.to_string();
+            prop_assert_eq!(Command::parse(&shown), Ok(command), "{}", shown);
+        }
+        Err(error) => {
+            prop_assert!(is_one_clean_line(&error.to_string()), "{}", error);
+            prop_assert!(text.contains(error.option), "{}", error.option);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(3000))]
+
+    #[test]
+    fn any_text_is_digested(text: String) {
+        digest(&text)?;
+    }
+
+    #[test]
+    fn any_likely_text_is_digested(text in like_command()) {
+        digest(&text)?;
+    }
+
+    #[test]
+    fn a_command_with_one_byte_changed_is_digested(
+        command in command(),
+        place: prop::sample::Index,
+        by in 1u8..128,
+    ) {
+        let mut bytes = command.to_string().into_bytes();
+        let place = place.index(bytes.len());
+        bytes[place] ^= by;
+        digest(&String::from_utf8_lossy(&bytes))?;
+    }
+}

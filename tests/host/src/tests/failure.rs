@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+
+use crate::logic::{
+    errno,
+    failure::{Failure, Operation},
+    pattern::Mismatch,
+    protocol::Violation,
+    wire::{PrivateDataError, Reject, RejectReason},
+};
+
+const MISMATCH: Mismatch = Mismatch {
+    offset: 1,
+    expected: 2,
+    found: 3,
+    iteration: 4,
+    wrong: 5,
+};
+
+fn completion(status: u32, op: Operation) -> Failure {
+    Failure::Completion {
+        status,
+        vendor: 0x81,
+        op,
+        iteration: 17,
+    }
+}
+
+#[test]
+fn each_failure_has_its_errno() {
+    let busy = Reject {
+        reason: RejectReason::Busy,
+        value: 0,
+    };
+    let table = [
+        (Failure::Protocol(Violation::Early, 1), "EPROTO"),
+        (Failure::PrivateData(PrivateDataError::Size), "EPROTO"),
+        (Failure::Mismatch(MISMATCH), "EBADMSG"),
+        (Failure::Disconnected, "ECONNRESET"),
+        (Failure::DeviceRemoved, "ENODEV"),
+        (Failure::TimedOut("connecting", 5), "ETIMEDOUT"),
+        (Failure::Interrupted, "EINTR"),
+        (
+            Failure::Rejected(8, "invalid service ID", None),
+            "ECONNREFUSED",
+        ),
+        (
+            Failure::Rejected(28, "consumer defined", Some(busy)),
+            "ECONNREFUSED",
+        ),
+        (Failure::Unreachable(-110), "ETIMEDOUT"),
+        (Failure::Unreachable(-113), "EHOSTUNREACH"),
+        (Failure::Unreachable(0), "ETIMEDOUT"),
+        (Failure::Unsupported("the reason"), "EOPNOTSUPP"),
+        (Failure::TooLarge(5), "ERANGE"),
+        (Failure::Kernel("allocating", -12), "ENOMEM"),
+        (Failure::Kernel("allocating", i32::MIN), "unknown"),
+        (completion(10, Operation::Read), "EREMOTEIO"),
+        (completion(12, Operation::Send), "ETIMEDOUT"),
+        (completion(5, Operation::Receive), "ECONNRESET"),
+        (completion(1, Operation::Receive), "EPROTO"),
+        (completion(4, Operation::Write), "EIO"),
+    ];
+    for (failure, name) in table {
+        let number = failure.errno();
+        assert!(number > 0, "{failure:?}");
+        assert_eq!(
+            errno::name(number).unwrap_or("unknown"),
+            name,
+            "{failure:?}"
+        );
+        assert!(failure.to_string().len() > 9, "{failure:?}");
+    }
+}
+
+#[test]
+fn a_completion_error_says_all() {
+    let failure = completion(10, Operation::Read).to_string();
+    for part in [
+        "RDMA READ",
+        "iteration 17",
+        "remote access error",
+        "(10,",
+        "0x81",
+        "key",
+    ] {
+        assert!(failure.contains(part), "{failure}: {part}");
+    }
+}
+
+#[test]
+fn any_status_has_words() {
+    for status in (0..30).chain([u32::MAX]) {
+        let failure = completion(status, Operation::Register);
+        assert!(failure.errno() > 0);
+        assert!(failure.to_string().len() > 40, "{failure}");
+        assert_eq!(failure.is_consequence(), status == 5);
+    }
+}

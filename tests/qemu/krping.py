@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What tests in guests do with krping, all in their own process: a fork and exec
+costs more than most runs.
+
+	import krping
+	from krping import ADDR, run
+
+	assert run(f"loopback,addr={ADDR},count=10") == 0
+	server = krping.Command(f"server,port={port}")	# runs beside the test
+	krping.wait_for(lambda: krping.listens(port))
+	...
+	assert server.wait() == 0
+
+	suite = Suite(check=krping.check)	# nothing may be left after a test
+
+Errnos are positive, and 0 is success.
+"""
+
+import collections
+import ctypes
+import errno
+import itertools
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+ADDR = os.environ.get("KRPING_ADDR", "10.99.0.1")
+ADDR6 = os.environ.get("KRPING_ADDR6", "fd99::1")
+DEVICE = "rxe0"
+NETDEV = "eth9"
+# Where the module is in a guest.
+MODULE = "/host/krping.ko"
+PROC = "/proc/krping"
+RESULTS = "/sys/kernel/debug/krping/results"
+# One go-ahead or advertisement.
+MESSAGE = 16
+
+COUNTERS = ("send_bytes", "send_msgs", "recv_bytes", "recv_msgs",
+	    "write_bytes", "write_msgs", "read_bytes", "read_msgs")
+
+
+def wait_for(predicate, timeout=10, what=""):
+	"""Wait until PREDICATE() is true, and return what it returned."""
+	end = time.monotonic() + timeout
+	while True:
+		value = predicate()
+		if value:
+			return value
+		assert time.monotonic() < end, f"not within {timeout} s: {what or predicate}"
+		time.sleep(0.01)
+
+
+_ports = itertools.count(20000)
+_tags = itertools.count(1)
+
+
+def new_port():
+	"""A port that no other call has returned. Below those that krping and the
+	kernel pick by themselves."""
+	return next(_ports)
+
+
+def new_tag():
+	"""A tag that no other call in this boot has returned."""
+	return f"t{os.getpid()}.{next(_tags)}"
+
+
+# Commands
+
+_libc = ctypes.CDLL(None, use_errno=True)
+# A signal that interrupts a write without ending the program.
+INTERRUPT = signal.SIGUSR1
+signal.signal(INTERRUPT, lambda _signal, _frame: None)
+
+
+def write(data, path=PROC):
+	"""Write DATA (bytes) in one write(2). Return its result, or -errno. Python's own
+	os.write() would write again after a signal."""
+	fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+	try:
+		written = _libc.write(fd, data, ctypes.c_size_t(len(data)))
+		return -ctypes.get_errno() if written < 0 else written
+	finally:
+		os.close(fd)
+
+
+def run(text):
+	"""Run the command TEXT to its end, and return its errno. A write that succeeds
+	must have taken all of it."""
+	data = text.encode()
+	written = write(data)
+	if written < 0:
+		return -written
+	assert written == len(data), f"write() returned {written} of {len(data)}"
+	return 0
+
+
+def run_ok(text):
+	"""Run TEXT, which must succeed."""
+	log = Log()
+	number = run(text)
+	assert number == 0, f"{name(number)} from {text!r}: {log.text()}"
+
+
+def run_fails(text, number, sentence):
+	"""Run TEXT, which must fail with errno NUMBER and log what matches SENTENCE, a
+	regular expression."""
+	log = Log()
+	found = run(text)
+	assert found == number, f"{name(found)}, not {name(number)}, from {text!r}: {log.text()}"
+	log.wait(sentence)
+
+
+def name(number):
+	"""An errno's name."""
+	return errno.errorcode.get(number, str(number)) if number else "success"
+
+
+def block_signals():
+	"""Leave the calling thread none but INTERRUPT. A signal that nobody handles,
+	such as SIGCHLD, comes to any thread while the main one blocks it to fork, and
+	would end a write there."""
+	signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals() - {INTERRUPT})
+
+
+class Command(threading.Thread):
+	"""A command that runs in a thread beside the test."""
+
+	running = []
+
+	def __init__(self, text):
+		super().__init__(daemon=True)
+		self.text = text
+		self.errno = None	# while it runs
+		self.error = None
+		Command.running.append(self)
+		self.start()
+
+	def run(self):
+		block_signals()
+		try:
+			self.errno = run(self.text)
+		except BaseException as error:
+			self.error = error
+			raise
+
+	def wait(self, timeout=30):
+		"""Wait for its end, and return its errno."""
+		self.join(timeout)
+		assert not self.is_alive(), f"still runs after {timeout} s: {self.text}"
+		Command.running.remove(self)
+		if self.error:
+			raise self.error
+		return self.errno
+
+	def interrupt(self, timeout=10):
+		"""Interrupt its write with a signal, and wait for its end. A signal from
+		before the write is lost, so it is sent again and again."""
+		end = time.monotonic() + timeout
+		while self.is_alive() and time.monotonic() < end:
+			signal.pthread_kill(self.ident, INTERRUPT)
+			self.join(0.1)
+		return self.wait(0.1)
+
+
+# What krping says
+
+def results(tag):
+	"""The finished runs of TAG that debugfs lists, the oldest first."""
+	mark = f'"tag":"{tag}"'
+	with open(RESULTS, encoding="ascii") as file:
+		found = [json.loads(line) for line in file if mark in line]
+	return [result for result in found if result["tag"] == tag]
+
+
+def result(tag, role, timeout=5):
+	"""The only result of TAG and ROLE. That of a server comes a moment after its
+	client's end."""
+	def find():
+		return [each for each in results(tag) if each["role"] == role]
+	found = wait_for(find, timeout, f"a {role}'s result of {tag}")
+	assert len(found) == 1, f"{len(found)} results of {tag} and {role}"
+	return found[0]
+
+
+Line = collections.namedtuple("Line", ("thread", "device", "counters"))
+
+
+def lines():
+	"""The lines of /proc/krping: thread number, device (None where it listens), and
+	counters by name."""
+	with open(PROC, encoding="ascii") as file:
+		return [_line(line) for line in file]
+
+
+def _line(text):
+	listens = re.fullmatch(r"([0-9]+) listen\n", text)
+	if listens:
+		return Line(int(listens[1]), None, {})
+	busy = re.fullmatch(r"([0-9]+)-([a-z0-9_]+)((?: [0-9]+){8})\n", text)
+	assert busy, f"a strange line in {PROC}: {text!r}"
+	values = [int(value) for value in busy[3].split()]
+	return Line(int(busy[1]), busy[2], dict(zip(COUNTERS, values)))
+
+
+def traffic(**changes):
+	"""All counters, 0 where CHANGES do not say otherwise."""
+	return dict.fromkeys(COUNTERS, 0) | changes
+
+
+def pingpong_traffic(role, count, size):
+	"""The counters after COUNT iterations of SIZE bytes."""
+	moved = traffic(send_bytes=2 * count * MESSAGE, send_msgs=2 * count,
+			recv_bytes=2 * count * MESSAGE, recv_msgs=2 * count)
+	if role == "server":
+		moved |= {"write_bytes": count * size, "write_msgs": count,
+			  "read_bytes": count * size, "read_msgs": count}
+	return moved
+
+
+def assert_done(found, count, size, counters=None):
+	"""The result FOUND is that of COUNT successful iterations of SIZE bytes, and its
+	statistics are exactly what they must be: COUNTERS, or those of a ping/pong."""
+	assert found["status"] == "ok", found
+	assert (found["iterations"], found["size"]) == (count, size), found
+	if counters is None:
+		counters = pingpong_traffic(found["role"], count, size)
+	moved = {key: found[key] for key in COUNTERS}
+	assert moved == counters, f"{found['role']}: moved {moved}, not {counters}"
+
+
+class Log:
+	"""The kernel's log from now on."""
+
+	def __init__(self):
+		self.fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+		os.lseek(self.fd, 0, os.SEEK_END)
+		self.seen = []
+
+	def __del__(self):
+		os.close(self.fd)
+
+	def lines(self):
+		"""The lines since, without times; krping's begin with "krping: "."""
+		while True:
+			try:
+				record = os.read(self.fd, 8192).decode(errors="replace")
+			except BlockingIOError:
+				return self.seen
+			except BrokenPipeError:
+				# The log has overwritten the next ones.
+				continue
+			# After the first line come fields of the record. Backslashes
+			# and what cannot be printed are escaped.
+			line = record.partition(";")[2].split("\n")[0]
+			self.seen.append(re.sub(r"\\x([0-9a-f]{2})",
+						lambda match: chr(int(match[1], 16)), line))
+
+	def text(self):
+		"""The lines, as one text."""
+		return "\n".join(self.lines())
+
+	def find(self, sentence):
+		"""The match of the regular expression SENTENCE, or None."""
+		return re.search(sentence, self.text())
+
+	def wait(self, sentence, timeout=5):
+		"""Wait for a match of SENTENCE, and return it."""
+		try:
+			return wait_for(lambda: self.find(sentence), timeout)
+		except AssertionError:
+			raise AssertionError(f"no {sentence!r} in the log: {self.text()}") from None
+
+
+# What the kernel holds
+
+def rdma(*words):
+	"""What `rdma -j WORDS...` prints."""
+	done = subprocess.run(("rdma", "-j") + words, stdin=subprocess.DEVNULL,
+			      capture_output=True, text=True, check=True)
+	return json.loads(done.stdout or "[]")
+
+
+def resources():
+	"""How many objects of each kind there are, by device."""
+	return {each["ifname"]: {kind: count for kind, count in each.items()
+				 if kind not in ("ifindex", "ifname")}
+		for each in rdma("resource", "show")}
+
+
+def listens(port):
+	"""Whether anything listens on PORT, in the kernel or not."""
+	return any(each["state"] == "LISTEN" and each["src-addr"].endswith(f":{port}")
+		   for each in rdma("resource", "show", "cm_id"))
+
+
+_idle = resources()
+
+
+def check():
+	"""Nothing runs any more, and nothing is left of what has run. Ends what does
+	run, so that the next test is not disturbed."""
+	left = [command.text for command in Command.running if command.is_alive()]
+	left += [" ".join(program.args) for program in Program.running
+		 if program.poll() is None]
+	for command in Command.running[:]:
+		command.interrupt()
+	for program in Program.running[:]:
+		program.stop(signal.SIGKILL)
+	assert not left, f"the test left running: {left}"
+	wait_for(lambda: not lines(), 10, f"{PROC} to be empty: {lines()}")
+	try:
+		wait_for(lambda: resources() == _idle, 10)
+	except AssertionError:
+		raise AssertionError(f"left over: {resources()}, not {_idle}: "
+				     f"{rdma('resource', 'show', 'qp')} "
+				     f"{rdma('resource', 'show', 'cm_id')} "
+				     f"{rdma('resource', 'show', 'mr')}") from None
+
+
+def loaded():
+	"""Whether the module is loaded."""
+	return os.path.exists(PROC)
+
+
+def load():
+	"""Load the module."""
+	subprocess.run(("insmod", MODULE), check=True)
+
+
+def unload():
+	"""Unload the module, and return what rmmod says where it cannot, else ""."""
+	done = subprocess.run(("rmmod", "krping"), stdin=subprocess.DEVNULL,
+			      capture_output=True, text=True, check=False)
+	assert (done.returncode == 0) == (done.stderr == ""), done
+	return done.stderr
+
+
+# Other programs
+
+class Program(subprocess.Popen):
+	"""A program beside the test, such as Program("rping", "-c", ...)."""
+
+	running = []
+
+	def __init__(self, *words):
+		# A file takes any amount of output.
+		self.file = tempfile.TemporaryFile()
+		super().__init__(words, stdin=subprocess.DEVNULL, stdout=self.file,
+				 stderr=subprocess.STDOUT)
+		Program.running.append(self)
+
+	def finish(self, timeout=30):
+		"""Wait for its end, and return its status and what it printed."""
+		self.wait(timeout)
+		Program.running.remove(self)
+		return self.returncode, self.output()
+
+	def stop(self, number=signal.SIGTERM, timeout=10):
+		"""End it by a signal, if it has not ended. Return as finish() does."""
+		self.send_signal(number)
+		return self.finish(timeout)
+
+	def output(self):
+		"""What it has printed."""
+		# Not through the file's position, which it shares with the program.
+		size = os.fstat(self.file.fileno()).st_size
+		return os.pread(self.file.fileno(), size, 0).decode(errors="replace")

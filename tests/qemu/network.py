@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Break a guest's network in ways that a test needs, and mend it.
+
+	with network.deaf("10.99.0.2"):		# a host that never answers
+	with network.Lab() as lab:		# another host, with a cable to cut
+	network.unplug(); network.plug()	# the RDMA device
+"""
+
+import contextlib
+import errno
+import glob
+import ipaddress
+import os
+import subprocess
+import time
+
+import krping
+from krping import ADDR, ADDR6, DEVICE, NETDEV
+
+# Nobody has this one.
+NOBODY = "02:00:00:00:00:99"
+
+
+def call(*words):
+	"""Run a program, which must succeed. Return what it prints."""
+	done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+			      stderr=subprocess.STDOUT, text=True, check=False)
+	assert done.returncode == 0, f"{' '.join(words)}: {done.stdout}"
+	return done.stdout
+
+
+def ip(text):
+	"""`ip TEXT`."""
+	return call("ip", *text.split())
+
+
+@contextlib.contextmanager
+def deaf(addr, netdev=NETDEV):
+	"""Within, ADDR is a host on the link of NETDEV that takes all packets and never
+	answers one, though its link-layer address is known."""
+	ip(f"neigh replace {addr} lladdr {NOBODY} nud permanent dev {netdev}")
+	try:
+		yield addr
+	finally:
+		ip(f"neigh del {addr} dev {netdev}")
+
+
+@contextlib.contextmanager
+def route(kind, prefix):
+	"""Within, the route to PREFIX is of this KIND, such as unreachable."""
+	ip(f"route add {kind} {prefix}")
+	try:
+		yield
+	finally:
+		ip(f"route del {kind} {prefix}")
+
+
+@contextlib.contextmanager
+def plain_interface(addr):
+	"""Within, ADDR is on an interface that has no RDMA device."""
+	ip("link add plain9 type dummy")
+	try:
+		ip(f"addr add {addr}/24 dev plain9")
+		ip("link set plain9 up")
+		yield
+	finally:
+		ip("link del plain9")
+
+
+def _gids(device):
+	"""The addresses that DEVICE knows."""
+	found = []
+	for path in glob.glob(f"/sys/class/infiniband/{device}/ports/1/gids/*"):
+		try:
+			with open(path, encoding="ascii") as file:
+				gid = ipaddress.IPv6Address(file.read().strip())
+		except OSError:	# empty
+			continue
+		if gid != ipaddress.IPv6Address(0):
+			found.append(gid)
+	return found
+
+
+def wait_gids(device, *addrs):
+	"""Wait until DEVICE knows ADDRS: that takes a moment after any change."""
+	wanted = [ipaddress.ip_address(addr) for addr in addrs]
+	wanted = [ipaddress.IPv6Address(f"::ffff:{addr}") if addr.version == 4 else addr
+		  for addr in wanted]
+	krping.wait_for(lambda: set(wanted) <= set(_gids(device)), 10, f"{device} to know {addrs}")
+
+
+def unplug(device=DEVICE, limit=10):
+	"""Remove the RDMA device within LIMIT seconds, and return how many that took."""
+	start = time.monotonic()
+	program = subprocess.Popen(("rdma", "link", "del", device), stdin=subprocess.DEVNULL)
+	try:
+		status = program.wait(limit)
+	except subprocess.TimeoutExpired:
+		# Whoever holds it must let go, for the sake of the tests after this one.
+		for command in krping.Command.running[:]:
+			command.interrupt()
+		program.wait(20)
+		raise AssertionError(f"{device} was not gone after {limit} s") from None
+	assert status == 0, f"rdma link del ended with {status}"
+	return time.monotonic() - start
+
+
+def plug():
+	"""Make the RDMA device of the guest's start again, unless it is there."""
+	if not os.path.exists(f"/sys/class/infiniband/{DEVICE}"):
+		call("rdma", "link", "add", DEVICE, "type", "rxe", "netdev", NETDEV)
+	wait_gids(DEVICE, ADDR, ADDR6)
+
+
+def link_down():
+	"""Take the link below the RDMA device down."""
+	ip(f"link set {NETDEV} down")
+
+
+def link_up():
+	"""Take it up again. The interface loses its IPv6 addresses when it goes down, and
+	soft-RoCE's queue pair for connection management does not survive that: only a new
+	device has a working one."""
+	ip(f"link set {NETDEV} up")
+	ip(f"addr replace {ADDR6}/64 dev {NETDEV}")
+	unplug()
+	plug()
+
+
+class Lab:
+	"""Within, a second host, which is a network namespace of its own, on a link with a
+	cable that can be cut. Both ends have RDMA devices."""
+
+	NAME = "far9"
+	NEAR, FAR = "10.98.0.1", "10.98.0.2"
+
+	def __enter__(self):
+		try:
+			self._set_up()
+		except BaseException:
+			self._tear_down()
+			raise
+		return self
+
+	def __exit__(self, *_):
+		self._tear_down()
+
+	def _set_up(self):
+		name = self.NAME
+		ip(f"netns add {name}")
+		ip(f"link add near9 type veth peer name away9 netns {name}")
+		ip(f"addr add {self.NEAR}/24 dev near9")
+		ip(f"-n {name} addr add {self.FAR}/24 dev away9")
+		ip("link set near9 up")
+		ip(f"-n {name} link set lo up")
+		ip(f"-n {name} link set away9 up")
+		# Static, so that nobody notices by ARP that the cable is cut.
+		near = self._mac("link show near9")
+		self.mac = self._mac(f"-n {name} link show away9")
+		ip(f"neigh replace {self.FAR} lladdr {self.mac} nud permanent dev near9")
+		ip(f"-n {name} neigh replace {self.NEAR} lladdr {near} nud permanent dev away9")
+		call("rdma", "link", "add", "rxe8", "type", "rxe", "netdev", "near9")
+		self.exec("rdma", "link", "add", "rxe9", "type", "rxe", "netdev", "away9")
+		wait_gids("rxe8", self.NEAR)
+		wait_gids("rxe9", self.FAR)
+
+	def _tear_down(self):
+		# As far as it has come. Links first: the CM holds on to namespaces.
+		for words in (("rdma", "link", "del", "rxe8"),
+			      ("ip", "netns", "exec", self.NAME, "rdma", "link", "del", "rxe9"),
+			      ("ip", "link", "del", "near9"),
+			      ("ip", "netns", "del", self.NAME)):
+			subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True,
+				       check=False)
+
+	@staticmethod
+	def _mac(what):
+		words = ip(what).split()
+		return words[words.index("link/ether") + 1]
+
+	def exec(self, *words):
+		"""Run a program on the far host."""
+		return call("ip", "netns", "exec", self.NAME, *words)
+
+	def command(self, text):
+		"""A krping.Command on the far host."""
+		class Far(krping.Command):
+			def run(self):
+				fd = os.open(f"/run/netns/{Lab.NAME}", os.O_RDONLY)
+				os.setns(fd, os.CLONE_NEWNET)
+				os.close(fd)
+				super().run()
+		return Far(text)
+
+	def cut(self):
+		"""Cut the cable: what is sent either way is lost, and both links stay up."""
+		ip(f"-n {self.NAME} link set away9 address {NOBODY}")
+
+	def mend(self):
+		"""Make it whole."""
+		ip(f"-n {self.NAME} link set away9 address {self.mac}")
+
+	def unacknowledged(self, start):
+		"""Bring a client to where it is done and waits for the peer to acknowledge that,
+		in vain. START is called with a command and returns what is to be returned."""
+		for count in (60000, 240000, 960000):
+			port = krping.new_port()
+			server = self.command(f"server,port={port}")
+			krping.wait_for(krping.lines)
+			# It needs no cable until it is done, which must not be before the cut.
+			started = start(f"client,addr={self.FAR},port={port},fr,count={count}")
+			krping.wait_for(self._states)
+			self.cut()
+			try:
+				krping.wait_for(lambda: self._states() != {"RTS"}, 30)
+				late = self._states() != {"ERR"}
+				if not late:
+					# It has no deadline, as such a client sends nothing.
+					assert server.interrupt() == errno.EINTR
+			finally:
+				self.mend()
+			if not late:
+				return started
+			assert (started.wait(), server.wait()) == (0, 0)
+		raise AssertionError("the cable is always cut too late")
+
+	@staticmethod
+	def _states():
+		"""The states of this end's queue pairs."""
+		return {each["state"] for each in krping.rdma("resource", "show", "qp")
+			if each["ifname"] == "rxe8" and each["type"] == "RC"}

@@ -1,0 +1,592 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The file /proc/krping: who may use it, what it takes for a command, and what it says
+of what is none. SEED in the environment repeats the fuzzed commands."""
+
+import ctypes
+import errno
+import json
+import os
+import random
+import re
+import stat
+import threading
+import time
+import warnings
+
+import krping
+from krping import ADDR, ADDR6, NETDEV, PROC, RESULTS, Command, Log, new_port, new_tag
+from ktap import Suite, diag
+
+# Children only make a call or two.
+warnings.simplefilter("ignore", DeprecationWarning)
+
+MAX_COMMAND = 4096
+
+suite = Suite(check=krping.check)
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def raw_log(size):
+	"""The lines of krping in the last SIZE bytes of the kernel's log, as consoles show
+	them: /dev/kmsg escapes what is not printable."""
+	read_all = 3
+	buffer = ctypes.create_string_buffer(size)
+	found = libc.klogctl(read_all, buffer, size)
+	assert found > 0, found
+	return [line for line in buffer.raw[:found].split(b"\n") if b"krping: " in line]
+
+
+def assert_clean(lines):
+	"""Nothing in LINES but printable ASCII."""
+	for line in lines:
+		assert all(0x20 <= byte < 0x7f for byte in line), line
+
+
+# Commands that are taken
+
+@suite.test("every option, and every way to write it")
+def accepted():
+	link_local = next(each["local"] for link in network_addresses()
+			  for each in link["addr_info"]
+			  if each["scope"] == "link" and each["family"] == "inet6")
+	for options, shown, values in (
+			("", "", {}),
+			("port=12345", ",port=12345", {}),
+			("port=0x3039", ",port=12345", {}),
+			("size=1", ",size=1", {"size": 1}),
+			("size=0x40", "", {"size": 64}),
+			("size=1K", ",size=1024", {"size": 1024}),
+			("size=1k", ",size=1024", {"size": 1024}),
+			("size=2M", ",size=2097152", {"size": 2 << 20}),
+			("verbose", ",verbose", {}),
+			("validate", ",validate", {}),
+			("mem_mode=dma", "", {}),
+			("mem_mode=reg", ",mem_mode=reg", {}),
+			("mem_mode=fastreg", ",mem_mode=reg", {}),
+			("mem_mode=reg,server_inv", ",mem_mode=reg,server_inv", {}),
+			("server_inv,mem_mode=reg", ",mem_mode=reg,server_inv", {}),
+			("local_dma_lkey", ",local_dma_lkey", {}),
+			("poll", ",poll", {}),
+			("tos=32", ",tos=32", {}),
+			("txdepth=128", ",txdepth=128", {}),
+			("tx-depth=128", ",txdepth=128", {}),
+			("threads=1", "", {}),
+			("timeout=3600000", ",timeout=3600000", {}),
+			("pattern=text", "", {}),
+			("pattern=binary,validate", ",validate,pattern=binary", {}),
+			("fr", ",fr", {"test": "fastreg"}),
+			(" validate , poll\t", ",validate,poll", {})):
+		tag = new_tag()
+		krping.run_ok(f"loopback,addr={ADDR},count=2,tag={tag}"
+			      + (options and f",{options}"))
+		found = krping.result(tag, "client")
+		expected = f"loopback,addr={ADDR}"
+		# In a fixed order: port, count, the rest.
+		port = re.match(r",port=\d+", shown)
+		port = port[0] if port else ""
+		expected += f"{port},count=2{shown[len(port):]},tag={tag}"
+		assert found["options"] == expected, (found["options"], expected)
+		values = {"test": "pingpong", "size": 64, "iterations": 2} | values
+		for key, value in values.items():
+			assert found[key] == value, (options, key, found[key])
+	for addr in (f"addr6={ADDR6}", "addr6=fd99:0:0:0:0:0:0:1", f"addr6={link_local}%{NETDEV}",
+		     f"addr={ADDR}"):
+		krping.run_ok(f"loopback,{addr},count=2,validate")
+
+
+def network_addresses():
+	"""The addresses of the RDMA device's interface."""
+	with os.popen(f"ip -j addr show dev {NETDEV}") as pipe:
+		return json.load(pipe)
+
+
+@suite.test("white space and a newline around a command")
+def white_space():
+	text = f"loopback,addr={ADDR},count=1"
+	for data in (text, f"{text}\n", f" {text}", f"\t {text} \t\n", f"{text} \n"):
+		assert krping.write(data.encode()) == len(data), repr(data)
+
+
+@suite.test("as long a command as is allowed, and a longer one")
+def long_commands():
+	text = f"loopback,addr={ADDR},count=1".encode()
+	assert krping.write(text.ljust(MAX_COMMAND)) == MAX_COMMAND
+	for size in (MAX_COMMAND + 1, 65536, 1 << 20):
+		log = Log()
+		assert krping.write(text.ljust(size)) == -errno.EINVAL
+		log.wait(f"krping: a command of {size} bytes: at most {MAX_COMMAND}")
+
+
+@suite.test("each write is a command of its own")
+def pieces():
+	tags = new_tag(), new_tag()
+	fd = os.open(PROC, os.O_RDWR)
+	try:
+		for tag in tags:
+			data = f"loopback,addr={ADDR},count=1,tag={tag}".encode()
+			assert os.write(fd, data) == len(data)
+			assert krping.result(tag, "client")["status"] == "ok"
+		# What is cut in two is two commands that are none.
+		log = Log()
+		for piece in (b"loopback,addr=", f"{ADDR},count=1".encode()):
+			try:
+				os.write(fd, piece)
+				raise AssertionError(f"{piece} was taken")
+			except OSError as error:
+				assert error.errno == errno.EINVAL, error
+		log.wait("krping: addr needs a value")
+		log.wait(f"krping: unknown option '{ADDR}'")
+		assert os.read(fd, 100) == b""
+	finally:
+		os.close(fd)
+
+
+# What is none
+
+BASE = f"client,addr={ADDR}"
+NUMBER = "must be a number, decimal without leading zeros or hexadecimal after 0x"
+
+REFUSED = (
+	# No command at all.
+	("", "the command is empty; give client, server or loopback"),
+	("\n", "the command is empty"),
+	("  \t ", "the command is empty"),
+	(",", "an option is empty"),
+	(f"{BASE},,poll", "an option is empty; give options with one comma between them"),
+	(f"{BASE},", "an option is empty"),
+	(f"{BASE}\n\n", "holds what is not printable ASCII"),
+	# Roles.
+	(f"addr={ADDR}", "no role is given; give one of client, server, loopback"),
+	(f"{BASE},server", "client and server are both given; give one of"),
+	(f"{BASE},loopback", "client and loopback are both given"),
+	("client", "client needs the server's address; give addr="),
+	("loopback,count=1", "loopback needs the server's address"),
+	# Names.
+	(f"{BASE},sise=1", "unknown option 'sise'; did you mean 'size'?"),
+	(f"{BASE},Validate", "unknown option 'Validate'; did you mean 'validate'?"),
+	(f"{BASE},quux", "unknown option 'quux'; valid are client, server, loopback, addr,"),
+	(f"{BASE},size =1", "unknown option 'size '"),
+	(f"{BASE},=1", "unknown option ''"),
+	# Values.
+	(f"{BASE},size", "size needs a value, as in size="),
+	(f"{BASE},size=", "size needs a value, as in size="),
+	(f"{BASE},port=", "port needs a value, as in port="),
+	(f"{BASE},tag=", "tag needs a value, as in tag="),
+	(f"{BASE},poll=1", "poll takes no value; give poll alone"),
+	(f"{BASE},validate=", "validate takes no value"),
+	(f"client=1,addr={ADDR}", "client takes no value"),
+	(f"{BASE},size=12x", f"size=12x: {NUMBER}, then K, M or G at will"),
+	(f"{BASE},count=12x", f"count=12x: {NUMBER}"),
+	(f"{BASE},count=-1", f"count=-1: {NUMBER}"),
+	(f"{BASE},count=+1", f"count=+1: {NUMBER}"),
+	(f"{BASE},count=010", f"count=010: {NUMBER}"),
+	(f"{BASE},count=0x", f"count=0x: {NUMBER}"),
+	(f"{BASE},count=1K", f"count=1K: {NUMBER}"),
+	(f"{BASE},mem_mode=mr", "mem_mode=mr: must be dma, reg or fastreg"),
+	(f"{BASE},pattern=zero", "pattern=zero: must be text or binary"),
+	(f"{BASE},tag=" + "x" * 65, "tag: must be 1 to 64 characters"),
+	# Addresses.
+	("client,addr=10.99.0", "addr=10.99.0: must be an IPv4 address"),
+	("client,addr=10.99.0.256", "addr=10.99.0.256: must be an IPv4 address"),
+	(f"client,addr={ADDR6}", f"addr={ADDR6}: must be an IPv4 address"),
+	("client,addr=localhost", "addr=localhost: must be an IPv4 address"),
+	(f"client,addr6={ADDR}", f"addr6={ADDR}: must be an IPv6 address"),
+	("client,addr6=fe80::1", "addr6=fe80::1: must say on which interface, as in fe80::1%eth0"),
+	("client,addr6=fe80::1%", "addr6=fe80::1%: must have the name of an interface after %"),
+	("client,addr6=fe80::1%a/b", "must have the name of an interface after %"),
+	("client,addr6=fe80::1%" + "x" * 16, "must have the name of an interface after %"),
+	# Twice.
+	(f"{BASE},size=1,size=2", "size is given twice; give it once"),
+	(f"{BASE},poll,poll", "poll is given twice; give it once"),
+	(f"{BASE},txdepth=1,tx-depth=1", "tx-depth is given twice"),
+	(f"{BASE},addr6={ADDR6}", "addr and addr6 are both given; give one of them"),
+	# Contradictions.
+	(f"{BASE},server_inv", "server_inv needs mem_mode=reg"),
+	(f"{BASE},read_inv,mem_mode=dma", "read_inv needs mem_mode=reg"),
+	(f"{BASE},mem_mode=reg,server_inv,read_inv", "server_inv and read_inv are both given"),
+	(f"{BASE},mem_mode=reg,unsafe_global_rkey", "unsafe_global_rkey is for mem_mode=dma"),
+	(f"{BASE},persist", "persist is for a server; give server,persist"),
+	(f"loopback,addr={ADDR},persist", "persist is for a server"),
+	("server,fr", "fr is for the client or loopback"),
+	# What no log should have to show.
+	(f"{BASE},\x00", r"option '\x00' holds what is not printable ASCII"),
+	(f"{BASE},poll\x00", r"option 'poll\x00' holds what is not printable ASCII"),
+	(f"{BASE},tag=a\x1b[31mb", "holds what is not printable ASCII"),
+	(f"{BASE},tag=a\nkrping: 1: done", "holds what is not printable ASCII"),
+	(f"{BASE},si\x1b[31mze=1", r"option 'si\x1b[31mze' holds what is not printable ASCII"),
+	(f"{BASE},a\nkrping: 1: done", r"option 'a\x0akrping: 1: done' holds what is not"),
+	(f"{BASE},gr\u00fcn", r"option 'gr\xc3\xbcn' holds what is not printable ASCII"),
+	(f"{BASE},\x7f", r"option '\x7f' holds what is not printable ASCII"),
+	(f"{BASE},{'x' * 3000}", f"unknown option '{'x' * 64}...'; valid are client, server,"),
+	(f"{BASE},tag=gr\u00fcn", "holds what is not printable ASCII"),
+	(b"\xff\xfe", "a command that is not text"),
+	(BASE.encode() + b",tag=\xc3", "a command that is not text"),
+)
+
+OUT_OF_RANGE = (
+	("port=0", "from 1 to 65535"),
+	("port=65536", "from 1 to 65535"),
+	("count=18446744073709551616", "from 0 to 18446744073709551615"),
+	("count=0x10000000000000000", "from 0 to 18446744073709551615"),
+	("size=0", "from 1 to 4294967295"),
+	("size=4G", "from 1 to 4294967295"),
+	("size=4294967296", "from 1 to 4294967295"),
+	("size=18446744073709551615G", "from 1 to 4294967295"),
+	("tos=256", "from 0 to 255"),
+	("txdepth=0", "from 1 to 65536"),
+	("txdepth=65537", "from 1 to 65536"),
+	("threads=0", "from 1 to 1024"),
+	("threads=1025", "from 1 to 1024"),
+	("timeout=0", "from 1 to 3600000"),
+	("timeout=3600001", "from 1 to 3600000"),
+)
+
+LATER = ("wlat rlat slat bw rbw sbw duplex duration qps postlist signal_every inline sge imm "
+	 "cpu max_p99 min_bw expect neg caps blk tap store ro queues depth reconnect stop force "
+	 "detach comm log").split()
+
+
+def refused(data, number, sentence):
+	"""The command DATA is refused with errno NUMBER, and SENTENCE says why: in one line."""
+	data = data.encode() if isinstance(data, str) else data
+	log = Log()
+	written = krping.write(data)
+	assert written == -number, f"{data}: {written}, not -{krping.name(number)}: {log.text()}"
+	log.wait(re.escape(f"krping: {sentence}") if not sentence.startswith("holds")
+		 else f"krping: option '.*' {sentence}")
+	assert len(log.lines()) == 1, log.lines()
+
+
+@suite.test("what is no command: EINVAL, and why")
+def not_a_command():
+	for text, sentence in REFUSED:
+		if sentence.startswith("must"):
+			# The option and its value stand before it.
+			option = text.rpartition(",")[2]
+			sentence = f"{option}: {sentence}"
+		refused(text, errno.EINVAL, sentence)
+	lines = raw_log(1 << 14)
+	assert_clean(lines)
+	assert not [line for line in lines if line.endswith(b"krping: 1: done")], "a forged line"
+
+
+@suite.test("numbers out of range: ERANGE, and what the range is")
+def out_of_range():
+	for option, sentence in OUT_OF_RANGE:
+		refused(f"{BASE},{option}", errno.ERANGE, f"{option}: must be {sentence}")
+
+
+@suite.test("options of later work: EOPNOTSUPP, by name")
+def later():
+	for name in LATER:
+		for option in (name, f"{name}=1", f"{name}=a b"):
+			refused(f"{BASE},{option}", errno.EOPNOTSUPP,
+				f"{name} is not supported by this version")
+
+
+@suite.test("an empty write")
+def empty():
+	assert krping.write(b"") in (0, -errno.EINVAL)
+
+
+@suite.test("memory that is not there: EFAULT")
+def unmapped():
+	fd = os.open(PROC, os.O_WRONLY)
+	try:
+		assert libc.write(fd, ctypes.c_void_p(8), ctypes.c_size_t(20)) == -1
+		assert ctypes.get_errno() == errno.EFAULT
+	finally:
+		os.close(fd)
+
+
+# Who may
+
+CLONE_NEWUSER = 0x10000000
+CAP_NET_ADMIN = 12
+CAP_VERSION_3 = 0x20080522
+
+
+def child(function):
+	"""What FUNCTION() returns, a small number, in a child process."""
+	pid = os.fork()
+	if pid == 0:
+		status = 255
+		try:
+			status = function()
+		finally:
+			os._exit(status)
+	return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def attempt(flags=os.O_WRONLY):
+	"""The errno of a command, or of opening the file: that plus 128 to tell them apart."""
+	try:
+		fd = os.open(PROC, flags)
+	except OSError as error:
+		return 128 + error.errno
+	try:
+		os.write(fd, f"loopback,addr={ADDR},count=1".encode())
+	except OSError as error:
+		return error.errno
+	return 0
+
+
+def drop_net_admin():
+	"""Give up CAP_NET_ADMIN."""
+	header = (ctypes.c_uint32 * 2)(CAP_VERSION_3, 0)
+	data = (ctypes.c_uint32 * 6)()
+	assert libc.capget(header, data) == 0
+	for index in range(3):
+		data[index] &= ~(1 << CAP_NET_ADMIN)
+	assert libc.capset(header, data) == 0
+
+
+@suite.test("the file is root's alone")
+def mode():
+	found = os.stat(PROC)
+	assert stat.S_IMODE(found.st_mode) == 0o600, oct(found.st_mode)
+	assert (found.st_uid, found.st_gid) == (0, 0), found
+	assert attempt() == 0
+
+
+@suite.test("an unprivileged user cannot open it: EACCES")
+def unprivileged():
+	def as_user(flags):
+		os.setgroups([])
+		os.setgid(1000)
+		os.setuid(1000)
+		return attempt(flags)
+
+	for flags in (os.O_WRONLY, os.O_RDONLY, os.O_RDWR):
+		assert child(lambda flags=flags: as_user(flags)) == 128 + errno.EACCES
+
+
+@suite.test("root without CAP_NET_ADMIN: EPERM, and the reason in the log")
+def without_capability():
+	def without():
+		drop_net_admin()
+		return attempt()
+
+	log = Log()
+	assert child(without) == errno.EPERM
+	log.wait("krping: a command needs CAP_NET_ADMIN")
+
+	def reading():
+		drop_net_admin()
+		with open(PROC, encoding="ascii") as file:
+			return 0 if file.read() == "" else 1
+	assert child(reading) == 0
+
+
+@suite.test("a file that was opened with more rights than its writer has: EPERM")
+def opened_before():
+	fd = os.open(PROC, os.O_WRONLY)
+
+	def write():
+		os.setuid(1000)
+		try:
+			os.write(fd, f"loopback,addr={ADDR},count=1".encode())
+		except OSError as error:
+			return error.errno
+		return 0
+	try:
+		assert child(write) == errno.EPERM
+	finally:
+		os.close(fd)
+
+
+@suite.test("root of another user namespace: EPERM")
+def user_namespace():
+	def inside():
+		os.unshare(CLONE_NEWUSER)
+		return attempt()
+
+	assert child(inside) == errno.EPERM
+
+
+# Under load
+
+def options(rng):
+	"""Options, in which most values are sensible."""
+	numbers = ("0", "1", "2", "3", "15", "16", "64", "255", "256", "1000", "1024", "1025",
+		   "65535", "65536", "65537", "0x10", "4K", "1M", "2097153", "4294967295",
+		   "4294967296", "18446744073709551615", "18446744073709551616", "-1", "", "010",
+		   "1e3", "999999999999999999999999")
+	flags = ("verbose", "validate", "server_inv", "read_inv", "local_dma_lkey", "poll",
+		 "unsafe_global_rkey", "fr", "mem_mode=reg", "mem_mode=dma", "mem_mode=fastreg",
+		 "pattern=binary", "pattern=text", "pattern=", "bw", "duration=1", "tag=x",
+		 "tag=" + "y" * 64)
+	names = ("count", "size", "tos", "txdepth", "tx-depth", "threads")
+	while True:
+		if rng.random() < 0.6:
+			yield rng.choice(flags)
+		else:
+			yield f"{rng.choice(names)}={rng.choice(numbers)}"
+
+
+INSERTS = (b",", b"=", b"%", b" ", b"\n", b"\0", b"0x", b"\xc3\xbc", b"client", b"addr6=",
+	   b"A" * 300)
+
+
+def mutated(rng, text):
+	"""TEXT with a few changes at random places."""
+	data = bytearray(text.encode())
+	for _ in range(rng.randrange(1, 6)):
+		place = rng.randrange(len(data) + 1)
+		kind = rng.randrange(5)
+		if kind == 0:
+			data[place:place] = bytes([rng.randrange(256)])
+		elif kind == 1:
+			del data[place:place + rng.randrange(1, 9)]
+		elif kind == 2 and place < len(data):
+			data[place] ^= 1 << rng.randrange(8)
+		elif kind == 3:
+			data[place:place] = rng.choice(INSERTS)
+		else:
+			other = rng.randrange(len(data) + 1)
+			data[place:place] = data[min(place, other):max(place, other)]
+	return bytes(data[:MAX_COMMAND - 100])
+
+
+class Quiet:
+	"""Within, the kernel's log is not shown on the console: that is slow here."""
+
+	LEVELS = "/proc/sys/kernel/printk"
+
+	def __enter__(self):
+		with open(self.LEVELS, encoding="ascii") as file:
+			self.levels = file.read()
+		with open(self.LEVELS, "w", encoding="ascii") as file:
+			file.write("1")
+
+	def __exit__(self, *_):
+		with open(self.LEVELS, "w", encoding="ascii") as file:
+			file.write(self.levels)
+
+
+class Around:
+	"""Within, runs go on, and readers read what is to be read; all must go well."""
+
+	def __init__(self):
+		self.ending = threading.Event()
+		self.counts = {}
+		self.errors = []
+
+	def __enter__(self):
+		port = new_port()
+		self.server = Command(f"server,persist,port={port}")
+		krping.wait_for(lambda: krping.listens(port))
+		self.long = Command(f"loopback,addr={ADDR},threads=2")
+		client = (f"client,addr={ADDR},port={port},count=200,validate,size=3000,"
+			  "mem_mode=reg,server_inv")
+		self.threads = [threading.Thread(target=self._repeat, args=each, daemon=True)
+				for each in (("runs", lambda: krping.run_ok(client)),
+					     ("reads of the lines", krping.lines),
+					     ("reads of the results", self._results),
+					     ("reads byte by byte", self._bytes))]
+		for thread in self.threads:
+			thread.start()
+		return self
+
+	def __exit__(self, kind, *_):
+		self.ending.set()
+		for thread in self.threads:
+			thread.join(30)
+		# They still run, and end by a signal alone.
+		found = [self.long.interrupt(), self.server.interrupt()]
+		if kind is None:
+			assert not [thread for thread in self.threads if thread.is_alive()]
+			assert not self.errors, self.errors[0]
+			assert found == [errno.EINTR] * 2, found
+			diag(", ".join(f"{count} {what}" for what, count in self.counts.items()))
+			assert all(self.counts.values()), self.counts
+
+	def _repeat(self, what, function):
+		self.counts[what] = 0
+		while not self.ending.is_set():
+			try:
+				function()
+			except BaseException as error:
+				self.errors.append(f"{what}: {error!r}")
+				return
+			self.counts[what] += 1
+			time.sleep(0.005)
+
+	@staticmethod
+	def _results():
+		with open(RESULTS, encoding="ascii") as file:
+			found = [json.loads(line) for line in file]
+		assert len(found) <= 256
+		assert all(each["schema"] == 1 for each in found)
+
+	@staticmethod
+	def _bytes():
+		fd = os.open(PROC, os.O_RDONLY)
+		try:
+			text = b""
+			while True:
+				byte = os.read(fd, 1)
+				if not byte:
+					break
+				text += byte
+			assert text == b"" or text.endswith(b"\n"), text
+			os.lseek(fd, 5, os.SEEK_SET)
+			os.read(fd, 100)
+		finally:
+			os.close(fd)
+
+
+def the_seed():
+	"""SEED, or a new one."""
+	seed = int(os.environ.get("SEED", "0")) or random.SystemRandom().randrange(1, 1 << 32)
+	diag(f"SEED={seed}")
+	return seed
+
+
+@suite.test("3000 commands of random bytes while runs go on, none of which does anything",
+	    limit=180)
+def fuzzed():
+	rng = random.Random(the_seed())
+	log, count, seen = Log(), 3000, {}
+	with Quiet(), Around():
+		for _ in range(count):
+			choice = options(rng)
+			text = ",".join([rng.choice(("client", "server", "loopback", "clint", "")),
+					 f"addr={ADDR}"] + [next(choice)
+							    for _ in range(rng.randrange(6))])
+			# Whatever comes before, a command cannot end like this.
+			data = mutated(rng, text) + b",client,client"
+			number = -krping.write(data)
+			seen[number] = seen.get(number, 0) + 1
+			assert number in (errno.EINVAL, errno.ERANGE, errno.EOPNOTSUPP), \
+				f"{krping.name(number) if number > 0 else number} from {data}"
+	diag(", ".join(f"{krping.name(number)}: {times}" for number, times in seen.items()))
+	lines = [line for line in log.lines() if line.startswith("krping: ")]
+	assert len(lines) > count * 9 // 10, len(lines)
+	assert_clean(raw_log(1 << 20))
+
+
+@suite.test("300 random but well-formed commands while runs go on", limit=180)
+def well_formed():
+	rng = random.Random(the_seed())
+	# Nobody listens there, and nobody waits for long.
+	target = f"client,addr={ADDR},port={new_port()},timeout=1"
+	allowed = {errno.ECONNREFUSED, errno.ETIMEDOUT, errno.EINVAL, errno.ERANGE,
+		   errno.EOPNOTSUPP, errno.ENOMEM}
+	seen = {}
+	with Quiet(), Around():
+		for _ in range(300):
+			choice = options(rng)
+			# Many threads are another test's.
+			words = [word for word in (next(choice) for _ in range(rng.randrange(8)))
+				 if not re.fullmatch(r"threads=(255|256|\d{4,}|0x10)", word)]
+			text = ",".join([target] + words)
+			number = krping.run(text)
+			seen[number] = seen.get(number, 0) + 1
+			assert number in allowed, f"{krping.name(number)} from {text}"
+	diag(", ".join(f"{krping.name(number)}: {times}" for number, times in seen.items()))
+	assert errno.EINVAL in seen and len(seen) > 2, seen
+
+
+if __name__ == "__main__":
+	suite.main()

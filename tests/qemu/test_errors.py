@@ -1,0 +1,514 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Every errno of a run, provoked for real: what the write returns, what the result
+says, and the sentence in the kernel's log."""
+
+import errno
+import re
+import signal
+import time
+
+import krping
+import network
+import peer
+from krping import ADDR, ADDR6, Command, Log, Program, new_port, new_tag
+from ktap import Skip, Suite, diag
+
+# On the link of the RDMA device, and nobody's.
+ABSENT, ABSENT6 = "10.99.0.2", "fd99::2"
+# Reserved for documentation, and routed nowhere here.
+ELSEWHERE, ELSEWHERE6 = "192.0.2.1", "2001:db8::1"
+# How much later than its deadline a run may end here, in seconds.
+SLACK = 4
+
+
+def check():
+	"""Nothing is left, and the network and the module are whole."""
+	krping.check()
+	for addr in (f"addr={ADDR}", f"addr6={ADDR6}"):
+		krping.run_ok(f"loopback,{addr},count=3,validate")
+
+
+suite = Suite(check=check)
+
+
+def name(number):
+	"""An errno's name, as krping writes it."""
+	return "EOPNOTSUPP" if number == errno.EOPNOTSUPP else krping.name(number)
+
+
+def assert_result(tag, role, number, sentence):
+	"""The only result of TAG and ROLE is this failure. Return it."""
+	found = krping.result(tag, role)
+	assert found["status"] == "failed", found
+	assert (found["errno"], found["errno_number"]) == (name(number), number), found
+	assert re.search(sentence, found["reason"]), f"no {sentence!r} in {found['reason']!r}"
+	return found
+
+
+def ends(command, tag, log, number, sentence, role):
+	"""The Command ends with errno NUMBER, and log and result say so. ROLE is whose
+	result that is, None where there is none, and "many" where they are the caller's."""
+	found = command.wait()
+	assert found == number, f"{name(found)}, not {name(number)}: {log.text()}"
+	log.wait(rf"tag={tag}.*: {name(number)} \({number}\): .*({sentence})")
+	if role in ("client", "server"):
+		return assert_result(tag, role, number, sentence)
+	assert role or not krping.results(tag), krping.results(tag)
+	return None
+
+
+def fails(text, number, sentence, role="client", least=0, most=SLACK):
+	"""The command TEXT fails so, after LEAST to MOST seconds."""
+	tag, log, start = new_tag(), Log(), time.monotonic()
+	found = ends(Command(f"{text},tag={tag}"), tag, log, number, sentence, role)
+	taken = time.monotonic() - start
+	assert least <= taken <= most, f"{text}: took {taken:.2f} s, not {least} to {most}"
+	return found
+
+
+# Where to, and whether anybody is there
+
+@suite.test("no listener: ECONNREFUSED")
+def no_listener():
+	sentence = r"was rejected: invalid service ID \(8\); nothing listens on that port"
+	for options in ("", ",poll", ",mem_mode=reg,server_inv", ",fr"):
+		fails(f"client,addr={ADDR},port={new_port()}{options}", errno.ECONNREFUSED,
+		      sentence)
+	found = fails(f"client,addr6={ADDR6},port=5", errno.ECONNREFUSED, sentence)
+	assert (found["peer"], found["peer_port"], found["iterations"]) == (ADDR6, 5, 0), found
+
+
+@suite.test("no route: ENETUNREACH")
+def no_route():
+	for addr in (f"addr={ELSEWHERE}", f"addr6={ELSEWHERE6}"):
+		fails(f"client,{addr}", errno.ENETUNREACH, "resolving the address failed")
+
+
+@suite.test("an unreachable host: EHOSTUNREACH")
+def unreachable_host():
+	with network.route("unreachable", f"{ELSEWHERE}/32"):
+		fails(f"client,addr={ELSEWHERE}", errno.EHOSTUNREACH,
+		      "resolving the address failed")
+
+
+@suite.test("a forbidden route: EACCES")
+def forbidden_route():
+	with network.route("prohibit", f"{ELSEWHERE}/32"):
+		fails(f"client,addr={ELSEWHERE}", errno.EACCES, "resolving the address failed")
+
+
+@suite.test("a neighbour that does not answer: ETIMEDOUT")
+def absent_neighbour():
+	# The kernel asks for its link-layer address until the deadline, and says ETIMEDOUT
+	# by then; krping's own deadline is the same.
+	for addr in (f"addr={ABSENT}", f"addr6={ABSENT6}"):
+		fails(f"client,{addr},timeout=600", errno.ETIMEDOUT, "resolving the address",
+		      least=0.5)
+
+
+@suite.test("a host that never answers connection requests: ETIMEDOUT")
+def deaf_host():
+	with network.deaf(ABSENT):
+		for poll in ("", ",poll"):
+			fails(f"client,addr={ABSENT},timeout=600{poll}", errno.ETIMEDOUT,
+			      "connecting: nothing happened for 600 ms", least=0.5)
+
+
+@suite.test("an address without an RDMA device: ENODEV")
+def no_device():
+	fails("client,addr=127.0.0.1", errno.ENODEV, "failed with ENODEV")
+	fails("client,addr6=::1", errno.ENODEV, "failed with ENODEV")
+	for addr in ("addr=127.0.0.1", "addr6=::1"):
+		fails(f"server,{addr},timeout=2000", errno.ENODEV, "binding to the address failed",
+		      role=None)
+	with network.plain_interface("10.97.0.1"):
+		fails("client,addr=10.97.0.1", errno.ENODEV, "resolving the address failed")
+		fails("client,addr=10.97.0.2", errno.ENODEV, "resolving the address failed")
+		fails("server,addr=10.97.0.1,timeout=2000", errno.ENODEV,
+		      "binding to the address failed", role=None)
+		fails("loopback,addr=10.97.0.1", errno.ENODEV, "binding to the address failed",
+		      role=None)
+
+
+@suite.test("an interface that does not exist: ENODEV")
+def no_interface():
+	for role in ("client", "server,timeout=2000", "loopback"):
+		fails(f"{role},addr6=fe80::1%none9", errno.ENODEV, "finding the interface failed",
+		      role=None)
+
+
+@suite.test("somebody else's address for a server: EADDRNOTAVAIL")
+def foreign_address():
+	for addr in (f"addr={ABSENT}", f"addr6={ABSENT6}", f"addr={ELSEWHERE}"):
+		for role in ("server,timeout=2000", "loopback", "server,persist"):
+			fails(f"{role},{addr}", errno.EADDRNOTAVAIL,
+			      "binding to the address failed", role=None)
+
+
+@suite.test("an address in use: EADDRINUSE")
+def address_in_use():
+	for first in (f"server,addr={ADDR}", "server", "server,persist", f"server,addr6={ADDR6}"):
+		port = new_port()
+		holder = Command(f"{first},port={port}")
+		krping.wait_for(lambda: krping.listens(port))
+		seconds = ["server", first]
+		if "addr6" not in first:
+			seconds.append(f"server,addr={ADDR}")
+		for second in seconds:
+			fails(f"{second},port={port},timeout=2000", errno.EADDRINUSE,
+			      "binding to the address failed", role=None)
+		assert holder.interrupt() == errno.EINTR
+
+
+@suite.test("nobody comes to a server with a deadline: ETIMEDOUT")
+def nobody_comes():
+	fails(f"server,port={new_port()},timeout=300", errno.ETIMEDOUT,
+	      "waiting for a client: nothing happened for 300 ms", role=None, least=0.25)
+
+
+# What goes wrong in mid-run
+
+def moving(number=1):
+	"""NUMBER connections move something."""
+	krping.wait_for(lambda: len([line for line in krping.lines()
+				     if line.counters.get("recv_msgs", 0) > 10]) >= number,
+			what="connections to move something")
+
+
+@suite.test("a peer killed in mid-run: ECONNRESET")
+def rping_killed():
+	for options in ("", ",mem_mode=reg", ",poll", ",mem_mode=reg,size=4096"):
+		port, tag, log = new_port(), new_tag(), Log()
+		rping = Program("rping", "-s", "-a", ADDR, "-p", str(port), "-S", "4096")
+		krping.wait_for(lambda: krping.listens(port))
+		command = Command(f"client,addr={ADDR},port={port},tag={tag}{options}")
+		moving()
+		rping.stop(signal.SIGKILL)
+		found = ends(command, tag, log, errno.ECONNRESET,
+			     "the peer disconnected before the end", "client")
+		assert found["iterations"] > 0 and found["peer_kind"] == "legacy", found
+
+
+@suite.test("a peer of ours interrupted in mid-run: ECONNRESET")
+def krping_interrupted():
+	# The client, then the server: the other end says so.
+	for victim in ("client", "server"):
+		port, tags, log = new_port(), {"client": new_tag(), "server": new_tag()}, Log()
+		ours = {"server": Command(f"server,addr={ADDR},port={port},tag={tags['server']}")}
+		krping.wait_for(lambda: krping.listens(port))
+		# Where a client announces no end, it may leave at any time.
+		ours["client"] = Command(f"client,addr={ADDR},port={port},count=1000000,"
+					 f"tag={tags['client']}")
+		moving(number=2)
+		assert ours.pop(victim).interrupt() == errno.EINTR
+		assert_result(tags[victim], victim, errno.EINTR, "interrupted by a signal")
+		(other, command), = ours.items()
+		found = ends(command, tags[other], log, errno.ECONNRESET,
+			     "the peer disconnected before the end", other)
+		assert found["iterations"] > 0 and found["peer_kind"] == "krping", found
+
+
+@suite.test("a peer that accepts and then is silent: ETIMEDOUT")
+def silent_peer():
+	for options in ("timeout=700", "timeout=700,poll", "timeout=700,mem_mode=reg,server_inv"):
+		port = new_port()
+		server = peer.server(port, "stop=connected", "how=silent")
+		fails(f"client,addr={ADDR},port={port},{options}", errno.ETIMEDOUT,
+		      "waiting for the peer: nothing happened for 700 ms", least=0.6)
+		peer.end(server, "DISCONNECTED")
+
+
+@suite.test("a cut cable in mid-run: ETIMEDOUT at both ends")
+def cut_cable():
+	with network.Lab() as lab:
+		port, tag, log = new_port(), new_tag(), Log()
+		server = lab.command(f"server,persist,port={port},timeout=1200,tag={tag}s")
+		krping.wait_for(krping.lines)
+		krping.run_ok(f"client,addr={lab.FAR},port={port},count=10,validate")
+		clients = {mode: Command(f"client,addr={lab.FAR},port={port},timeout=1200,"
+					 f"tag={tag}{mode},{mode}")
+			   for mode in ("poll", "mem_mode=reg")}
+		moving(number=4)
+		start = time.monotonic()
+		lab.cut()
+		try:
+			for mode, command in clients.items():
+				found = ends(command, tag + mode, log, errno.ETIMEDOUT,
+					     "nothing happened for 1200 ms", "client")
+				assert found["iterations"] > 0
+			taken = time.monotonic() - start
+			assert taken < 1.2 + SLACK, f"took {taken:.2f} s"
+			found = krping.wait_for(lambda: len(krping.results(f"{tag}s")) == 3
+						and krping.results(f"{tag}s"))
+			assert {each["status"]: each.get("errno") for each in found} == {
+				"ok": None, "failed": "ETIMEDOUT"}, found
+		finally:
+			lab.mend()
+		krping.run_ok(f"client,addr={lab.FAR},port={port},count=10,validate")
+		assert server.interrupt() == errno.EINTR
+
+
+@suite.test("requests that are never acknowledged: ETIMEDOUT, as the device says")
+def retries_exceeded():
+	# The client chooses how long an acknowledgement may take, and how often a request is
+	# repeated. The server is mostly in a READ or a WRITE, since these are long.
+	with network.Lab() as lab:
+		for _ in range(3):
+			port, tag, log = new_port(), new_tag(), Log()
+			server = Command(f"server,addr={lab.NEAR},port={port},tag={tag}")
+			krping.wait_for(lambda: krping.listens(port))
+			size = 1 << 20
+			data = peer.private_data(size=size)
+			client = peer.client(port, f"private={data}", f"size={size}", "count=0",
+					     "ack=15", addr=lab.NEAR,
+					     before=("ip", "netns", "exec", lab.NAME))
+			krping.wait_for(lambda: [line for line in krping.lines()
+						 if line.counters.get("read_msgs")], 20)
+			lab.cut()
+			try:
+				found = server.wait()
+			finally:
+				lab.mend()
+				client.stop(signal.SIGKILL)
+			assert found == errno.ETIMEDOUT, name(found)
+			if "retry counter" in krping.result(tag, "server")["reason"]:
+				break
+			diag("the cable was cut between two requests; once more")
+		sentence = (r"(RDMA READ|RDMA WRITE|SEND) of iteration \d+ failed: transport retry "
+			    r"counter exceeded \(12, .*: the peer stopped answering")
+		assert_result(tag, "server", errno.ETIMEDOUT, sentence)
+		log.wait(sentence)
+
+
+@suite.test("a peer that moves to another link-layer address: ETIMEDOUT")
+def peer_moves():
+	with network.Lab() as lab:
+		port, tag, log = new_port(), new_tag(), Log()
+		server = lab.command(f"server,persist,port={port},timeout=1000")
+		krping.wait_for(krping.lines)
+		command = Command(f"client,addr={lab.FAR},port={port},tag={tag}")
+		moving(number=2)
+		network.ip(f"neigh replace {lab.FAR} lladdr {network.NOBODY} nud permanent "
+			   "dev near9")
+		ends(command, tag, log, errno.ETIMEDOUT,
+		     "became unreachable: its link-layer address has changed", "client")
+		assert server.interrupt() == errno.EINTR
+
+
+@suite.test("the link goes down in mid-run: both ends end")
+def link_down():
+	port, tag = new_port(), new_tag()
+	server = Command(f"server,addr={ADDR},port={port},timeout=1200,tag={tag}")
+	krping.wait_for(lambda: krping.listens(port))
+	# The server's deadline holds for its client's coming, too.
+	runs = [Command(f"client,addr={ADDR},port={port},timeout=1200,tag={tag}"),
+		Command(f"loopback,addr={ADDR},timeout=1200,tag={tag}l"), server]
+	moving(number=4)
+	start = time.monotonic()
+	network.link_down()
+	try:
+		# Soft-RoCE may put the queue pairs into error, without saying why.
+		for command in runs:
+			found = command.wait()
+			assert found in (errno.ETIMEDOUT, errno.ECONNRESET), name(found)
+		taken = time.monotonic() - start
+		assert taken < 1.2 + SLACK, f"took {taken:.2f} s"
+		for role in ("client", "server"):
+			assert krping.result(tag, role)["errno"] in ("ETIMEDOUT", "ECONNRESET")
+		assert krping.run(f"loopback,addr={ADDR},timeout=500") == errno.ETIMEDOUT
+	finally:
+		network.link_up()
+
+
+@suite.test("the device unplugged in mid-run: ENODEV everywhere, at once")
+def unplugged():
+	port, listening, tag, log = new_port(), new_port(), new_tag(), Log()
+	server = Command(f"server,persist,port={port},tag={tag}persist")
+	krping.wait_for(lambda: krping.listens(port))
+	bound = Command(f"server,addr={ADDR},port={listening},tag={tag}bound")
+	runs = {mode: Command(f"client,addr={ADDR},port={port},tag={tag}{mode},{mode}")
+		for mode in ("poll", "mem_mode=reg", "validate")}
+	runs["threads=3"] = Command(f"loopback,addr={ADDR},threads=3,tag={tag}threads=3")
+	runs["fr"] = Command(f"loopback,addr={ADDR},fr,tag={tag}fr")
+	krping.wait_for(lambda: krping.listens(listening))
+	moving(number=12)
+	try:
+		taken = network.unplug()
+		diag(f"unplugged in {taken:.2f} s")
+		gone = "the RDMA device was removed"
+		ends(bound, f"{tag}bound", log, errno.ENODEV, gone, None)
+		for mode, command in runs.items():
+			found = command.wait()
+			assert found == errno.ENODEV, f"{mode}: {name(found)}: {log.text()}"
+			log.wait(rf"tag={tag}{mode}: ENODEV \(19\): {gone}")
+			own = krping.wait_for(lambda: krping.results(tag + mode))
+			assert own, mode
+			for each in own:
+				assert each["errno"] in ("ENODEV", "ECANCELED"), each
+		# Its clients are gone; it listens everywhere, and so goes on.
+		served = krping.wait_for(lambda: len(krping.results(f"{tag}persist")) == 3
+					 and krping.results(f"{tag}persist"))
+		assert {each["errno"] for each in served} == {"ENODEV"}, served
+		assert krping.run(f"client,addr={ADDR},port={port},timeout=1000") == errno.ENODEV
+		assert krping.run(f"server,addr={ADDR},timeout=1000") == errno.ENODEV
+		assert server.is_alive()
+	finally:
+		network.plug()
+	krping.run_ok(f"client,addr={ADDR},port={port},count=10,validate")
+	assert server.interrupt() == errno.EINTR
+
+
+@suite.test("the device unplugged at any moment of a run", limit=60)
+def unplugged_early():
+	slowest = 0
+	for delay in (0, 0.003, 0.01, 0.03):
+		runs = [Command(f"loopback,addr={ADDR},threads=4,timeout=5000"),
+			Command(f"client,addr={ABSENT},timeout=2000"),
+			Command(f"server,addr={ADDR},port={new_port()},timeout=2000")]
+		time.sleep(delay)
+		try:
+			slowest = max(slowest, network.unplug())
+			for command in runs:
+				found = command.wait()
+				assert found in (errno.ENODEV, errno.ETIMEDOUT), name(found)
+		finally:
+			network.plug()
+	diag(f"unplugged in {slowest:.2f} s at most")
+
+
+@suite.test("the device unplugged while nobody acknowledges a run's end")
+def unplugged_late():
+	with network.Lab() as lab:
+		command = lab.unacknowledged(Command)
+		network.unplug("rxe8", limit=5)
+		# It was done.
+		assert command.wait() in (0, errno.ENODEV)
+
+
+@suite.test("nobody acknowledges a run's end: it has succeeded all the same")
+def unacknowledged():
+	with network.Lab() as lab:
+		command = lab.unacknowledged(lambda text: Command(f"{text},timeout=1500"))
+		start = time.monotonic()
+		assert command.wait() == 0
+		taken = time.monotonic() - start
+		assert taken < 1.5 + SLACK, f"took {taken:.2f} s"
+
+
+# What the peer does wrong; test_hostile.py has all of it
+
+@suite.test("a peer that returns other data: EBADMSG")
+def other_data():
+	port = new_port()
+	server = peer.server(port, "on=sink", "at=2", "scribble=17:64:1")
+	# "rdma-ping-2: CDEFG"
+	fails(f"client,addr={ADDR},port={port},count=5,validate", errno.EBADMSG,
+	      "in iteration 2: byte 17 is 0x07 instead of 0x47, 1 wrong in all")
+	peer.end(server)
+
+
+@suite.test("a peer with a key that does not open its buffer: EREMOTEIO")
+def bad_key():
+	port, tag, log = new_port(), new_tag(), Log()
+	server = Command(f"server,addr={ADDR},port={port},tag={tag}")
+	krping.wait_for(lambda: krping.listens(port))
+	client = peer.client(port, "on=source", "key=0x100000")
+	ends(server, tag, log, errno.EREMOTEIO,
+	     r"RDMA READ of iteration 0 failed: remote access error \(10, vendor code 0x.*\): "
+	     "the peer's key was invalid", "server")
+	peer.end(client)
+
+
+@suite.test("a peer that sends what is no message: EPROTO")
+def no_message():
+	port = new_port()
+	server = peer.server(port, "on=source", "length=15")
+	fails(f"client,addr={ADDR},port={port}", errno.EPROTO,
+	      "sent a message of 15 bytes instead of 16 in iteration 0")
+	peer.end(server)
+
+
+@suite.test("a peer that reaches for memory it was not given: EPROTO")
+def reach_beyond():
+	port = new_port()
+	server = peer.server(port, "on=sink", "beyond=1")
+	fails(f"client,addr={ADDR},port={port}", errno.EPROTO, "QP access error")
+	peer.end(server)
+
+
+# What cannot be done here
+
+@suite.test("READ_WITH_INV on a device without it: EOPNOTSUPP")
+def read_inv():
+	for role in (f"client,addr={ADDR}", f"loopback,addr={ADDR}"):
+		fails(f"{role},mem_mode=reg,read_inv", errno.EOPNOTSUPP,
+		      "read_inv: only iWARP devices have READ_WITH_INV")
+
+
+@suite.test("binary data with a server that returns text only: EOPNOTSUPP")
+def binary_legacy():
+	port = new_port()
+	server = peer.server(port)
+	fails(f"client,addr={ADDR},port={port},pattern=binary", errno.EOPNOTSUPP, "pattern=binary")
+	peer.end(server)
+
+
+@suite.test("more than one registration covers: ERANGE")
+def too_large():
+	for size in ("2097153", "4M", "0xffffffff"):
+		fails(f"loopback,addr={ADDR},count=1,size={size}", errno.ERANGE,
+		      "size is above 2097152 bytes")
+	fails(f"client,addr={ADDR},size=3M,mem_mode=reg", errno.ERANGE, "size is above 2097152")
+
+
+@suite.test("options of later work: EOPNOTSUPP, with their names")
+def later_work():
+	for option in ("wlat", "bw", "duration=5", "blk", "neg=all", "max_p99=10"):
+		krping.run_fails(f"client,addr={ADDR},{option}", errno.EOPNOTSUPP,
+				 f"krping: {option.split('=')[0]} is not supported by this version")
+
+
+@suite.test("malformed commands: EINVAL and ERANGE, with the option's name")
+def malformed():
+	for text, number, sentence in (
+			("size=0", errno.ERANGE, "size=0: must be from 1 to 4294967295"),
+			("timeout=0", errno.ERANGE, "timeout=0: must be from 1 to 3600000"),
+			("port=65536", errno.ERANGE, "port=65536: must be from 1 to 65535"),
+			("sise=1", errno.EINVAL, "unknown option 'sise'; did you mean 'size'?"),
+			("count=ten", errno.EINVAL, "count=ten: must be a number"),
+			("persist", errno.EINVAL, "persist is for a server"),
+			("server", errno.EINVAL, "client and server are both given")):
+		krping.run_fails(f"client,addr={ADDR},{text}", number,
+				 "krping: " + re.escape(sentence))
+
+
+@suite.test("more memory than there is: ENOMEM, and all of it is given back", limit=60)
+def no_memory():
+	def available():
+		with open("/proc/meminfo", encoding="ascii") as file:
+			return int(re.search(r"MemAvailable: *(\d+) kB", file.read())[1]) << 10
+
+	before = available()
+	# Each thread has two buffers before it connects, and here stays at that.
+	if before > 1000 * (2 << 21):
+		raise Skip("too much memory here to use it up")
+	with network.deaf(ABSENT):
+		fails(f"client,addr={ABSENT},threads=1024,size=2M,timeout=30000", errno.ENOMEM,
+		      "failed with ENOMEM", role="many", most=40)
+	krping.wait_for(lambda: available() > before - (100 << 20), what="memory to come back")
+
+
+@suite.test("a signal: EINTR")
+def interrupted():
+	tag, log = new_tag(), Log()
+	command = Command(f"loopback,addr={ADDR},tag={tag}")
+	moving(number=2)
+	assert command.interrupt() == errno.EINTR
+	log.wait(rf"tag={tag}: EINTR \(4\): interrupted by a signal")
+	for role in ("client", "server"):
+		assert_result(tag, role, errno.EINTR, "interrupted by a signal")
+
+
+if __name__ == "__main__":
+	peer.build_ahead()
+	suite.main()
