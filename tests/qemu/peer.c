@@ -62,7 +62,7 @@ static const char usage[] =
 "  beyond=N       a server's READ or WRITE is of so many bytes more\n"
 "  write=source   a server writes where it may only read\n"
 "  read=sink      a server reads where it may only write\n"
-"  first=1        a server's go-ahead before anything was advertised\n"
+"  first=N        a server's N go-aheads before anything was advertised\n"
 "  norecv=1       have no receive posted\n"
 "  rnr=N          as a client, say that a request shall be repeated so often\n"
 "                 where no receive is posted (default 7: for ever)\n"
@@ -129,7 +129,7 @@ static struct {
 	uint32_t beyond;
 	bool write_source;
 	bool read_sink;
-	bool first;
+	uint32_t first;
 	bool norecv;
 	uint8_t rnr;
 	uint8_t reads;
@@ -669,7 +669,7 @@ static void serve(void)
 	uint64_t i;
 	bool bad;
 
-	if (option.first)
+	for (i = 0; i < option.first; i++)
 		go_ahead(false, &source, 0);
 	for (i = 0;; i++) {
 		source = receive();
