@@ -46,6 +46,9 @@ use kernel::{
 /// How often a connection request and a request on the QP are repeated.
 const RETRIES: u8 = 7;
 
+/// 0.08 ms, in the encoding of the transport.
+const SHORT_RNR_TIMER: u8 = 6;
+
 /// The limits that both sides of a connection agree on.
 #[derive(Clone, Copy)]
 pub(crate) struct ReadLimits {
@@ -151,6 +154,14 @@ impl CmId {
         // SAFETY: The identifier is valid. It fails for other kinds of queue
         // pairs only.
         let _ = unsafe { bindings::rdma_set_ack_timeout(self.as_ptr(), exponent) };
+    }
+
+    /// Has the peer wait but a moment when it finds no receive posted here, before
+    /// it tries again. Before the connection is made; the CM's default is 655 ms.
+    pub(crate) fn set_short_rnr_timer(&self) {
+        // SAFETY: The identifier is valid. It fails for other kinds of queue
+        // pairs only.
+        let _ = unsafe { bindings::rdma_set_min_rnr_timer(self.as_ptr(), SHORT_RNR_TIMER) };
     }
 
     /// Resolves `peer` to a device. Sleeps, `timeout` ms at most.
@@ -261,16 +272,13 @@ impl CmId {
         };
     }
 
-    /// Disconnects, and puts the queue pair into error. Sleeps until the peer has
-    /// answered, `patience` ms at most: destroying the identifier before would
-    /// cancel the request's repetition, and a lost one leave the peer waiting.
-    pub(crate) fn disconnect(&self, patience: u32) {
+    /// Disconnects, and puts the queue pair into error. Returns whether the peer is
+    /// to answer. May sleep.
+    pub(crate) fn disconnect(&self) -> bool {
         // SAFETY: The identifier is valid. A failure means that there is no
         // connection to end.
         let ret = unsafe { bindings::rdma_disconnect(self.as_ptr()) };
-        if ret == 0 && self.outcome().reached(Progress::Established) {
-            self.outcome().wait_disconnected(patience);
-        }
+        ret == 0 && self.outcome().reached(Progress::Established)
     }
 
     /// Reserves the place of this identifier's only queue pair.

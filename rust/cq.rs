@@ -16,7 +16,7 @@ use kernel::{error::from_err_ptr, ffi::c_void, prelude::*, sync::Arc};
 /// How completions are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PollMode {
-    /// The core calls back from a worker after the device's event.
+    /// The core calls back from a softirq after the device's event.
     Event,
     /// The workload's thread looks, see [`CompletionQueue::poll`].
     Direct,
@@ -33,6 +33,8 @@ pub(crate) struct WorkCompletion {
     pub(crate) bytes: u32,
     /// For a receive, the key that the peer invalidated with its SEND.
     pub(crate) invalidated: Option<u32>,
+    /// A receive that a WRITE with an immediate has taken, and left as it was.
+    pub(crate) written: bool,
 }
 
 impl WorkCompletion {
@@ -45,6 +47,7 @@ impl WorkCompletion {
             slot,
             bytes: wc.byte_len,
             invalidated,
+            written: wc.opcode == bindings::ib_wc_opcode_IB_WC_RECV_RDMA_WITH_IMM,
         }
     }
 }
@@ -72,9 +75,7 @@ impl CompletionQueue {
         outcome: &Arc<Outcome>,
     ) -> Result<Self> {
         let context = match mode {
-            // Not from a softirq: there, the core touches the queue once more
-            // after ib_free_cq() has stopped waiting for it.
-            PollMode::Event => bindings::ib_poll_context_IB_POLL_WORKQUEUE,
+            PollMode::Event => bindings::ib_poll_context_IB_POLL_SOFTIRQ,
             PollMode::Direct => bindings::ib_poll_context_IB_POLL_DIRECT,
         };
         let entries = i32::try_from(entries).map_err(|_| ERANGE)?;
@@ -104,6 +105,11 @@ impl CompletionQueue {
         self.raw.as_ptr()
     }
 
+    /// Whether completions are found by polling only.
+    pub(super) fn is_polled(&self) -> bool {
+        self.mode == PollMode::Direct
+    }
+
     /// Handles up to `budget` completions; none where the core does that.
     pub(super) fn poll(&self, budget: u16) -> usize {
         match self.mode {
@@ -119,8 +125,14 @@ impl CompletionQueue {
 
 impl Drop for CompletionQueue {
     fn drop(&mut self) {
+        if self.mode == PollMode::Event {
+            // ib_free_cq() waits until the softirq has given the queue back, but the
+            // core rearms it after that.
+            // SAFETY: May sleep here, and no lock is held; the queue is alive.
+            unsafe { bindings::krping_settle_softirq_cq(self.as_ptr()) };
+        }
         // SAFETY: By the type invariant it is there, and is freed once; its
-        // queue pair is gone. No handler of it runs when the call returns.
+        // queue pair is gone. No handler of it runs any more.
         unsafe { bindings::ib_free_cq(self.as_ptr()) }
     }
 }

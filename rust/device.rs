@@ -149,6 +149,17 @@ impl Device<'_> {
         u32::try_from(self.attrs().max_qp_wr).unwrap_or(0)
     }
 
+    /// The most scatter/gather elements of a work request, a READ or another.
+    pub(crate) fn max_pieces(&self, read: bool) -> u32 {
+        let attrs = self.attrs();
+        let most = if read {
+            attrs.max_send_sge.min(attrs.max_sge_rd)
+        } else {
+            attrs.max_send_sge
+        };
+        u32::try_from(most).unwrap_or(0)
+    }
+
     /// The most entries of a completion queue.
     pub(crate) fn max_completions(&self) -> u32 {
         u32::try_from(self.attrs().max_cqe).unwrap_or(0)

@@ -251,6 +251,18 @@ impl Memory {
         Ok(buffer.dma.wrapping_add(offset as u64))
     }
 
+    /// The address of the first `len` bytes of `buffer` as the CPU sees them, for
+    /// requests that hold their data themselves.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where they are not all within it.
+    pub(super) fn cpu_address(&self, buffer: BufferId, len: usize) -> Result<u64> {
+        let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
+        buffer.check(0, len)?;
+        Ok(buffer.memory.as_ptr() as u64)
+    }
+
     fn region(&self, region: RegionId) -> Result<&Region> {
         self.regions.get(region.0).ok_or(EINVAL)
     }

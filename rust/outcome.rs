@@ -7,6 +7,9 @@
 //! failure is kept, so what follows from it does not hide it. Every wait has a
 //! deadline that counts from the last sign of progress.
 //!
+//! A thread that has several connections waits for all of them at once: their
+//! outcomes share a bell, which any report of any of them rings.
+//!
 //! The lock is a leaf: it is taken with any other lock held, and takes none.
 
 use crate::kernel_ext::{
@@ -18,7 +21,10 @@ use crate::logic::failure::Failure;
 use kernel::{
     prelude::*,
     static_lock_class,
-    sync::atomic::{Atomic, Relaxed},
+    sync::{
+        atomic::{Atomic, Relaxed},
+        Arc,
+    },
 };
 
 /// How long a consequence waits for its cause to be reported, in ms.
@@ -52,13 +58,24 @@ struct State {
     released: bool,
 }
 
+/// What reports ring, for one thread to hear.
+pub(crate) type Bell = Arc<Completion>;
+
+/// Makes a bell. May sleep.
+///
+/// # Errors
+///
+/// `ENOMEM`.
+pub(crate) fn new_bell() -> Result<Bell> {
+    Arc::pin_init(Completion::new(), GFP_KERNEL)
+}
+
 /// The fate of one connection.
 #[pin_data]
 pub(crate) struct Outcome {
     #[pin]
     state: SpinLockIrq<State>,
-    #[pin]
-    changed: Completion,
+    changed: Bell,
     /// When something last moved, in jiffies.
     touched: Atomic<usize>,
     /// [`ENDED`] or [`SETTLED`] once there is an end, for loops and completions.
@@ -66,15 +83,33 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Returns an initialiser of the fate of a connection that has just begun.
-    pub(crate) fn new() -> impl PinInit<Self> {
+    /// The fate of a connection that has just begun; its reports ring `bell`. May
+    /// sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(bell: &Bell) -> Result<Arc<Self>> {
+        Arc::pin_init(Self::init(bell.clone()), GFP_KERNEL)
+    }
+
+    /// [`new`](Self::new), with a bell of its own.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn single() -> Result<Arc<Self>> {
+        Self::new(&new_bell()?)
+    }
+
+    fn init(bell: Bell) -> impl PinInit<Self> {
         pin_init!(Self {
             state <- SpinLockIrq::new(
                 State { progress: Progress::Started, failure: None, released: false },
                 c"krping_outcome",
                 static_lock_class!(),
             ),
-            changed <- Completion::new(),
+            changed: bell,
             touched: Atomic::new(jiffies()),
             ended: Atomic::new(0),
         })
@@ -120,7 +155,7 @@ impl Outcome {
             Failure::Kernel(..) => return self.failure().unwrap_or(failure),
             _ => return failure,
         }
-        let grace = Deadline::after_ms(GRACE_MS);
+        let grace = Self::grace();
         loop {
             match self.failure() {
                 Some(cause) if cause.rank() > failure.rank() => return cause,
@@ -130,10 +165,15 @@ impl Outcome {
         }
     }
 
-    /// Waits for [`Self::disconnected`], `ms` at most, or until the device is gone
-    /// or a signal comes. Process context; sleeps.
-    pub(crate) fn wait_disconnected(&self, ms: u32) {
-        let deadline = Deadline::after_ms(ms);
+    /// Until when a consequence waits for its cause.
+    pub(crate) fn grace() -> Deadline {
+        Deadline::after_ms(GRACE_MS)
+    }
+
+    /// Waits for [`Self::disconnected`], until `deadline` at most, or until the device
+    /// is gone or a signal comes: destroying the identifier before would cancel the
+    /// repetition of a request that was lost. Process context; sleeps.
+    pub(crate) fn wait_disconnected(&self, deadline: Deadline) {
         while !self.state.lock().released && !deadline.passed() {
             self.sleep(deadline);
         }
@@ -234,6 +274,45 @@ impl Outcome {
         }
     }
 
+    /// Waits until all of `outcomes`, which share a bell, have finished. Each
+    /// `beat` ms at the least, `beaten` is called. Process context; sleeps.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::wait_for`], for any of them; what `beaten` returns.
+    pub(crate) fn wait_all<'a>(
+        outcomes: impl Iterator<Item = &'a Self> + Clone,
+        what: &'static str,
+        timeout: Option<u32>,
+        beat: Option<u32>,
+        mut beaten: impl FnMut() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut next = Deadline::after(beat);
+        loop {
+            let mut wait = next;
+            let mut waiter = None;
+            for outcome in outcomes.clone() {
+                if let Some(failure) = outcome.settled_failure() {
+                    return Err(failure);
+                }
+                if !outcome.reached(Progress::Finished) {
+                    outcome.check_deadline(what, timeout)?;
+                    wait = wait.sooner(outcome.deadline(timeout));
+                    waiter = Some(outcome);
+                }
+            }
+            let Some(waiter) = waiter else {
+                return Ok(());
+            };
+            if next.passed() {
+                beaten()?;
+                next = Deadline::after(beat);
+            } else {
+                waiter.sleep(wait);
+            }
+        }
+    }
+
     /// Sleeps until something changes. Only kernel threads wait here, and get no
     /// signals; but in this state they neither count as load nor as hung.
     fn sleep(&self, deadline: Deadline) {
@@ -241,15 +320,14 @@ impl Outcome {
     }
 
     fn deadline(&self, timeout: Option<u32>) -> Deadline {
-        match timeout {
-            Some(ms) => Deadline::since(self.touched.load(Relaxed), ms),
-            None => Deadline::never(),
-        }
+        timeout.map_or(Deadline::never(), |ms| {
+            Deadline::since(self.touched.load(Relaxed), ms)
+        })
     }
 
     /// The failure; a mere consequence is given a moment to meet its cause.
     fn settled_failure(&self) -> Option<Failure> {
-        let grace = Deadline::after_ms(GRACE_MS);
+        let grace = Self::grace();
         loop {
             let failure = self.failure()?;
             if !failure.is_consequence() || grace.passed() {

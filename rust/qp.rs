@@ -10,11 +10,19 @@
 //! completion outlives what it needs.
 //!
 //! The workload and the memory are under one lock, taken with bottom halves off:
-//! a completion handler, in a worker, and the thread that starts or
+//! a completion handler, in a softirq, and the thread that starts or
 //! ends the workload never work on it at once. In it, nothing sleeps and nothing
 //! is allocated. It is taken before the lock of [`Outcome`], never after.
 //!
 //! C header: `include/rdma/ib_verbs.h`
+
+mod drain;
+mod queue;
+
+pub(crate) use drain::DRAINS;
+pub(crate) use queue::Queue;
+
+use drain::Drain;
 
 use crate::{
     bindings,
@@ -22,9 +30,9 @@ use crate::{
     cq::{CompletionQueue, PollMode, WorkCompletion},
     kernel_ext::spinlock::SpinLockBh,
     logic::failure::{Failure, Operation},
-    mr::{BufferId, Memory, RegionId},
+    mr::Memory,
     outcome::Outcome,
-    wr::{Chain, Local, WorkRequest, MAX_RECEIVES},
+    wr::{batch::Batch, MAX_RECEIVES},
 };
 use core::{marker::PhantomPinned, ptr::NonNull};
 use kernel::{error::to_result, ffi::c_void, prelude::*, static_lock_class, sync::Arc};
@@ -33,7 +41,7 @@ use kernel::{error::to_result, ffi::c_void, prelude::*, static_lock_class, sync:
 pub(crate) trait Workload: Send + 'static {
     /// Takes a successful completion and posts what follows from it.
     ///
-    /// Called with bottom halves off, from a worker or the polling
+    /// Called with bottom halves off, from a softirq or the polling
     /// thread: it must not sleep or allocate.
     ///
     /// # Errors
@@ -43,22 +51,57 @@ pub(crate) trait Workload: Send + 'static {
 
     /// The iteration that is under way, for reports.
     fn iteration(&self) -> u64;
+
+    /// Whether it is to [`look`](Self::look) at all.
+    fn watches(&self) -> bool {
+        false
+    }
+
+    /// Looks for what no completion tells, and returns whether there was any. In
+    /// the thread that polls, over and over, as [`Self::completed`].
+    ///
+    /// # Errors
+    ///
+    /// The failure that ends the run.
+    fn look(&mut self, _: &mut Queue<'_>) -> Result<bool, Failure> {
+        Ok(false)
+    }
 }
 
-/// How large a queue pair is, and how its completions are found.
+/// How large a queue pair is.
 #[derive(Clone, Copy)]
 pub(crate) struct Depths {
     /// Requests that the send queue holds.
     pub(crate) send: u32,
     /// Requests that the receive queue holds.
     pub(crate) receive: u32,
-    /// How completions are found.
-    pub(crate) poll: PollMode,
+    /// Requests in a list of the batch; 0 for a workload without one.
+    pub(crate) batch: usize,
+    /// Scatter/gather elements of a request of the batch.
+    pub(crate) pieces: u8,
+    /// Bytes that a request can hold itself.
+    pub(crate) inline: u32,
+}
+
+impl Depths {
+    /// Those of a workload that has no batch.
+    pub(crate) const fn plain(send: u32, receive: u32) -> Self {
+        Self {
+            send,
+            receive,
+            batch: 0,
+            pieces: 1,
+            inline: 0,
+        }
+    }
 }
 
 /// Kinds of completion entries: one for each operation of the send queue, and
 /// one for each receive buffer.
-const ENTRIES: usize = 5 + MAX_RECEIVES;
+const ENTRIES: usize = RECEIVE + MAX_RECEIVES;
+
+/// The entry of the first receive buffer.
+const RECEIVE: usize = 6;
 
 /// Where the device finds the callback of a request.
 ///
@@ -79,7 +122,8 @@ fn entry_index(op: Operation, slot: usize) -> usize {
         Operation::Write => 2,
         Operation::Register => 3,
         Operation::Invalidate => 4,
-        Operation::Receive => slot.saturating_add(5),
+        Operation::Control => 5,
+        Operation::Receive => slot.saturating_add(RECEIVE),
     }
 }
 
@@ -90,13 +134,16 @@ fn entry_meaning(index: usize) -> (Operation, usize) {
         2 => (Operation::Write, 0),
         3 => (Operation::Register, 0),
         4 => (Operation::Invalidate, 0),
-        slot => (Operation::Receive, slot.saturating_sub(5)),
+        5 => (Operation::Control, 0),
+        slot => (Operation::Receive, slot.saturating_sub(RECEIVE)),
     }
 }
 
 struct Inner<W> {
     /// Taken out at the end: completions then have nothing to drive.
     workload: Option<W>,
+    /// Its requests name `memory`.
+    batch: Batch,
     memory: Memory,
 }
 
@@ -116,6 +163,7 @@ pub(crate) struct QueuePair<W: Workload> {
     #[pin]
     inner: SpinLockBh<Inner<W>>,
     entries: [Entry; ENTRIES],
+    drain: Drain,
     raw: NonNull<bindings::ib_qp>,
     outcome: Arc<Outcome>,
     place: QueuePairPlace,
@@ -129,15 +177,6 @@ unsafe impl<W: Workload> Send for QueuePair<W> {}
 // SAFETY: As above.
 unsafe impl<W: Workload> Sync for QueuePair<W> {}
 
-/// The locked view of a queue pair: what a workload may do.
-pub(crate) struct Queue<'a> {
-    raw: NonNull<bindings::ib_qp>,
-    entries: &'a [Entry; ENTRIES],
-    memory: &'a mut Memory,
-    /// Where the workload reports its end and signs of life.
-    pub(crate) outcome: &'a Outcome,
-}
-
 impl<W: Workload> QueuePair<W> {
     /// Creates a queue pair on the identifier of `memory`. May sleep.
     ///
@@ -145,20 +184,21 @@ impl<W: Workload> QueuePair<W> {
     ///
     /// `ENOMEM`; `EBUSY` where the identifier has a queue pair; `EINVAL` or what
     /// else the device says for depths beyond it.
-    pub(crate) fn new(memory: Memory, depths: Depths, workload: W) -> Result<Pin<KBox<Self>>> {
+    pub(crate) fn new(
+        memory: Memory,
+        depths: Depths,
+        poll: PollMode,
+        workload: W,
+    ) -> Result<Pin<KBox<Self>>> {
         let room = KBox::<Self>::new_uninit(GFP_KERNEL)?;
+        let batch = Batch::new(depths.batch, usize::from(depths.pieces))?;
         let place = memory.id().claim_queue_pair()?;
         let id = place.id();
         let outcome = id.outcome().clone();
-        // The queue pair's drop posts one more to each queue to drain it.
-        let send = depths.send.checked_add(1).ok_or(ERANGE)?;
-        let receive = depths.receive.checked_add(1).ok_or(ERANGE)?;
-        let cq = CompletionQueue::new(
-            id,
-            send.checked_add(receive).ok_or(ERANGE)?,
-            depths.poll,
-            &outcome,
-        )?;
+        let send = depths.send.checked_add(DRAINS).ok_or(ERANGE)?;
+        let receive = depths.receive.checked_add(DRAINS).ok_or(ERANGE)?;
+        let cq =
+            CompletionQueue::new(id, send.checked_add(receive).ok_or(ERANGE)?, poll, &outcome)?;
         let mut attr = bindings::ib_qp_init_attr {
             event_handler: Some(handle_qp_event),
             qp_context: Arc::as_ptr(&outcome).cast_mut().cast(),
@@ -167,8 +207,9 @@ impl<W: Workload> QueuePair<W> {
             cap: bindings::ib_qp_cap {
                 max_send_wr: send,
                 max_recv_wr: receive,
-                max_send_sge: 1,
+                max_send_sge: u32::from(depths.pieces),
                 max_recv_sge: 1,
+                max_inline_data: depths.inline,
                 ..Default::default()
             },
             sq_sig_type: bindings::ib_sig_type_IB_SIGNAL_REQ_WR,
@@ -184,7 +225,7 @@ impl<W: Workload> QueuePair<W> {
         // Nothing below fails, so the queue pair always gets its owner.
         let init = pin_init!(&this in Self {
             inner <- SpinLockBh::new(
-                Inner { workload: Some(workload), memory },
+                Inner { workload: Some(workload), batch, memory },
                 c"krping_qp",
                 static_lock_class!(),
             ),
@@ -194,6 +235,7 @@ impl<W: Workload> QueuePair<W> {
                 owner: this.as_ptr().cast_const().cast(),
                 index,
             }),
+            drain: Drain::new(this.as_ptr().cast_const().cast(), handle_drained::<W>),
             cq,
             raw,
             outcome,
@@ -210,11 +252,16 @@ impl<W: Workload> QueuePair<W> {
     /// context but hard interrupts; `f` must not sleep.
     pub(crate) fn with<R>(&self, f: impl FnOnce(&mut W, &mut Queue<'_>) -> R) -> Option<R> {
         let mut inner = self.inner.lock();
-        let Inner { workload, memory } = &mut *inner;
+        let Inner {
+            workload,
+            batch,
+            memory,
+        } = &mut *inner;
         let mut queue = Queue {
             raw: self.raw,
             entries: &self.entries,
             memory,
+            batch,
             outcome: &self.outcome,
         };
         workload.as_mut().map(|workload| f(workload, &mut queue))
@@ -230,6 +277,33 @@ impl<W: Workload> QueuePair<W> {
     /// many there were. Process context.
     pub(crate) fn poll(&self, budget: u16) -> usize {
         self.cq.poll(budget)
+    }
+
+    /// Whether the workload is to [`look`](Self::look) at all.
+    pub(crate) fn watches(&self) -> bool {
+        self.with(|workload, _| workload.watches()).unwrap_or(false)
+    }
+
+    /// Has the workload look for what no completion tells, for
+    /// [`PollMode::Direct`]. Returns whether there was any. Process context.
+    pub(crate) fn look(&self) -> bool {
+        self.with(|workload, queue| match workload.look(queue) {
+            Ok(false) => false,
+            Ok(true) => {
+                queue.outcome.touch();
+                true
+            }
+            Err(failure) => {
+                queue.outcome.fail(failure);
+                true
+            }
+        })
+        .unwrap_or(false)
+    }
+
+    /// Where this queue pair reports to.
+    pub(crate) fn outcome(&self) -> &Arc<Outcome> {
+        &self.outcome
     }
 
     fn completed(&self, op: Operation, slot: usize, wc: &bindings::ib_wc) {
@@ -260,106 +334,15 @@ impl<W: Workload> QueuePair<W> {
 impl<W: Workload> PinnedDrop for QueuePair<W> {
     fn drop(self: Pin<&mut Self>) {
         drop(self.stop());
-        // SAFETY: By the type invariant the queue pair and the completion queue
-        // are ours. The drain returns when every completion has been handled,
-        // so nothing refers to the entries or the memory when they go.
-        unsafe {
-            bindings::ib_drain_qp(self.raw.as_ptr());
-            bindings::rdma_destroy_qp(self.place.id().as_ptr());
+        // The core looks at a queue that is polled only ten times a second.
+        if !self.cq.is_polled() || self.drain.by_polling(self.raw, &self.cq).is_err() {
+            // SAFETY: By the type invariant the queue pair and the completion queue
+            // are ours, and nobody else polls.
+            unsafe { bindings::ib_drain_qp(self.raw.as_ptr()) };
         }
-    }
-}
-
-impl Queue<'_> {
-    /// The memory that work requests name. It can be looked at, but not be
-    /// replaced: the device uses it.
-    pub(crate) fn memory(&self) -> &Memory {
-        self.memory
-    }
-
-    /// As [`Memory::write`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Memory::write`].
-    pub(crate) fn write(&mut self, buffer: BufferId, offset: usize, from: &[u8]) -> Result {
-        self.memory.write(buffer, offset, from)
-    }
-
-    /// As [`Memory::renew_key`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Memory::renew_key`].
-    pub(crate) fn renew_key(&mut self, region: RegionId) -> Result {
-        self.memory.renew_key(region)
-    }
-
-    /// As [`Memory::invalidated`].
-    pub(crate) fn invalidated(&mut self, region: RegionId) {
-        self.memory.invalidated(region);
-    }
-
-    /// Posts a list of requests to the send queue, all or up to the first that
-    /// the device refuses.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Kernel`] with `EINVAL` for a request that makes no sense, or
-    /// what the device says, `ENOMEM` where the queue is full.
-    pub(crate) fn post(&mut self, list: &[WorkRequest]) -> Result<(), Failure> {
-        let entries = self.entries.as_ptr();
-        let qp = self.raw.as_ptr();
-        Chain::new()
-            .build(
-                list,
-                self.memory,
-                |op| {
-                    // The index is that of an existing entry.
-                    entries.wrapping_add(entry_index(op, 0)).cast_mut().cast()
-                },
-                // SAFETY: The queue pair is alive while a `Queue` is, and the
-                // list, the entries and the memory that it names are valid; the
-                // latter two until the queue pair has been drained.
-                |head| to_result(unsafe { bindings::krping_post_send(qp, head) }),
-            )
-            .map_err(|e| Failure::Kernel("posting to the send queue", e.to_errno()))
-    }
-
-    /// Posts a receive into all of `buffer`, as number `slot`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::post`].
-    pub(crate) fn post_receive(
-        &mut self,
-        slot: usize,
-        buffer: BufferId,
-        len: u32,
-    ) -> Result<(), Failure> {
-        self.try_post_receive(slot, buffer, len)
-            .map_err(|e| Failure::Kernel("posting to the receive queue", e.to_errno()))
-    }
-
-    fn try_post_receive(&mut self, slot: usize, buffer: BufferId, len: u32) -> Result {
-        let index = entry_index(Operation::Receive, slot);
-        let entry = self.entries.get(index).ok_or(EINVAL)?;
-        let local = Local {
-            buffer,
-            len,
-            region: None,
-        };
-        let mut sge = local.raw(self.memory)?;
-        let mut wr = bindings::ib_recv_wr {
-            sg_list: &mut sge,
-            num_sge: 1,
-            ..Default::default()
-        };
-        // SAFETY: Every bit pattern is valid for either member of this union.
-        *unsafe { wr.__bindgen_anon_1.wr_cqe.as_mut() } =
-            core::ptr::from_ref(entry).cast_mut().cast();
-        // SAFETY: As for `post`.
-        to_result(unsafe { bindings::krping_post_recv(self.raw.as_ptr(), &wr) })
+        // SAFETY: By the type invariant. Every completion has been handled, so
+        // nothing refers to the entries or the memory when they go.
+        unsafe { bindings::rdma_destroy_qp(self.place.id().as_ptr()) };
     }
 }
 
@@ -382,6 +365,24 @@ unsafe extern "C" fn handle_completion<W: Workload>(
     };
     let (op, slot) = entry_meaning(index);
     queue_pair.completed(op, slot, wc);
+}
+
+/// The callback of the requests that drain a queue pair.
+///
+/// # Safety
+///
+/// Called by the core for a request whose entry is one of a `QueuePair<W>`'s drain.
+unsafe extern "C" fn handle_drained<W: Workload>(
+    _cq: *mut bindings::ib_cq,
+    wc: *mut bindings::ib_wc,
+) {
+    // SAFETY: As for `handle_completion`; both live until this has been called for
+    // either queue.
+    let (queue_pair, index) = unsafe {
+        let entry = (*(*wc).__bindgen_anon_1.wr_cqe.as_ref()).cast::<Entry>();
+        (&*(*entry).owner.cast::<QueuePair<W>>(), (*entry).index)
+    };
+    queue_pair.drain.done(index);
 }
 
 /// The callback of asynchronous events of a queue pair. Called by a worker.

@@ -10,9 +10,16 @@
 use crate::{
     cm::addr::SocketAddress,
     device::{DeviceName, Transport},
-    logic::{command::Command, errno, failure::Failure, histogram::Histogram, json::Object},
+    logic::{
+        command::{Command, Test},
+        errno,
+        failure::Failure,
+        histogram::Histogram,
+        json::Object,
+        stats::Counters,
+    },
     session::worker::Worker,
-    traffic::Traffic,
+    test::Figures,
 };
 use core::fmt;
 use kernel::{
@@ -28,7 +35,17 @@ const KEPT: usize = 256;
 /// The version of the format, raised when a field changes its meaning.
 const SCHEMA: u32 = 1;
 
-/// How one connection went.
+/// How a microbenchmark was loaded, and what it counted.
+#[derive(Clone, Copy)]
+pub(crate) struct Measured {
+    /// Whether this side spun on its completions.
+    pub(crate) poll: bool,
+    /// What it counted.
+    pub(crate) figures: Figures,
+}
+
+/// How one thread's connections went.
+#[derive(Clone, Copy)]
 pub(crate) struct Report<'a> {
     /// The number of the command.
     pub(crate) session: u32,
@@ -38,6 +55,8 @@ pub(crate) struct Report<'a> {
     pub(crate) role: &'static str,
     /// The command.
     pub(crate) command: &'a Command,
+    /// What was done, which for a server is its client's choice.
+    pub(crate) test: Test,
     /// The device, once known.
     pub(crate) device: Option<(DeviceName, Transport)>,
     /// The peer, once known.
@@ -51,9 +70,11 @@ pub(crate) struct Report<'a> {
     /// From the first post to the last completion.
     pub(crate) elapsed_ns: u64,
     /// What was moved.
-    pub(crate) traffic: &'a Traffic,
+    pub(crate) counters: Counters,
     /// Nanoseconds for each iteration.
     pub(crate) histogram: Option<&'a Histogram>,
+    /// Of a microbenchmark.
+    pub(crate) measured: Option<Measured>,
     /// Why it failed, if it did.
     pub(crate) failure: Option<Failure>,
 }
@@ -62,7 +83,7 @@ impl<'a> Report<'a> {
     /// The report of a connection that has not begun.
     pub(crate) fn new(
         session: u32,
-        worker: &'a Worker,
+        worker: &Worker,
         role: &'static str,
         command: &'a Command,
     ) -> Self {
@@ -71,21 +92,32 @@ impl<'a> Report<'a> {
             thread: worker.id,
             role,
             command,
+            test: command.test,
             device: None,
             peer: None,
             legacy: None,
             size: command.size,
             iterations: 0,
             elapsed_ns: 0,
-            traffic: &worker.traffic,
+            counters: Counters::default(),
             histogram: None,
+            measured: None,
             failure: None,
         }
     }
 
     /// Finished iterations for each second.
-    pub(crate) fn rate(&self) -> u64 {
+    fn rate(&self) -> u64 {
         per_second(self.iterations, self.elapsed_ns)
+    }
+
+    /// Bytes of a microbenchmark's operations for each second.
+    pub(crate) fn bandwidth(&self) -> u64 {
+        per_second(self.bytes(self.iterations), self.elapsed_ns)
+    }
+
+    fn bytes(&self, iterations: u64) -> u64 {
+        iterations.saturating_mul(u64::from(self.size))
     }
 
     fn write(&self, out: &mut dyn fmt::Write) -> fmt::Result {
@@ -96,7 +128,7 @@ impl<'a> Report<'a> {
             .num("thread", self.thread)?
             .str("tag", self.command.tag.as_str())?
             .str("role", self.role)?
-            .str("test", self.command.test.as_str())?;
+            .str("test", self.test.as_str())?;
         if let Some((name, transport)) = &self.device {
             object
                 .str("device", name.as_str())?
@@ -122,13 +154,18 @@ impl<'a> Report<'a> {
                 .str("errno", errno::name(number).unwrap_or("unknown"))?
                 .num("errno_number", number)?
                 .str("reason", failure)?;
+            // A microbenchmark compares its data when it is over.
+            let compared = self.measured.is_some() && matches!(failure, Failure::Mismatch(_));
+            if self.iterations > 0 && !failure.is_verdict() && !compared {
+                object.bool("partial", true)?;
+            }
         }
         object
             .num("size", self.size)?
             .num("iterations", self.iterations)?
             .num("elapsed_ns", self.elapsed_ns)?
             .num("iterations_per_s", self.rate())?;
-        let counters = self.traffic.snapshot();
+        let counters = &self.counters;
         object
             .num("send_bytes", counters.send_bytes)?
             .num("send_msgs", counters.send_msgs)?
@@ -138,10 +175,50 @@ impl<'a> Report<'a> {
             .num("write_msgs", counters.write_msgs)?
             .num("read_bytes", counters.read_bytes)?
             .num("read_msgs", counters.read_msgs)?;
+        if let Some(measured) = &self.measured {
+            self.write_measured(&mut object, measured)?;
+        }
         if let Some(histogram) = self.histogram.filter(|histogram| histogram.count() > 0) {
             write_latency(&mut object, histogram)?;
         }
         object.finish()
+    }
+
+    fn write_measured(&self, object: &mut Object<'_>, measured: &Measured) -> fmt::Result {
+        let figures = &measured.figures;
+        let load = &figures.load;
+        object
+            .num("bytes", self.bytes(self.iterations))?
+            .num("bytes_per_s", self.bandwidth())?
+            .num("warmup", figures.warmup)?
+            .num("completions", figures.completions)?
+            .num("posts", figures.posts)?
+            .num("qps", load.qps)?
+            .num("txdepth", figures.txdepth)?
+            .num("postlist", load.postlist)?
+            .num("signal_every", load.signal_every)?
+            .num("sge", load.sge)?
+            .bool("poll", measured.poll)?
+            .bool("inline", load.inline)?
+            .bool("imm", load.imm)?
+            .bool("duplex", load.duplex)?
+            .bool("untimed", load.untimed)?;
+        if let Some((iterations, elapsed_ns)) = figures.peer {
+            let bandwidth = per_second(self.bytes(iterations), elapsed_ns);
+            object
+                .num("peer_iterations", iterations)?
+                .num("peer_elapsed_ns", elapsed_ns)?
+                .num("peer_bytes_per_s", bandwidth)?;
+            if load.duplex {
+                let total = self.bandwidth().saturating_add(bandwidth);
+                object.num("total_bytes_per_s", total)?;
+            }
+        }
+        if load.untimed && self.iterations > 0 {
+            let mean = figures.busy_ns.checked_div(self.iterations).unwrap_or(0);
+            object.num("mean_ns", mean.checked_shr(figures.halvings).unwrap_or(0))?;
+        }
+        Ok(())
     }
 }
 

@@ -14,15 +14,19 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod client;
+mod connection;
 mod drive;
 pub(crate) mod registry;
 pub(crate) mod server;
+mod service;
+mod serving;
+mod totals;
 pub(crate) mod worker;
 
 use crate::{
     kernel_ext::{
         completion::{Completion, Waited},
-        kthread::Kthread,
+        kthread::{is_online, run_on, Kthread},
         net::Netns,
         time::Deadline,
     },
@@ -46,6 +50,8 @@ pub(crate) const DEFAULT_TIMEOUT_MS: u32 = 10_000;
 struct Threads {
     /// Joined when dropped.
     handles: KVec<(Arc<Worker>, Kthread)>,
+    /// Threads that were started.
+    started: usize,
     /// Threads that have not ended yet.
     running: usize,
     /// What to tell threads that are to end, once they are.
@@ -79,9 +85,14 @@ impl Session {
     pub(crate) fn run(registry: &Arc<Registry>, command: Command) -> Result {
         let id = registry.next_id();
         let session = Self::new(registry, id, command)?;
-        match session.start().and_then(|()| session.wait()) {
-            Ok(()) => {
+        let result = session.start().and_then(|()| session.wait());
+        match session.command.judge(result) {
+            Ok(None) => {
                 pr_info!("{}: {}: done\n", id, session.command);
+                Ok(())
+            }
+            Ok(Some(failure)) => {
+                pr_info!("{}: {}: as expected: {}\n", id, session.command, failure);
                 Ok(())
             }
             Err(failure) => {
@@ -111,6 +122,7 @@ impl Session {
                 threads <- new_mutex!(
                     Threads {
                         handles: KVec::new(),
+                        started: 0,
                         running: 0,
                         cancelled: None,
                         failure: None,
@@ -128,7 +140,19 @@ impl Session {
         self.command.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS)
     }
 
+    /// How often a client gives a sign of life that its peer would not see
+    /// otherwise, in ms.
+    pub(crate) fn alive(&self) -> u32 {
+        (self.timeout() / 3).max(1)
+    }
+
     fn start(self: &Arc<Self>) -> Result<(), Failure> {
+        // Later is too late for a server that waits for clients.
+        for cpu in self.command.cpus.cpus() {
+            if !is_online(cpu) {
+                return Err(Failure::NoCpu(cpu));
+            }
+        }
         let started = match self.command.role {
             Role::Client => client::start(self),
             Role::Server => server::start(self).map(|_| ()),
@@ -209,16 +233,24 @@ impl Session {
             session: self.clone(),
             worker: worker.clone(),
         };
-        {
+        let cpu = {
             let mut threads = self.threads.lock();
+            let cpu = self.command.cpus.nth(threads.started);
+            threads.started = threads.started.wrapping_add(1);
             threads.running = threads.running.saturating_add(1);
             if threads.cancelled.is_some() {
                 return Err(EINTR);
             }
-        }
+            cpu
+        };
         // From here on `running` counts itself out when it is dropped, be it by
         // the thread or by the failure to start it.
-        let handle = Kthread::run(worker.id, move || body(&running.session, &running.worker))?;
+        let handle = Kthread::run(worker.id, move || {
+            match cpu.map_or(Ok(()), |cpu| run_on(cpu).map_err(|_| Failure::NoCpu(cpu))) {
+                Ok(()) => body(&running.session, &running.worker),
+                Err(failure) => running.session.abort(failure),
+            }
+        })?;
         let mut threads = self.threads.lock();
         if let Some(failure) = threads.cancelled {
             worker.cancel(failure);

@@ -4,7 +4,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::logic::stats::Counters;
+use crate::logic::{failure::Operation, stats::Counters};
 use kernel::sync::atomic::{Atomic, Relaxed};
 
 /// What one connection has moved. One writer at a time, any number of readers.
@@ -31,35 +31,48 @@ impl Default for Direction {
 }
 
 impl Direction {
-    fn add(&self, bytes: u32) {
+    fn add(&self, count: u32, bytes: u32) {
         // The queue pair's lock makes its holder the only writer, so no
         // read-modify-write is needed.
-        let sum = self.bytes.load(Relaxed).wrapping_add(u64::from(bytes));
-        self.bytes.store(sum, Relaxed);
-        let sum = self.messages.load(Relaxed).wrapping_add(1);
-        self.messages.store(sum, Relaxed);
+        let (count, bytes) = (u64::from(count), u64::from(bytes));
+        let sum = self.bytes.load(Relaxed);
+        self.bytes
+            .store(sum.wrapping_add(count.wrapping_mul(bytes)), Relaxed);
+        let sum = self.messages.load(Relaxed);
+        self.messages.store(sum.wrapping_add(count), Relaxed);
     }
 }
 
 impl Traffic {
     /// Counts a SEND that has been posted. Any context.
     pub(crate) fn sent(&self, bytes: u32) {
-        self.send.add(bytes);
+        self.send.add(1, bytes);
     }
 
     /// Counts a message that has arrived. Any context.
     pub(crate) fn received(&self, bytes: u32) {
-        self.receive.add(bytes);
+        self.receive.add(1, bytes);
     }
 
     /// Counts an RDMA WRITE that has been posted. Any context.
     pub(crate) fn written(&self, bytes: u32) {
-        self.write.add(bytes);
+        self.write.add(1, bytes);
     }
 
     /// Counts an RDMA READ that has completed. Any context.
     pub(crate) fn read(&self, bytes: u32) {
-        self.read.add(bytes);
+        self.read.add(1, bytes);
+    }
+
+    /// Counts `count` operations of `bytes` each: SENDs and WRITEs that have been
+    /// posted, READs that have completed. Any context.
+    pub(crate) fn moved(&self, operation: Operation, count: u32, bytes: u32) {
+        match operation {
+            Operation::Send => self.send.add(count, bytes),
+            Operation::Write => self.write.add(count, bytes),
+            Operation::Read => self.read.add(count, bytes),
+            _ => {}
+        }
     }
 
     /// The counters now.

@@ -4,7 +4,10 @@
 //!
 //! A [`WorkRequest`] names memory by its place in the queue pair's own
 //! [`Memory`], so it cannot outlive what it names. [`Chain`] turns a list of
-//! them into the linked C structures of one post.
+//! them into the linked C structures of one post; a [`batch`] does so once, for
+//! lists of equal requests.
+
+pub(crate) mod batch;
 
 use crate::{
     bindings,
@@ -44,6 +47,8 @@ pub(crate) enum WorkRequest {
         fence: bool,
         /// Complete on success too.
         signaled: bool,
+        /// Complete as [`Operation::Control`], apart from SENDs of data.
+        control: bool,
     },
     /// RDMA READ.
     Read {
@@ -263,12 +268,18 @@ impl WorkRequest {
                 invalidate,
                 fence,
                 signaled,
+                control,
             } => {
                 let opcode = match invalidate {
                     None => bindings::ib_wr_opcode_IB_WR_SEND,
                     Some(_) => bindings::ib_wr_opcode_IB_WR_SEND_WITH_INV,
                 };
-                let mut wr = header(opcode, cqe_of(Operation::Send), fence, signaled);
+                let op = if control {
+                    Operation::Control
+                } else {
+                    Operation::Send
+                };
+                let mut wr = header(opcode, cqe_of(op), fence, signaled);
                 set_operand(&mut wr, local.sge(memory, slot)?);
                 if let Some(key) = invalidate {
                     set_invalidate(&mut wr, key);

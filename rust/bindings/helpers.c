@@ -2,12 +2,16 @@
 /* See helpers.h. */
 #include <linux/capability.h>
 #include <linux/completion.h>
+#include <linux/cpumask.h>
 #include <linux/gfp.h>
+#include <linux/irq_poll.h>
 #include <linux/jiffies.h>
 #include <linux/netdevice.h>
 #include <linux/nsproxy.h>
 #include <linux/proc_fs.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/stat.h>
 #include <linux/sched/task.h>
 #include <linux/spinlock.h>
 #include <net/net_namespace.h>
@@ -54,6 +58,18 @@ struct ib_cq *krping_alloc_cq(struct ib_device *device, void *context, int cqe,
 			      enum ib_poll_context poll)
 {
 	return ib_alloc_cq_any(device, context, cqe, poll);
+}
+
+/*
+ * Wait until no softirq works on a queue that nothing adds to any more. While the
+ * poll is disabled, none is pending and none can be scheduled; one that is past
+ * irq_poll_complete() is a reader of RCU.
+ */
+void krping_settle_softirq_cq(struct ib_cq *cq)
+{
+	irq_poll_disable(&cq->iop);
+	synchronize_rcu_expedited();
+	irq_poll_enable(&cq->iop);
 }
 
 int krping_dereg_mr(struct ib_mr *mr)
@@ -183,6 +199,18 @@ void krping_put_task(struct task_struct *task)
 	put_task_struct(task);
 }
 
+bool krping_cpu_online(unsigned int cpu)
+{
+	return cpu < nr_cpu_ids && cpu_online(cpu);
+}
+
+int krping_run_on(unsigned int cpu)
+{
+	if (cpu >= nr_cpu_ids)
+		return -EINVAL;
+	return set_cpus_allowed_ptr(current, cpumask_of(cpu));
+}
+
 void *krping_alloc_pages(size_t size)
 {
 	return alloc_pages_exact(size, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
@@ -206,6 +234,11 @@ bool krping_capable_net_admin(void)
 unsigned long krping_jiffies(void)
 {
 	return jiffies;
+}
+
+bool krping_single_task_running(void)
+{
+	return single_task_running();
 }
 
 void krping_cond_resched(void)

@@ -21,6 +21,7 @@ struct ib_pd *krping_alloc_pd(struct ib_device *device, unsigned int flags);
 void krping_dealloc_pd(struct ib_pd *pd);
 struct ib_cq *krping_alloc_cq(struct ib_device *device, void *context, int cqe,
 			      enum ib_poll_context poll);
+void krping_settle_softirq_cq(struct ib_cq *cq);
 int krping_dereg_mr(struct ib_mr *mr);
 void krping_update_fast_reg_key(struct ib_mr *mr, u8 key);
 int krping_post_send(struct ib_qp *qp, const struct ib_send_wr *wr);
@@ -47,10 +48,13 @@ int krping_spin_trylock_irqsave(spinlock_t *lock, unsigned long *flags);
 struct task_struct *krping_kthread_run(int (*fn)(void *data), void *data,
 				       unsigned int id);
 void krping_put_task(struct task_struct *task);
+int krping_run_on(unsigned int cpu);
+bool krping_cpu_online(unsigned int cpu);
 void *krping_alloc_pages(size_t size);
 void *krping_pde_data(const struct inode *inode);
 void krping_init_completion(struct completion *done);
 bool krping_capable_net_admin(void);
 unsigned long krping_jiffies(void);
 void krping_cond_resched(void);
+bool krping_single_task_running(void);
 #endif

@@ -212,7 +212,7 @@ unsafe fn enqueue(
     event: *mut bindings::rdma_cm_event,
 ) -> Result {
     let raw = NonNull::new(id).ok_or(EINVAL)?;
-    let outcome = Arc::pin_init(Outcome::new(), GFP_KERNEL)?;
+    let outcome = Outcome::single()?;
     let context = Context::new(outcome)?;
     let mut queue = shared.queue.lock();
     if queue.len() >= BACKLOG {

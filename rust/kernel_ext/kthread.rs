@@ -6,7 +6,11 @@
 
 use crate::bindings;
 use core::ptr::NonNull;
-use kernel::{error::from_err_ptr, ffi::c_int, ffi::c_void, prelude::*};
+use kernel::{
+    error::{from_err_ptr, to_result},
+    ffi::{c_int, c_void},
+    prelude::*,
+};
 
 /// A running kernel thread, joined when dropped.
 ///
@@ -73,6 +77,22 @@ impl Drop for Kthread {
             bindings::krping_put_task(self.task.as_ptr());
         }
     }
+}
+
+/// Whether threads can run on `cpu` at present.
+pub(crate) fn is_online(cpu: u32) -> bool {
+    // SAFETY: Reads a mask of the kernel's; no requirements.
+    unsafe { bindings::krping_cpu_online(cpu) }
+}
+
+/// Has the calling kernel thread run on `cpu` only. May sleep.
+///
+/// # Errors
+///
+/// `EINVAL` where there is no such CPU, or it is offline.
+pub(crate) fn run_on(cpu: u32) -> Result {
+    // SAFETY: For a kernel thread itself, at any time.
+    to_result(unsafe { bindings::krping_run_on(cpu) })
 }
 
 /// What a thread that ran its closure returns.

@@ -24,6 +24,20 @@ impl Deadline {
         Self::since(jiffies(), ms)
     }
 
+    /// [`after_ms`](Self::after_ms), or none.
+    pub(crate) fn after(ms: Option<u32>) -> Self {
+        ms.map_or(Self::never(), Self::after_ms)
+    }
+
+    /// The one of two that comes first.
+    pub(crate) fn sooner(self, other: Self) -> Self {
+        if other.remaining() < self.remaining() {
+            other
+        } else {
+            self
+        }
+    }
+
     /// A deadline `ms` milliseconds after `start`, a value of [`jiffies`].
     pub(crate) fn since(start: usize, ms: u32) -> Self {
         Self(Some(start.wrapping_add(msecs_to_jiffies(ms))))
@@ -54,6 +68,12 @@ impl Deadline {
             }
         }
     }
+}
+
+/// Whether other threads wait for the CPU that the calling one runs on.
+pub(crate) fn others_wait() -> bool {
+    // SAFETY: Reads a counter of this CPU's; no requirements.
+    !unsafe { bindings::krping_single_task_running() }
 }
 
 /// Gives up the CPU to any other thread that wants it, for loops that find

@@ -16,10 +16,19 @@
 
 pub(crate) use super::{
     addr::Addr,
+    cpus::CpuList,
+    load::{
+        Load,
+        Test, //
+    },
     pattern::PatternKind,
     text::Tag, //
 };
 
+use super::{
+    errno,
+    failure::Failure, //
+};
 use core::fmt;
 
 /// Whose part of the test to play.
@@ -40,25 +49,6 @@ impl Role {
             Self::Client => "client",
             Self::Server => "server",
             Self::Loopback => "loopback",
-        }
-    }
-}
-
-/// What to do once connected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Test {
-    /// The ping/pong.
-    PingPong,
-    /// The stress of fast registration, `fr`.
-    FastReg,
-}
-
-impl Test {
-    /// Its name in results.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::PingPong => "pingpong",
-            Self::FastReg => "fastreg",
         }
     }
 }
@@ -102,6 +92,15 @@ pub(crate) mod limits {
     pub(in super::super) const TXDEPTH: RangeInclusive<u64> = 1..=65536;
     pub(in super::super) const THREADS: RangeInclusive<u64> = 1..=1024;
     pub(in super::super) const TIMEOUT_MS: RangeInclusive<u64> = 1..=3_600_000;
+    /// A third of a timeout.
+    pub(in super::super) const ALIVE_MS: RangeInclusive<u64> = 1..=1_200_000;
+    pub(in super::super) const DURATION_S: RangeInclusive<u64> = 1..=86400;
+    pub(in super::super) const QPS: RangeInclusive<u64> = 1..=256;
+    pub(in super::super) const POSTLIST: RangeInclusive<u64> = 1..=1024;
+    pub(in super::super) const SIGNAL_EVERY: RangeInclusive<u64> = 1..=1024;
+    pub(in super::super) const SGE: RangeInclusive<u64> = 1..=16;
+    pub(in super::super) const MAX_P99_NS: RangeInclusive<u64> = 1..=1_000_000_000_000;
+    pub(in super::super) const MIN_BW: RangeInclusive<u64> = 1..=u64::MAX;
 }
 
 /// One command, complete and consistent.
@@ -112,11 +111,16 @@ pub(crate) mod limits {
 /// - `server_inv` and `read_inv` are not both set, and need [`MemMode::Reg`].
 /// - `unsafe_global_rkey` is not set with [`MemMode::Reg`].
 /// - `persist` is set for a server only, and [`Test::FastReg`] is never a server's.
+/// - `load` suits the test and the size. That of a client's or loopback's [`Test::WriteLatency`]
+///   has `imm` unless `poll` is set.
+/// - A microbenchmark has [`MemMode::Dma`], and one of latency no `validate`.
+/// - `max_p99_ns` and `min_bw` are set for tests only that measure the latency or the bandwidth, or
+///   for a server that leaves the test to its client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Command {
     /// Whose part to play.
     pub(crate) role: Role,
-    /// What to do.
+    /// What to do. A server's [`Test::PingPong`] is whatever its client asks for.
     pub(crate) test: Test,
     /// The server's address; a server without one listens on all of IPv4.
     pub(crate) addr: Option<Addr>,
@@ -124,8 +128,12 @@ pub(crate) struct Command {
     pub(crate) port: u16,
     /// How many iterations; 0 is until stopped.
     pub(crate) count: u64,
+    /// After how many seconds to stop.
+    pub(crate) duration_s: Option<u32>,
     /// Bytes of data in each iteration.
     pub(crate) size: u32,
+    /// How a microbenchmark loads the connection.
+    pub(crate) load: Load,
     /// Log the data of each iteration.
     pub(crate) verbose: bool,
     /// Compare what came back with what was sent.
@@ -152,6 +160,14 @@ pub(crate) struct Command {
     pub(crate) threads: u32,
     /// The deadline of each wait, in milliseconds, where not the default.
     pub(crate) timeout_ms: Option<u32>,
+    /// On which CPUs the threads run.
+    pub(crate) cpus: CpuList,
+    /// Fail where the 99th percentile of the latency is above this.
+    pub(crate) max_p99_ns: Option<u64>,
+    /// Fail where the bandwidth is below this, in bytes per second.
+    pub(crate) min_bw: Option<u64>,
+    /// Fail where the run does not end so: with this errno, or well for 0.
+    pub(crate) expect: Option<i32>,
     /// What data to send.
     pub(crate) pattern: PatternKind,
     /// Copied to the result.
@@ -170,7 +186,9 @@ impl Command {
                 Role::Client | Role::Server => limits::DEFAULT_PORT,
             },
             count: 0,
+            duration_s: None,
             size: limits::DEFAULT_SIZE,
+            load: Load::new(Test::PingPong),
             verbose: false,
             validate: false,
             server_inv: false,
@@ -184,15 +202,48 @@ impl Command {
             txdepth: limits::DEFAULT_TXDEPTH,
             threads: 1,
             timeout_ms: None,
+            cpus: CpuList::EMPTY,
+            max_p99_ns: None,
+            min_bw: None,
+            expect: None,
             pattern: PatternKind::Text,
             tag: Tag::EMPTY,
         }
+    }
+
+    /// When to stop, in milliseconds.
+    pub(crate) fn duration_ms(&self) -> Option<u32> {
+        self.duration_s.map(|s| s.saturating_mul(1000))
+    }
+
+    /// What becomes of a run that ended with `result`: the failure that was
+    /// expected, or `None` where it ended well.
+    ///
+    /// # Errors
+    ///
+    /// The failure, or [`Failure::Unexpected`] where one was expected that did not come.
+    pub(crate) fn judge(&self, result: Result<(), Failure>) -> Result<Option<Failure>, Failure> {
+        match (self.expect.filter(|number| *number != 0), result) {
+            (None, result) => result.map(|()| None),
+            (Some(number), Ok(())) => Err(Failure::Unexpected(number)),
+            (Some(number), Err(failure)) if failure.errno() == number => Ok(Some(failure)),
+            (Some(_), Err(failure)) => Err(failure),
+        }
+    }
+
+    /// Whether its WRITEs carry immediate data without being asked to.
+    ///
+    /// One who does not poll waits for a completion, and a WRITE without it raises none.
+    pub(super) fn needs_imm(&self) -> bool {
+        self.test == Test::WriteLatency && self.role != Role::Server && !self.poll
     }
 }
 
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let default = Self::new(self.role);
+        let load = &self.load;
+        let default_load = Load::new(self.test);
 
         f.write_str(self.role.as_str())?;
         match &self.addr {
@@ -206,6 +257,9 @@ impl fmt::Display for Command {
         if self.count != default.count {
             write!(f, ",count={}", self.count)?;
         }
+        if let Some(seconds) = self.duration_s {
+            write!(f, ",duration={seconds}")?;
+        }
         if self.size != default.size {
             write!(f, ",size={}", self.size)?;
         }
@@ -214,6 +268,11 @@ impl fmt::Display for Command {
         }
         let flags = [
             ("fr", self.test == Test::FastReg),
+            (self.test.as_str(), self.test.is_microbench()),
+            ("duplex", load.duplex),
+            ("inline", load.inline),
+            ("imm", load.imm && !self.needs_imm()),
+            ("untimed", load.untimed),
             ("verbose", self.verbose),
             ("validate", self.validate),
             ("server_inv", self.server_inv),
@@ -228,6 +287,17 @@ impl fmt::Display for Command {
                 write!(f, ",{name}")?;
             }
         }
+        let numbers = [
+            ("qps", load.qps, default_load.qps),
+            ("postlist", load.postlist, default_load.postlist),
+            ("signal_every", load.signal_every, default_load.signal_every),
+            ("sge", load.sge.into(), default_load.sge.into()),
+        ];
+        for (name, number, default) in numbers {
+            if number != default {
+                write!(f, ",{name}={number}")?;
+            }
+        }
         if let Some(tos) = self.tos {
             write!(f, ",tos={tos}")?;
         }
@@ -239,6 +309,18 @@ impl fmt::Display for Command {
         }
         if let Some(ms) = self.timeout_ms {
             write!(f, ",timeout={ms}")?;
+        }
+        if !self.cpus.is_empty() {
+            write!(f, ",cpu={}", self.cpus)?;
+        }
+        if let Some(ns) = self.max_p99_ns {
+            write!(f, ",max_p99={ns}")?;
+        }
+        if let Some(rate) = self.min_bw {
+            write!(f, ",min_bw={rate}")?;
+        }
+        if let Some(number) = self.expect {
+            write!(f, ",expect={}", errno::name(number).unwrap_or("ok"))?;
         }
         if self.pattern != default.pattern {
             write!(f, ",pattern={}", self.pattern.as_str())?;

@@ -6,6 +6,7 @@
 pub(crate) const EINTR: i32 = 4;
 pub(crate) const EIO: i32 = 5;
 pub(crate) const ENODEV: i32 = 19;
+pub(crate) const EINVAL: i32 = 22;
 pub(crate) const ERANGE: i32 = 34;
 pub(crate) const EPROTO: i32 = 71;
 pub(crate) const EBADMSG: i32 = 74;
@@ -19,7 +20,7 @@ pub(crate) const EREMOTEIO: i32 = 121;
 pub(crate) const ECANCELED: i32 = 125;
 
 /// Every errno that a run is known to end with.
-const NAMES: [(i32, &str); 31] = [
+pub(super) const NAMES: [(i32, &str); 31] = [
     (1, "EPERM"),
     (2, "ENOENT"),
     (4, "EINTR"),
@@ -59,4 +60,12 @@ pub(crate) fn name(number: i32) -> Option<&'static str> {
         .iter()
         .find(|(known, _)| *known == number)
         .map(|(_, name)| *name)
+}
+
+/// The errno that has this name, where krping knows it.
+pub(crate) fn number(name: &str) -> Option<i32> {
+    NAMES
+        .iter()
+        .find(|(_, known)| *known == name)
+        .map(|(number, _)| *number)
 }

@@ -27,13 +27,14 @@ pub(crate) enum Operation {
     Register,
     Invalidate,
     Receive,
+    Control,
 }
 
 impl Operation {
     /// The field's name of it.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Send => "SEND",
+            Self::Send | Self::Control => "SEND",
             Self::Read => "RDMA READ",
             Self::Write => "RDMA WRITE",
             Self::Register => "REG_MR",
@@ -63,6 +64,8 @@ pub(crate) enum Failure {
     PrivateData(PrivateDataError),
     /// What came back is not what was sent.
     Mismatch(Mismatch),
+    /// What arrived at the peer is not what was sent.
+    PeerMismatch,
     /// The peer went away.
     Disconnected,
     /// The RDMA device was removed.
@@ -85,6 +88,14 @@ pub(crate) enum Failure {
     Unsupported(&'static str),
     /// The size asked for is above this limit.
     TooLarge(u32),
+    /// The 99th percentile is above `max_p99=`: (got, limit), in nanoseconds.
+    AboveP99(u64, u64),
+    /// The bandwidth is below `min_bw=`: (got, limit), in bytes per second.
+    BelowBandwidth(u64, u64),
+    /// There is no such CPU, or it is offline.
+    NoCpu(u32),
+    /// The run succeeded, and `expect=` this errno.
+    Unexpected(i32),
     /// A kernel function failed while doing this.
     Kernel(&'static str, i32),
 }
@@ -168,6 +179,14 @@ impl Failure {
         self.rank() == 0
     }
 
+    /// Whether the run came to its end, and was found wanting.
+    pub(crate) fn is_verdict(&self) -> bool {
+        matches!(
+            self,
+            Self::AboveP99(..) | Self::BelowBandwidth(..) | Self::PeerMismatch
+        )
+    }
+
     /// The errno for the writer, positive.
     pub(crate) fn errno(&self) -> i32 {
         match *self {
@@ -180,7 +199,7 @@ impl Failure {
                 _ => errno::EIO,
             },
             Self::Protocol(..) | Self::PrivateData(_) => errno::EPROTO,
-            Self::Mismatch(_) => errno::EBADMSG,
+            Self::Mismatch(_) | Self::PeerMismatch => errno::EBADMSG,
             Self::Disconnected => errno::ECONNRESET,
             Self::DeviceRemoved => errno::ENODEV,
             // QP_REQ_ERR, QP_ACCESS_ERR: the peer asked for what it may not.
@@ -196,7 +215,11 @@ impl Failure {
             Self::Unreachable(_) | Self::Moved => errno::ETIMEDOUT,
             Self::Kernel(..) => errno::EIO,
             Self::Unsupported(_) => errno::EOPNOTSUPP,
-            Self::TooLarge(_) => errno::ERANGE,
+            Self::NoCpu(_) => errno::EINVAL,
+            Self::TooLarge(_)
+            | Self::AboveP99(..)
+            | Self::BelowBandwidth(..)
+            | Self::Unexpected(_) => errno::ERANGE,
         }
     }
 }
@@ -221,6 +244,9 @@ impl fmt::Display for Failure {
             }
             Self::PrivateData(error) => write!(f, "{error}"),
             Self::Mismatch(mismatch) => write!(f, "{mismatch}"),
+            Self::PeerMismatch => {
+                f.write_str("the peer says that the data which arrived there is not what was sent")
+            }
             Self::Disconnected => f.write_str("the peer disconnected before the end"),
             Self::DeviceRemoved => f.write_str("the RDMA device was removed"),
             Self::Async(event, name) => {
@@ -252,6 +278,19 @@ impl fmt::Display for Failure {
                     "the size is above {max} bytes, the most that can be registered here"
                 )
             }
+            Self::AboveP99(got, limit) => write!(
+                f,
+                "the 99th percentile is {got} ns, above the {limit} ns of max_p99"
+            ),
+            Self::BelowBandwidth(got, limit) => write!(
+                f,
+                "the bandwidth is {got} bytes per second, below the {limit} of min_bw"
+            ),
+            Self::NoCpu(cpu) => write!(f, "cpu: there is no CPU {cpu}, or it is offline"),
+            Self::Unexpected(number) => match errno::name(number) {
+                Some(name) => write!(f, "the run succeeded, though {name} was expected"),
+                None => write!(f, "the run succeeded, though errno {number} was expected"),
+            },
             Self::Kernel(what, number) => match errno::name(number.saturating_neg()) {
                 Some(name) => write!(f, "{what} failed with {name}"),
                 None => write!(f, "{what} failed with errno {number}"),

@@ -81,7 +81,6 @@ impl Histogram {
     }
 
     /// Counts all that `other` counted.
-    #[allow(dead_code, reason = "for workloads with several threads")]
     pub(crate) fn merge(&mut self, other: &Self) {
         for (bucket, more) in self.buckets.iter_mut().zip(&other.buckets) {
             *bucket = bucket.saturating_add(*more);

@@ -47,7 +47,6 @@ impl<'w> Object<'w> {
     }
 
     /// Writes `true` or `false`.
-    #[allow(dead_code, reason = "a result has none yet")]
     pub(crate) fn bool(&mut self, key: &str, value: bool) -> Result<&mut Self, fmt::Error> {
         self.raw(key, value)
     }

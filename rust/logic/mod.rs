@@ -18,16 +18,23 @@
 
 pub(crate) mod addr;
 pub(crate) mod command;
+pub(crate) mod control;
+pub(crate) mod cpus;
 pub(crate) mod crc;
 pub(crate) mod errno;
 pub(crate) mod failure;
 pub(crate) mod histogram;
 pub(crate) mod json;
+mod load;
 mod options;
 mod parse;
 pub(crate) mod parse_error;
 pub(crate) mod pattern;
+mod private_data;
 pub(crate) mod protocol;
+mod rules;
 pub(crate) mod stats;
 pub(crate) mod text;
+mod value;
+pub(crate) mod window;
 pub(crate) mod wire;

@@ -24,28 +24,65 @@ pub(super) enum Opt {
     LocalDmaLkey,
     UnsafeGlobalRkey,
     Fr,
+    Wlat,
+    Rlat,
+    Slat,
+    Bw,
+    Rbw,
+    Sbw,
+    Duplex,
+    Duration,
+    Qps,
+    PostList,
+    SignalEvery,
+    Inline,
+    Sge,
+    Imm,
+    Untimed,
     Poll,
     Persist,
     Tos,
     TxDepth,
     Threads,
     Timeout,
+    Cpu,
+    MaxP99,
+    MinBw,
+    Expect,
     Pattern,
     Tag,
 }
 
 impl Opt {
-    /// Its bit in a set of options.
-    pub(super) const fn bit(self) -> u32 {
-        1 << (self as u8)
-    }
-
     /// Its name, without aliases.
     pub(super) fn name(self) -> &'static str {
         NAMES
             .iter()
             .find(|(_, opt)| *opt == self)
             .map_or("", |(name, _)| name)
+    }
+}
+
+/// A set of options.
+#[derive(Clone, Copy)]
+pub(super) struct OptSet(u64);
+
+impl OptSet {
+    /// No option.
+    pub(super) const EMPTY: Self = Self(0);
+
+    /// Adds an option.
+    pub(super) fn insert(&mut self, opt: Opt) {
+        self.0 |= Self::bit(opt);
+    }
+
+    /// Whether an option is in it.
+    pub(super) const fn has(self, opt: Opt) -> bool {
+        self.0 & Self::bit(opt) != 0
+    }
+
+    const fn bit(opt: Opt) -> u64 {
+        1 << (opt as u8)
     }
 }
 
@@ -67,6 +104,21 @@ pub(super) const NAMES: &[(&str, Opt)] = &[
     ("local_dma_lkey", Opt::LocalDmaLkey),
     ("unsafe_global_rkey", Opt::UnsafeGlobalRkey),
     ("fr", Opt::Fr),
+    ("wlat", Opt::Wlat),
+    ("rlat", Opt::Rlat),
+    ("slat", Opt::Slat),
+    ("bw", Opt::Bw),
+    ("rbw", Opt::Rbw),
+    ("sbw", Opt::Sbw),
+    ("duplex", Opt::Duplex),
+    ("duration", Opt::Duration),
+    ("qps", Opt::Qps),
+    ("postlist", Opt::PostList),
+    ("signal_every", Opt::SignalEvery),
+    ("inline", Opt::Inline),
+    ("sge", Opt::Sge),
+    ("imm", Opt::Imm),
+    ("untimed", Opt::Untimed),
     ("poll", Opt::Poll),
     ("persist", Opt::Persist),
     ("tos", Opt::Tos),
@@ -74,30 +126,16 @@ pub(super) const NAMES: &[(&str, Opt)] = &[
     ("tx-depth", Opt::TxDepth),
     ("threads", Opt::Threads),
     ("timeout", Opt::Timeout),
+    ("cpu", Opt::Cpu),
+    ("max_p99", Opt::MaxP99),
+    ("min_bw", Opt::MinBw),
+    ("expect", Opt::Expect),
     ("pattern", Opt::Pattern),
     ("tag", Opt::Tag),
 ];
 
 /// Known, but not served by this version: refused by name, whatever their value.
 pub(super) const NOT_SUPPORTED: &[&str] = &[
-    "wlat",
-    "rlat",
-    "slat",
-    "bw",
-    "rbw",
-    "sbw",
-    "duplex",
-    "duration",
-    "qps",
-    "postlist",
-    "signal_every",
-    "inline",
-    "sge",
-    "imm",
-    "cpu",
-    "max_p99",
-    "min_bw",
-    "expect",
     "neg",
     "caps",
     "blk",

@@ -19,20 +19,30 @@ use super::{
         Tag,
         Test, //
     },
+    cpus::CpuList,
+    errno,
     options::{
         self,
-        Opt, //
+        Opt,
+        OptSet, //
     },
     parse_error::{
         Kind,
         ParseError,
         Reason, //
     },
+    rules,
     text::is_printable,
+    value::{
+        invalid,
+        Given,
+        Result,
+        RATE,
+        SECONDS,
+        SIZE,
+        TIME, //
+    },
 };
-use core::ops::RangeInclusive;
-
-type Result<'a, T> = core::result::Result<T, ParseError<'a>>;
 
 impl Command {
     /// Reads one command, as written to `/proc/krping`.
@@ -44,12 +54,12 @@ impl Command {
         // The role is known at the end: until then it is a guess that nothing reads.
         let mut parser = Parser {
             command: Command::new(Role::Client),
-            seen: 0,
+            seen: OptSet::EMPTY,
         };
         for option in text.split(',') {
             parser.option(option.trim_matches(SPACE))?;
         }
-        parser.finish()
+        rules::settle(parser.command, parser.seen)
     }
 }
 
@@ -59,8 +69,8 @@ const SPACE: [char; 2] = [' ', '\t'];
 /// A command that is being read.
 struct Parser {
     command: Command,
-    /// The bits of the options read so far.
-    seen: u32,
+    /// The options read so far.
+    seen: OptSet,
 }
 
 impl Parser {
@@ -87,10 +97,10 @@ impl Parser {
             let nearest = options::nearest(name);
             return Err(invalid(name, Reason::Unknown { nearest }));
         };
-        if self.has(opt) {
+        if self.seen.has(opt) {
             return Err(invalid(name, Reason::Twice));
         }
-        self.seen |= opt.bit();
+        self.seen.insert(opt);
         self.take(opt, Given { name, value })
     }
 
@@ -118,7 +128,7 @@ impl Parser {
             }
             Opt::Port => command.port = given.number("9999", limits::PORT)?,
             Opt::Count => command.count = given.number("1000", limits::COUNT)?,
-            Opt::Size => command.size = given.size("4K", limits::SIZE)?,
+            Opt::Size => command.size = given.scaled("4K", limits::SIZE, &SIZE)?,
             Opt::Verbose => command.verbose = given.set()?,
             Opt::Validate => command.validate = given.set()?,
             Opt::MemMode => {
@@ -136,10 +146,28 @@ impl Parser {
             Opt::ReadInv => command.read_inv = given.set()?,
             Opt::LocalDmaLkey => command.local_dma_lkey = given.set()?,
             Opt::UnsafeGlobalRkey => command.unsafe_global_rkey = given.set()?,
-            Opt::Fr => {
-                given.flag()?;
-                command.test = Test::FastReg;
+            // That there is one only is seen when all options are known.
+            Opt::Fr => command.test = given.mean(Test::FastReg)?,
+            Opt::Wlat => command.test = given.mean(Test::WriteLatency)?,
+            Opt::Rlat => command.test = given.mean(Test::ReadLatency)?,
+            Opt::Slat => command.test = given.mean(Test::SendLatency)?,
+            Opt::Bw => command.test = given.mean(Test::WriteBandwidth)?,
+            Opt::Rbw => command.test = given.mean(Test::ReadBandwidth)?,
+            Opt::Sbw => command.test = given.mean(Test::SendBandwidth)?,
+            Opt::Duplex => command.load.duplex = given.set()?,
+            Opt::Duration => {
+                let seconds = given.scaled("10", limits::DURATION_S, &SECONDS)?;
+                command.duration_s = Some(seconds);
             }
+            Opt::Qps => command.load.qps = given.number("4", limits::QPS)?,
+            Opt::PostList => command.load.postlist = given.number("8", limits::POSTLIST)?,
+            Opt::SignalEvery => {
+                command.load.signal_every = given.number("16", limits::SIGNAL_EVERY)?;
+            }
+            Opt::Inline => command.load.inline = given.set()?,
+            Opt::Sge => command.load.sge = given.number("2", limits::SGE)?,
+            Opt::Imm => command.load.imm = given.set()?,
+            Opt::Untimed => command.load.untimed = given.set()?,
             Opt::Poll => command.poll = given.set()?,
             Opt::Persist => command.persist = given.set()?,
             Opt::Tos => command.tos = Some(given.number("32", limits::TOS)?),
@@ -147,6 +175,24 @@ impl Parser {
             Opt::Threads => command.threads = given.number("4", limits::THREADS)?,
             Opt::Timeout => {
                 command.timeout_ms = Some(given.number("10000", limits::TIMEOUT_MS)?);
+            }
+            Opt::Cpu => {
+                let value = given.value("0-3+6")?;
+                let list = CpuList::parse(value);
+                command.cpus = list.ok_or(given.invalid(Reason::NotCpus { value }))?;
+            }
+            Opt::MaxP99 => {
+                command.max_p99_ns = Some(given.scaled("20us", limits::MAX_P99_NS, &TIME)?);
+            }
+            Opt::MinBw => command.min_bw = Some(given.scaled("10G", limits::MIN_BW, &RATE)?),
+            Opt::Expect => {
+                let number = match given.value("ETIMEDOUT")? {
+                    "ok" => 0,
+                    value => {
+                        errno::number(value).ok_or(given.invalid(Reason::NotErrno { value }))?
+                    }
+                };
+                command.expect = Some(number);
             }
             Opt::Pattern => {
                 command.pattern = match given.value("binary")? {
@@ -167,186 +213,4 @@ impl Parser {
         }
         Ok(())
     }
-
-    /// Settles the role and checks the options against each other.
-    fn finish(self) -> Result<'static, Command> {
-        let role = self.role()?;
-        let mut command = self.command.clone();
-        command.role = role;
-        if !self.has(Opt::Port) {
-            command.port = Command::new(role).port;
-        }
-
-        for (one, other) in [(Opt::Addr, Opt::Addr6), (Opt::ServerInv, Opt::ReadInv)] {
-            if self.has(one) && self.has(other) {
-                let other = other.name();
-                return Err(invalid(one.name(), Reason::Both { other }));
-            }
-        }
-        if command.addr.is_none() && role != Role::Server {
-            return Err(invalid(role.as_str(), Reason::NoAddr));
-        }
-        let is_reg = command.mem_mode == MemMode::Reg;
-        let rules = [
-            (Opt::Fr, role != Role::Server, Reason::FollowsClient),
-            (Opt::Persist, role == Role::Server, Reason::NeedsServer),
-            (Opt::ServerInv, is_reg, Reason::NeedsReg),
-            (Opt::ReadInv, is_reg, Reason::NeedsReg),
-            (Opt::UnsafeGlobalRkey, !is_reg, Reason::NeedsDma),
-        ];
-        for (opt, holds, reason) in rules {
-            if self.has(opt) && !holds {
-                return Err(invalid(opt.name(), reason));
-            }
-        }
-        // INVARIANT: each line of `Command`'s was checked above.
-        Ok(command)
-    }
-
-    /// The one role that is given.
-    fn role(&self) -> Result<'static, Role> {
-        let roles = [
-            (Opt::Client, Role::Client),
-            (Opt::Server, Role::Server),
-            (Opt::Loopback, Role::Loopback),
-        ];
-        let mut given = roles.into_iter().filter(|(opt, _)| self.has(*opt));
-        match (given.next(), given.next()) {
-            (None, _) => Err(invalid("", Reason::NoRole)),
-            (Some((_, role)), None) => Ok(role),
-            (Some((_, role)), Some((_, other))) => {
-                let other = other.as_str();
-                Err(invalid(role.as_str(), Reason::TwoRoles { other }))
-            }
-        }
-    }
-
-    fn has(&self, opt: Opt) -> bool {
-        self.seen & opt.bit() != 0
-    }
-}
-
-/// One option as it was given.
-#[derive(Clone, Copy)]
-struct Given<'a> {
-    name: &'a str,
-    value: Option<&'a str>,
-}
-
-impl<'a> Given<'a> {
-    /// Checks that it has no value.
-    fn flag(self) -> Result<'a, ()> {
-        match self.value {
-            None => Ok(()),
-            Some(_) => Err(self.invalid(Reason::TakesNoValue)),
-        }
-    }
-
-    /// [`flag`](Self::flag), for the field that it sets.
-    fn set(self) -> Result<'a, bool> {
-        self.flag().map(|()| true)
-    }
-
-    /// Its value, which must be there.
-    fn value(self, example: &'static str) -> Result<'a, &'a str> {
-        match self.value {
-            Some(value) if !value.is_empty() => Ok(value),
-            _ => Err(self.invalid(Reason::NeedsValue { example })),
-        }
-    }
-
-    /// Its value as a number within `range`.
-    fn number<T: TryFrom<u64>>(
-        self,
-        example: &'static str,
-        range: RangeInclusive<u64>,
-    ) -> Result<'a, T> {
-        let value = self.value(example)?;
-        self.convert(integer(value), false, range)
-    }
-
-    /// Its value as a number within `range`, in units of 1024 where a letter follows.
-    fn size<T: TryFrom<u64>>(
-        self,
-        example: &'static str,
-        range: RangeInclusive<u64>,
-    ) -> Result<'a, T> {
-        let value = self.value(example)?;
-        let units = [
-            (['K', 'k'], 1 << 10),
-            (['M', 'm'], 1 << 20),
-            (['G', 'g'], 1 << 30),
-        ];
-        let number = units
-            .into_iter()
-            .find_map(|(letters, unit)| Some((value.strip_suffix(letters)?, unit)))
-            .map_or_else(
-                || integer(value),
-                |(digits, unit)| match integer(digits) {
-                    Number::Value(n) => n.checked_mul(unit).map_or(Number::Huge, Number::Value),
-                    other => other,
-                },
-            );
-        self.convert(number, true, range)
-    }
-
-    /// What `number` is worth in the field's type.
-    fn convert<T: TryFrom<u64>>(
-        self,
-        number: Number,
-        suffix: bool,
-        range: RangeInclusive<u64>,
-    ) -> Result<'a, T> {
-        let value = self.value.unwrap_or_default();
-        let number = match number {
-            Number::Value(n) if range.contains(&n) => T::try_from(n).ok(),
-            Number::Value(_) | Number::Huge => None,
-            Number::None => return Err(self.invalid(Reason::NotNumber { value, suffix })),
-        };
-        number.ok_or(ParseError {
-            kind: Kind::Range,
-            option: self.name,
-            reason: Reason::OutOfRange {
-                value,
-                min: *range.start(),
-                max: *range.end(),
-            },
-        })
-    }
-
-    fn invalid(self, reason: Reason<'a>) -> ParseError<'a> {
-        invalid(self.name, reason)
-    }
-}
-
-fn invalid<'a>(option: &'a str, reason: Reason<'a>) -> ParseError<'a> {
-    ParseError {
-        kind: Kind::Invalid,
-        option,
-        reason,
-    }
-}
-
-/// What digits are worth.
-enum Number {
-    Value(u64),
-    /// More than 64 bits hold.
-    Huge,
-    /// They are no number.
-    None,
-}
-
-/// Reads digits, decimal or hexadecimal after 0x.
-///
-/// A decimal number that begins with 0 is none: the C krping took it as octal.
-fn integer(text: &str) -> Number {
-    let (digits, radix) = match text.strip_prefix("0x").or(text.strip_prefix("0X")) {
-        Some(digits) => (digits, 16),
-        None if text.len() > 1 && text.starts_with('0') => return Number::None,
-        None => (text, 10),
-    };
-    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
-        return Number::None;
-    }
-    u64::from_str_radix(digits, radix).map_or(Number::Huge, Number::Value)
 }

@@ -3,6 +3,8 @@
 //! What is wrong with a command, in a sentence for the log.
 
 use super::{
+    command::Test,
+    cpus, errno,
     options::NAMES,
     text::{
         Escaped,
@@ -41,27 +43,71 @@ pub(super) enum Reason<'a> {
     EmptyCommand,
     EmptyOption,
     Unprintable,
-    Unknown { nearest: Option<&'static str> },
+    Unknown {
+        nearest: Option<&'static str>,
+    },
     Twice,
     NotSupported,
     TakesNoValue,
-    NeedsValue { example: &'static str },
-    NotNumber { value: &'a str, suffix: bool },
-    OutOfRange { value: &'a str, min: u64, max: u64 },
-    NotOneOf { value: &'a str, valid: &'static str },
-    NotV4 { value: &'a str },
-    NotV6 { value: &'a str },
-    NotInterface { value: &'a str },
-    NoInterface { value: &'a str },
+    NeedsValue {
+        example: &'static str,
+    },
+    NotNumber {
+        value: &'a str,
+        suffixes: &'static str,
+    },
+    OutOfRange {
+        value: &'a str,
+        min: u64,
+        max: u64,
+        unit: &'static str,
+    },
+    NotOneOf {
+        value: &'a str,
+        valid: &'static str,
+    },
+    NotV4 {
+        value: &'a str,
+    },
+    NotV6 {
+        value: &'a str,
+    },
+    NotInterface {
+        value: &'a str,
+    },
+    NoInterface {
+        value: &'a str,
+    },
+    NotCpus {
+        value: &'a str,
+    },
+    NotErrno {
+        value: &'a str,
+    },
     NotTag,
     NoRole,
-    TwoRoles { other: &'static str },
-    Both { other: &'static str },
+    TwoRoles {
+        other: &'static str,
+    },
+    Both {
+        other: &'static str,
+    },
     NoAddr,
     NeedsReg,
     NeedsDma,
     NeedsServer,
     FollowsClient,
+    WrongTest {
+        test: Test,
+        valid: &'static str,
+    },
+    RegWithTest {
+        test: Test,
+    },
+    SgeAboveSize {
+        sge: u8,
+        size: u32,
+    },
 }
 
 impl fmt::Display for ParseError<'_> {
@@ -96,23 +142,27 @@ impl fmt::Display for ParseError<'_> {
             Reason::NeedsValue { example } => {
                 write!(f, "{option} needs a value, as in {option}={example}")
             }
-            Reason::NotNumber { value, suffix } => {
+            Reason::NotNumber { value, suffixes } => {
                 write!(
                     f,
                     "{option}={}: must be a number, decimal without leading zeros or \
                      hexadecimal after 0x",
                     Escaped(value)
                 )?;
-                f.write_str(if *suffix {
-                    ", then K, M or G at will"
-                } else {
-                    ""
-                })
+                match *suffixes {
+                    "" => Ok(()),
+                    suffixes => write!(f, ", then {suffixes} at will"),
+                }
             }
-            Reason::OutOfRange { value, min, max } => {
+            Reason::OutOfRange {
+                value,
+                min,
+                max,
+                unit,
+            } => {
                 write!(
                     f,
-                    "{option}={}: must be from {min} to {max}",
+                    "{option}={}: must be from {min} to {max}{unit}",
                     Escaped(value)
                 )
             }
@@ -139,6 +189,22 @@ impl fmt::Display for ParseError<'_> {
                 "{option}={0}: must say on which interface, as in {0}%eth0",
                 Escaped(value)
             ),
+            Reason::NotCpus { value } => write!(
+                f,
+                "{option}={}: must be numbers of CPUs and ranges of them with + between, as in \
+                 0-3+6; {} ranges at most, and CPUs from 0 to {}",
+                Escaped(value),
+                cpus::RANGES,
+                cpus::LAST
+            ),
+            Reason::NotErrno { value } => {
+                write!(f, "{option}={}: must be ok", Escaped(value))?;
+                for (i, (_, name)) in errno::NAMES.iter().enumerate() {
+                    let last = i.saturating_add(1) == errno::NAMES.len();
+                    write!(f, "{}{name}", if last { " or " } else { ", " })?;
+                }
+                Ok(())
+            }
             Reason::NotTag => write!(
                 f,
                 "{option}: must be 1 to {} characters, and no space first or last",
@@ -166,6 +232,29 @@ impl fmt::Display for ParseError<'_> {
                 f,
                 "{option} is for the client or loopback; a server does what its client asks for"
             ),
+            Reason::WrongTest { test, valid } => write!(
+                f,
+                "{option} does not go with {}; it is for {valid}",
+                test_name(*test)
+            ),
+            Reason::RegWithTest { test } => write!(
+                f,
+                "{option}=reg does not go with {}; it is for the ping/pong and fr",
+                test_name(*test)
+            ),
+            Reason::SgeAboveSize { sge, size } => write!(
+                f,
+                "{option}={sge} does not go with size={size}; each piece needs a byte"
+            ),
         }
+    }
+}
+
+/// What a command calls a test.
+fn test_name(test: Test) -> &'static str {
+    match test {
+        Test::PingPong => "the ping/pong",
+        Test::FastReg => "fr",
+        microbench => microbench.as_str(),
     }
 }

@@ -47,6 +47,12 @@ pub(crate) enum Violation {
     Answer,
     /// More was sent than the session's number of iterations.
     PastEnd,
+    /// A control message of a microbenchmark that makes no sense.
+    Control,
+    /// A message of a length that neither data nor control messages have: (length, size of data).
+    DataLength(u32, u32),
+    /// It counted another number of messages than came: (arrived, said).
+    Miscounted(u64, u64),
 }
 
 impl fmt::Display for Violation {
@@ -81,6 +87,17 @@ impl fmt::Display for Violation {
             Self::Contradiction => f.write_str("asked for what does not go together"),
             Self::Answer => f.write_str("agreed to something other than what was asked for"),
             Self::PastEnd => f.write_str("went on after the last iteration"),
+            Self::Control => f.write_str("sent a control message that makes no sense"),
+            Self::DataLength(n, size) => write!(
+                f,
+                "sent a message of {n} bytes, which is neither data ({size}) nor control"
+            ),
+            Self::Miscounted(arrived, said) => {
+                write!(
+                    f,
+                    "says that it sent {said} messages, and {arrived} arrived"
+                )
+            }
         }
     }
 }
@@ -96,6 +113,14 @@ pub(crate) fn check_request(peer: &PrivateData) -> Result<(), Violation> {
     }
     let invalidates = peer.server_inv || peer.read_inv;
     if (peer.server_inv && peer.read_inv) || (invalidates && peer.mem_mode != MemMode::Reg) {
+        return Err(Violation::Contradiction);
+    }
+    let test = peer.test;
+    let is_reg = peer.mem_mode == MemMode::Reg;
+    if (test.is_microbench() && is_reg)
+        || (test.is_latency() && peer.validate)
+        || !peer.load.suits(test, peer.size)
+    {
         return Err(Violation::Contradiction);
     }
     Ok(())
@@ -117,7 +142,13 @@ pub(crate) fn check_answer(asked: &PrivateData, answer: &PrivateData) -> Result<
         && answer.validate == asked.validate
         && answer.pattern == asked.pattern
         && answer.size == asked.size;
-    if same {
+    // Only a microbenchmark's are sent.
+    let same_load = !asked.test.is_microbench()
+        || (answer.load == asked.load
+            && answer.index == asked.index
+            && answer.txdepth == asked.txdepth
+            && answer.duration_ms == asked.duration_ms);
+    if same && same_load {
         Ok(())
     } else {
         Err(Violation::Answer)

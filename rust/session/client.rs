@@ -5,27 +5,27 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    drive::{
-        adapt_ack_timeout, check_size, depths, drive, failed, note_device, patience, poll_mode,
-        read_limits,
-    },
+    connection::Connection,
+    drive::{drive, failed, patience, poll_mode},
+    totals::Totals,
     worker::Worker,
     Session,
 };
 use crate::{
-    cm::{addr::SocketAddress, CmId},
-    logic::{
-        command::{PatternKind, Test},
-        failure::Failure,
-        pattern::Pattern,
-        protocol::check_answer,
-        wire::{PeerRole, PrivateData},
-    },
+    cm::addr::SocketAddress,
+    kernel_ext::time::Deadline,
+    logic::{command::Test, failure::Failure, pattern::Pattern},
     mr::Memory,
-    outcome::Outcome,
-    qp::QueuePair,
-    results::Report,
-    test::{exchange::RECEIVES, fastreg::FastReg, pingpong_client::PingPongClient, Lead},
+    outcome::new_bell,
+    results::{Measured, Report},
+    test::{
+        fastreg::FastReg,
+        microbench::Microbench,
+        pingpong_client::PingPongClient,
+        plan::{Plan, Room},
+        Lead, Side,
+    },
+    traffic::Traffic,
 };
 use kernel::{prelude::*, sync::Arc};
 
@@ -59,13 +59,40 @@ pub(super) fn start_to(session: &Arc<Session>, addr: SocketAddress) -> Result<()
 fn run(session: &Arc<Session>, worker: &Arc<Worker>, addr: &SocketAddress) {
     let mut report = Report::new(session.id, worker, "client", &session.command);
     report.peer = Some(*addr);
-    let result = Arc::pin_init(Outcome::new(), GFP_KERNEL)
-        .map_err(failed("starting the client"))
-        .and_then(|outcome| {
-            worker.attach(&outcome);
-            connect(session, worker, addr, outcome.clone(), &mut report)
-                .map_err(|failure| outcome.cause_of(failure))
-        });
+    let command = &session.command;
+    let pattern = Pattern {
+        kind: command.pattern,
+        seed: session.id,
+    };
+    let client = Client {
+        session,
+        worker,
+        addr,
+        pattern,
+    };
+    let result = match command.test {
+        Test::PingPong => client.lead(&mut report, |room, memory, traffic| {
+            PingPongClient::new(command, pattern, room.txdepth, memory, traffic)
+        }),
+        Test::FastReg => client.lead(&mut report, |room, memory, _| {
+            FastReg::new(command, room.txdepth, memory)
+        }),
+        _ => client.lead(&mut report, |room, memory, traffic| {
+            let plan = Plan {
+                test: command.test,
+                leading: true,
+                size: command.size,
+                count: command.count,
+                duration_ms: command.duration_ms(),
+                load: command.load,
+                room: *room,
+                pattern,
+                validate: command.validate,
+                unsafe_global_rkey: command.unsafe_global_rkey,
+            };
+            Microbench::new(plan, memory, traffic)
+        }),
+    };
     if let Err(failure) = result {
         session.abort(failure);
         report.failure = Some(failure);
@@ -73,141 +100,154 @@ fn run(session: &Arc<Session>, worker: &Arc<Worker>, addr: &SocketAddress) {
     }
 }
 
-fn connect(
-    session: &Arc<Session>,
-    worker: &Worker,
-    addr: &SocketAddress,
-    outcome: Arc<Outcome>,
-    report: &mut Report<'_>,
-) -> Result<(), Failure> {
-    let command = &session.command;
-    let id = CmId::new(&session.net, outcome)
-        .and_then(|id| Ok(Arc::new(id, GFP_KERNEL)?))
-        .map_err(failed("creating a CM identifier"))?;
-    if let Some(tos) = command.tos {
-        id.set_tos(tos);
-    }
-    id.resolve_address(addr, session.timeout())?;
-    let device = id.device().map_err(failed("finding the device"))?;
-    adapt_ack_timeout(&id, &device, command.mem_mode);
-    id.resolve_route(session.timeout())?;
-    note_device(worker, &device);
-    report.device = Some((device.name(), device.transport()));
-    check_size(&device, command.size)?;
-    if command.read_inv && !device.can_read_with_invalidate() {
-        return Err(Failure::Unsupported(
-            "read_inv: only iWARP devices have READ_WITH_INV, and this is none",
-        ));
-    }
-
-    let pattern = Pattern {
-        kind: command.pattern,
-        seed: session.id,
-    };
-    let mut memory = Memory::new(&id, command.unsafe_global_rkey)
-        .map_err(failed("allocating a protection domain"))?;
-    let no_buffers = failed("allocating and registering buffers");
-    match command.test {
-        Test::PingPong => {
-            let traffic = worker.traffic.clone();
-            let lead =
-                PingPongClient::new(command, pattern, &mut memory, traffic).map_err(no_buffers)?;
-            lead_connection(session, &id, memory, lead, pattern, report)
-        }
-        Test::FastReg => {
-            let lead = FastReg::new(command, &mut memory).map_err(no_buffers)?;
-            lead_connection(session, &id, memory, lead, pattern, report)
-        }
-    }
+/// One thread's part of a client command.
+pub(super) struct Client<'a> {
+    pub(super) session: &'a Arc<Session>,
+    pub(super) worker: &'a Worker,
+    pub(super) addr: &'a SocketAddress,
+    pub(super) pattern: Pattern,
 }
 
-/// Connects, runs the workload to its end, disconnects, and reports.
-fn lead_connection<W: Lead>(
-    session: &Session,
-    id: &Arc<CmId>,
-    memory: Memory,
-    lead: W,
-    pattern: Pattern,
-    report: &mut Report<'_>,
-) -> Result<(), Failure> {
-    let device = id.device().map_err(failed("finding the device"))?;
-    let depths = depths(session, &device, W::SEND_DEPTH, RECEIVES as u32);
-    let queue_pair =
-        QueuePair::new(memory, depths, lead).map_err(failed("creating the queue pair"))?;
-    let result = converse(session, id, &queue_pair, pattern, report)
-        .map_err(|failure| id.outcome().cause_of(failure));
-    if let Err(failure) = result {
-        // Before the peer notices: what it then reports is a consequence.
-        session.abort(failure);
-    }
-    let lead = queue_pair.stop();
-    id.disconnect(patience(session, &result));
-    drop(queue_pair);
-    if let Some(lead) = &lead {
-        let summary = lead.summary();
-        session.report(&Report {
-            iterations: summary.iterations,
-            elapsed_ns: summary.elapsed_ns,
-            histogram: summary.histogram,
-            failure: result.err(),
-            ..*report
-        });
-    }
-    Ok(())
-}
-
-fn converse<W: Lead>(
-    session: &Session,
-    id: &CmId,
-    queue_pair: &QueuePair<W>,
-    pattern: Pattern,
-    report: &mut Report<'_>,
-) -> Result<(), Failure> {
-    let stopped = || Failure::Interrupted;
-    queue_pair
-        .with(|lead, queue| lead.prepare(queue))
-        .ok_or_else(stopped)??;
-    let device = id.device().map_err(failed("finding the device"))?;
-    let command = &session.command;
-    let data = PrivateData {
-        role: PeerRole::Client,
-        test: command.test,
-        mem_mode: command.mem_mode,
-        server_inv: command.server_inv,
-        read_inv: command.read_inv,
-        validate: command.validate,
-        pattern: pattern.kind,
-        size: command.size,
-        count: command.count,
-        seed: pattern.seed,
-        max_size: command.size,
-    };
-    id.connect(
-        &data.encode(),
-        read_limits(&device, None),
-        session.timeout(),
-    )?;
-    match PrivateData::decode(id.peer_data().as_slice()).map_err(Failure::PrivateData)? {
-        Some(answer) => {
-            report.legacy = Some(false);
-            check_answer(&data, &answer).map_err(|violation| Failure::Protocol(violation, 0))?;
-        }
-        None => {
-            report.legacy = Some(true);
-            if pattern.kind == PatternKind::Binary {
-                return Err(Failure::Unsupported(
-                    "pattern=binary: the server is not this krping, and returns text only",
-                ));
+impl Client<'_> {
+    /// Makes the thread's connections, leads on them to the end, takes them down,
+    /// and reports.
+    ///
+    /// # Errors
+    ///
+    /// The failure of the first connection to come up; a later one is in the report.
+    fn lead<W: Lead>(
+        &self,
+        report: &mut Report<'_>,
+        build: impl Fn(&Room, &mut Memory, Arc<Traffic>) -> Result<W>,
+    ) -> Result<(), Failure> {
+        let load = &self.session.command.load;
+        let no_memory = failed("starting the client");
+        let bell = new_bell().map_err(&no_memory)?;
+        let mut totals = Totals::new().map_err(&no_memory)?;
+        let mut connections = KVec::with_capacity(usize::from(load.qps), GFP_KERNEL)
+            .map_err(|e| no_memory(e.into()))?;
+        let mut result = Ok(());
+        let mut beat = Deadline::after_ms(self.session.alive());
+        for index in 0..load.qps {
+            if beat.passed() {
+                // Those that are up wait for the others.
+                result = sign_of_life(&connections);
+                beat = Deadline::after_ms(self.session.alive());
+            }
+            if result.is_err() {
+                break;
+            }
+            match Connection::open(self, &bell, index, report, &build) {
+                // Room for all was made above.
+                Ok(connection) => drop(connections.push_within_capacity(connection)),
+                Err(failure) if connections.is_empty() => return Err(failure),
+                Err(failure) => result = Err(failure),
             }
         }
+        let result = result
+            .and_then(|()| self.converse(&connections))
+            .map_err(|failure| cause(&connections, failure));
+        if let Err(failure) = result {
+            // Before the peer notices: what it then reports is a consequence.
+            self.session.abort(failure);
+        }
+        for connection in &connections {
+            if let Some(lead) = connection.stop() {
+                totals.add(&lead.summary());
+            }
+        }
+        let deadline = patience(self.session, &result);
+        for connection in &connections {
+            connection.wait_disconnected(deadline);
+        }
+        drop(connections);
+        self.conclude(report, &totals, result);
+        Ok(())
     }
-    queue_pair
-        .with(|lead, queue| lead.start(queue))
-        .ok_or_else(stopped)??;
-    drive(
-        queue_pair,
-        id.outcome(),
-        poll_mode(command),
-        Some(session.timeout()),
-    )
+
+    /// Leads on all connections until all are done.
+    fn converse<W: Lead>(&self, connections: &[Connection<W>]) -> Result<(), Failure> {
+        let command = &self.session.command;
+        for connection in connections {
+            connection
+                .queue_pair
+                .with(|lead, queue| lead.start(queue))
+                .ok_or(Failure::Interrupted)??;
+        }
+        let queue_pairs = connections.iter().map(|connection| &*connection.queue_pair);
+        let beat = command.test.is_microbench().then(|| self.session.alive());
+        drive(
+            queue_pairs,
+            poll_mode(command),
+            Some(self.session.timeout()),
+            beat,
+            || sign_of_life(connections),
+        )
+    }
+
+    /// Judges what has been measured, and reports it.
+    fn conclude(&self, report: &Report<'_>, totals: &Totals, result: Result<(), Failure>) {
+        let command = &self.session.command;
+        let mut report = Report {
+            iterations: totals.iterations,
+            elapsed_ns: totals.elapsed_ns(),
+            histogram: Some(totals.histogram()),
+            measured: totals.figures.map(|figures| Measured {
+                poll: command.poll,
+                figures,
+            }),
+            counters: self.worker.counters(),
+            ..*report
+        };
+        let result = result.and_then(|()| {
+            let p99 = report
+                .histogram
+                .map_or(0, |latency| latency.percentile(99_000));
+            match (command.max_p99_ns, command.min_bw) {
+                (Some(limit), _) if p99 > limit => Err(Failure::AboveP99(p99, limit)),
+                (_, Some(limit)) if report.bandwidth() < limit => {
+                    Err(Failure::BelowBandwidth(report.bandwidth(), limit))
+                }
+                _ => Ok(()),
+            }
+        });
+        if let Err(failure) = result {
+            self.session.record(failure);
+            report.failure = Some(failure);
+        }
+        if command.test.is_microbench() && report.iterations > 0 {
+            // The form that scripts for C krping look for.
+            pr_info!(
+                "{}: delta nsec {} iter {} size {}\n",
+                report.session,
+                report.elapsed_ns,
+                report.iterations,
+                report.size
+            );
+        }
+        self.session.report(&report);
+    }
+}
+
+/// Gives each server a sign of life.
+///
+/// # Errors
+///
+/// What the device says.
+fn sign_of_life<W: Lead>(connections: &[Connection<W>]) -> Result<(), Failure> {
+    connections
+        .iter()
+        .try_for_each(|connection| connection.queue_pair.with(Side::beat).unwrap_or(Ok(())))
+}
+
+/// The cause of `failure`, which one of `connections` has met: what follows from it
+/// may have come to another one first.
+fn cause<W: Lead>(connections: &[Connection<W>], failure: Failure) -> Failure {
+    let outcomes = connections
+        .iter()
+        .map(|connection| connection.queue_pair.outcome());
+    outcomes
+        .filter_map(|outcome| outcome.failure().map(|_| outcome.cause_of(failure)))
+        .max_by_key(Failure::rank)
+        .unwrap_or(failure)
 }

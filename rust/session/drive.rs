@@ -9,22 +9,23 @@ use super::{worker::Worker, Session};
 use crate::{
     cm::{CmId, ReadLimits},
     cq::PollMode,
-    device::Device,
-    kernel_ext::time::{give_way, relax},
+    device::{Device, Transport},
+    kernel_ext::time::{give_way, others_wait, relax, Deadline},
     logic::{
-        command::{Command, MemMode},
+        command::{Command, Load, MemMode, Test},
         failure::Failure,
     },
     outcome::{Outcome, Progress},
-    qp::{Depths, QueuePair, Workload},
+    qp::{QueuePair, Workload, DRAINS},
+    test::{exchange::RECEIVES, plan::Room},
 };
 use kernel::prelude::*;
 
 /// Completions handled at a time by a thread that polls.
 const POLL_BUDGET: u16 = 16;
 
-/// Polls in vain between two offers of the CPU to other threads.
-const IDLE_POLLS: u32 = 32;
+/// Rounds of polling between two looks at what need not be looked at each time.
+const SLOW_ROUNDS: u32 = 64;
 
 /// 4.3 s, in the logarithmic form of the CM.
 const PATIENT_ACK_TIMEOUT: u8 = 20;
@@ -37,45 +38,95 @@ pub(super) fn failed(what: &'static str) -> impl Fn(kernel::error::Error) -> Fai
     move |error| Failure::Kernel(what, error.to_errno())
 }
 
-/// Waits until the workload has finished, or its outcome has failed. Where the
-/// completion queue is polled, this is the thread that does it.
+/// What a drive waits for.
+const WHAT: &str = "waiting for the peer";
+
+/// Waits until all workloads have finished, or the outcome of one has failed, at
+/// most `timeout` ms without a sign of life. Where completion queues are polled,
+/// this is the thread that does it. Every `beat` ms, `beaten` is called.
 ///
 /// # Errors
 ///
-/// The failure, or [`Failure::TimedOut`] where nothing moved for `timeout` ms,
-/// if that is limited.
-pub(super) fn drive<W: Workload>(
-    queue_pair: &QueuePair<W>,
-    outcome: &Outcome,
+/// The failure, [`Failure::TimedOut`], or what `beaten` returns.
+pub(super) fn drive<'a, W: Workload>(
+    queue_pairs: impl Iterator<Item = &'a QueuePair<W>> + Clone,
     poll: PollMode,
     timeout: Option<u32>,
+    beat: Option<u32>,
+    mut beaten: impl FnMut() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    const WHAT: &str = "waiting for the peer";
+    let outcomes = queue_pairs
+        .clone()
+        .map(|queue_pair| &**queue_pair.outcome());
+    outcomes.clone().for_each(Outcome::touch);
     if poll == PollMode::Direct {
-        outcome.touch();
-        let mut idle = 0u32;
-        while !outcome.ended() {
-            if queue_pair.poll(POLL_BUDGET) == 0 {
-                outcome.check_deadline(WHAT, timeout)?;
-                idle = idle.wrapping_add(1);
-                // What is waited for may need this very CPU.
-                if idle % IDLE_POLLS == 0 {
-                    give_way();
-                }
-            }
-            relax();
-        }
+        spin(queue_pairs, timeout, beat, &mut beaten)?;
     }
-    outcome.wait_for(Progress::Finished, WHAT, timeout)
+    Outcome::wait_all(outcomes, WHAT, timeout, beat, beaten)
 }
 
-/// How long the end of a run waits for the peer to notice, in ms: a peer that is
-/// there answers at once, unless the request or the answer got lost.
-pub(super) fn patience(session: &Session, result: &Result<(), Failure>) -> u32 {
-    match result {
+/// Polls until all have ended, or one has failed.
+fn spin<'a, W: Workload>(
+    queue_pairs: impl Iterator<Item = &'a QueuePair<W>> + Clone,
+    timeout: Option<u32>,
+    beat: Option<u32>,
+    beaten: &mut impl FnMut() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut next = Deadline::after(beat);
+    let watches = queue_pairs.clone().any(QueuePair::watches);
+    let mut grace = None;
+    let mut rounds = 0u32;
+    loop {
+        let (mut running, mut moved) = (false, false);
+        for queue_pair in queue_pairs.clone() {
+            let outcome = queue_pair.outcome();
+            if outcome.ended() {
+                if outcome.reached(Progress::Finished) {
+                    continue;
+                }
+                // The completion that tells the cause may have to be polled for.
+                let until = *grace.get_or_insert_with(Outcome::grace);
+                if outcome.settled() || until.passed() {
+                    return Ok(());
+                }
+            }
+            running = true;
+            moved |= watches && queue_pair.look();
+            moved |= queue_pair.poll(POLL_BUDGET) > 0;
+        }
+        if !running {
+            return Ok(());
+        }
+        // What is waited for may need this very CPU.
+        if !moved && others_wait() {
+            give_way();
+        }
+        rounds = rounds.wrapping_add(1);
+        if rounds % SLOW_ROUNDS == 0 {
+            // Whatever waits for each thread to have switched, as RCU's tasks do.
+            give_way();
+            for queue_pair in queue_pairs.clone() {
+                let outcome = queue_pair.outcome();
+                if !outcome.ended() {
+                    outcome.check_deadline(WHAT, timeout)?;
+                }
+            }
+            if next.passed() {
+                beaten()?;
+                next = Deadline::after(beat);
+            }
+        }
+        relax();
+    }
+}
+
+/// How long the end of a run waits for the peer to notice: a peer that is there
+/// answers at once, unless the request or the answer got lost.
+pub(super) fn patience(session: &Session, result: &Result<(), Failure>) -> Deadline {
+    Deadline::after_ms(match result {
         Ok(()) => session.timeout(),
         Err(_) => session.timeout().min(500),
-    }
+    })
 }
 
 /// How a command wants completions to be found.
@@ -87,32 +138,27 @@ pub(super) fn poll_mode(command: &Command) -> PollMode {
     }
 }
 
-/// The depths of a queue pair that needs `least` requests in its send queue. A
-/// `txdepth=` beyond the device is lowered, which is logged.
-pub(super) fn depths(session: &Session, device: &Device<'_>, least: u32, receive: u32) -> Depths {
-    let wanted = session.command.txdepth.max(least);
-    // Each queue has one more to be drained, and all share a completion queue.
-    let completions = device
-        .max_completions()
-        .saturating_sub(receive)
-        .saturating_sub(2);
-    let most = device
+/// What the queues of a connection on `device` can have. A `txdepth=` beyond that
+/// is lowered, which is logged.
+pub(super) fn room(session: &Session, device: &Device<'_>) -> Room {
+    let txdepth = session.command.txdepth;
+    let completions = device.max_completions().saturating_sub(2 * DRAINS);
+    let requests = device
         .max_work_requests()
-        .saturating_sub(1)
-        .min(completions);
-    let send = wanted.min(most.max(least));
-    if send < wanted {
+        .saturating_sub(DRAINS)
+        .min(completions.saturating_sub(RECEIVES as u32));
+    if txdepth > requests {
         pr_warn!(
             "{}: txdepth={} lowered to {}, the device's limit\n",
             session.id,
-            wanted,
-            send
+            txdepth,
+            requests
         );
     }
-    Depths {
-        send,
-        receive,
-        poll: poll_mode(&session.command),
+    Room {
+        txdepth: txdepth.min(requests),
+        requests,
+        completions,
     }
 }
 
@@ -152,6 +198,31 @@ pub(super) fn check_size(device: &Device<'_>, size: u32) -> Result<(), Failure> 
     }
     if size > most {
         return Err(Failure::TooLarge(most));
+    }
+    Ok(())
+}
+
+/// Whether `device` can post as `load` says.
+///
+/// # Errors
+///
+/// [`Failure::Unsupported`].
+pub(super) fn check_load(device: &Device<'_>, test: Test, load: &Load) -> Result<(), Failure> {
+    let reads = matches!(test, Test::ReadLatency | Test::ReadBandwidth);
+    if u32::from(load.sge) > device.max_pieces(reads) {
+        return Err(Failure::Unsupported(
+            "sge: the device takes fewer scatter/gather elements in a request",
+        ));
+    }
+    if reads && device.transport() == Transport::Iwarp {
+        return Err(Failure::Unsupported(
+            "rlat and rbw: iWARP needs a remotely writable buffer for READs, which is not made yet",
+        ));
+    }
+    if load.imm && device.transport() == Transport::Iwarp {
+        return Err(Failure::Unsupported(
+            "imm: iWARP devices have no immediate data; wlat works with poll",
+        ));
     }
     Ok(())
 }

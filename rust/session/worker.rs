@@ -5,7 +5,12 @@
 
 #![forbid(unsafe_code)]
 
-use crate::{device::DeviceName, logic::failure::Failure, outcome::Outcome, traffic::Traffic};
+use crate::{
+    device::DeviceName,
+    logic::{failure::Failure, stats::Counters},
+    outcome::Outcome,
+    traffic::Traffic,
+};
 use kernel::{
     new_mutex,
     prelude::*,
@@ -15,8 +20,10 @@ use kernel::{
 };
 
 struct State {
-    /// What the thread waits on at present.
-    outcome: Option<Arc<Outcome>>,
+    /// What the thread waits on, one for each connection.
+    outcomes: KVec<Arc<Outcome>>,
+    /// What its connections have moved.
+    traffic: KVec<Arc<Traffic>>,
     device: Option<DeviceName>,
     /// Why it is to end, if it is.
     cancelled: Option<Failure>,
@@ -28,8 +35,6 @@ struct State {
 pub(crate) struct Worker {
     /// The number in its name, `krping/ID`.
     pub(crate) id: u32,
-    /// What its connection has moved.
-    pub(crate) traffic: Arc<Traffic>,
     #[pin]
     state: Mutex<State>,
 }
@@ -41,14 +46,13 @@ impl Worker {
     ///
     /// `ENOMEM`.
     pub(crate) fn new(id: u32) -> Result<Arc<Self>> {
-        let traffic = Arc::new(Traffic::default(), GFP_KERNEL)?;
         Arc::pin_init(
             pin_init!(Self {
                 id,
-                traffic,
                 state <- new_mutex!(
                     State {
-                        outcome: None,
+                        outcomes: KVec::new(),
+                        traffic: KVec::new(),
                         device: None,
                         cancelled: None,
                         finished: false,
@@ -60,13 +64,41 @@ impl Worker {
         )
     }
 
-    /// Says what the thread waits on from now on, so that it can be cancelled.
-    pub(crate) fn attach(&self, outcome: &Arc<Outcome>) {
+    /// Says what the thread also waits on from now on, so that it can be cancelled.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn attach(&self, outcome: &Arc<Outcome>) -> Result {
         let mut state = self.state.lock();
         if let Some(failure) = state.cancelled {
             outcome.fail(failure);
         }
-        state.outcome = Some(outcome.clone());
+        state.outcomes.push(outcome.clone(), GFP_KERNEL)?;
+        Ok(())
+    }
+
+    /// The counters of another connection of the thread's.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn add_traffic(&self) -> Result<Arc<Traffic>> {
+        let traffic = Arc::new(Traffic::default(), GFP_KERNEL)?;
+        self.state
+            .lock()
+            .traffic
+            .push(traffic.clone(), GFP_KERNEL)?;
+        Ok(traffic)
+    }
+
+    /// What all connections of the thread have moved.
+    pub(crate) fn counters(&self) -> Counters {
+        let state = self.state.lock();
+        state
+            .traffic
+            .iter()
+            .fold(Counters::default(), |sum, traffic| sum + traffic.snapshot())
     }
 
     /// Says on which device the thread works.
@@ -78,7 +110,7 @@ impl Worker {
     pub(crate) fn cancel(&self, failure: Failure) {
         let mut state = self.state.lock();
         state.cancelled = Some(failure);
-        if let Some(outcome) = &state.outcome {
+        for outcome in &state.outcomes {
             outcome.fail(failure);
         }
     }
@@ -86,7 +118,7 @@ impl Worker {
     /// Says that the thread is about to return.
     pub(crate) fn finish(&self) {
         let mut state = self.state.lock();
-        state.outcome = None;
+        state.outcomes.clear();
         state.finished = true;
     }
 
@@ -97,15 +129,10 @@ impl Worker {
 
     /// Prints the thread's line of `/proc/krping`.
     pub(crate) fn show(&self, out: &SeqFile) {
-        match self.state.lock().device {
+        let device = self.state.lock().device;
+        match device {
             Some(name) => {
-                seq_print!(
-                    out,
-                    "{}-{} {}\n",
-                    self.id,
-                    name.as_str(),
-                    self.traffic.snapshot()
-                )
+                seq_print!(out, "{}-{} {}\n", self.id, name.as_str(), self.counters())
             }
             None => seq_print!(out, "{} listen\n", self.id),
         }

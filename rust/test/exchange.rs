@@ -120,6 +120,7 @@ impl Exchange {
             invalidate,
             fence,
             signaled,
+            control: false,
         }
     }
 

@@ -9,16 +9,20 @@
 
 #![forbid(unsafe_code)]
 
-use super::{exchange::memory_failed, Lead, Summary};
+use super::{
+    exchange::{memory_failed, RECEIVES},
+    Lead, Side, Summary,
+};
 use crate::{
     cq::WorkCompletion,
+    kernel_ext::time::Deadline,
     logic::{
         command::Command,
         failure::{Failure, Operation},
     },
     mr::{Access, Memory, RegionId},
     outcome::Progress,
-    qp::{Queue, Workload},
+    qp::{Depths, Queue, Workload},
     wr::WorkRequest,
 };
 use kernel::{
@@ -33,6 +37,10 @@ const MAX_REGIONS: u32 = 32;
 pub(crate) struct FastReg {
     regions: KVec<RegionId>,
     count: u64,
+    duration_ms: Option<u32>,
+    /// When to stop.
+    until: Option<Deadline>,
+    txdepth: u32,
     posted: u64,
     finished: u64,
     started: Instant<Monotonic>,
@@ -45,16 +53,19 @@ impl FastReg {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(command: &Command, memory: &mut Memory) -> Result<Self> {
+    pub(crate) fn new(command: &Command, txdepth: u32, memory: &mut Memory) -> Result<Self> {
         let buffer = memory.add_buffer(command.size as usize)?;
         let mut regions = KVec::new();
-        for _ in 0..(command.txdepth / 2).clamp(1, MAX_REGIONS) {
+        for _ in 0..(txdepth / 2).clamp(1, MAX_REGIONS) {
             regions.push(memory.add_region(buffer)?, GFP_KERNEL)?;
         }
         let now = Instant::now();
         Ok(Self {
             regions,
             count: command.count,
+            duration_ms: command.duration_ms(),
+            until: None,
+            txdepth,
             posted: 0,
             finished: 0,
             started: now,
@@ -87,28 +98,35 @@ impl FastReg {
     }
 }
 
-impl Lead for FastReg {
-    const SEND_DEPTH: u32 = 2 * MAX_REGIONS;
-
-    fn prepare(&mut self, _: &mut Queue<'_>) -> Result<(), Failure> {
-        Ok(())
+impl Side for FastReg {
+    fn depths(&self) -> Depths {
+        // The server says nothing; the queue pair has room for a message all the same.
+        Depths::plain(self.txdepth.max(2 * MAX_REGIONS), RECEIVES as u32)
     }
 
-    fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        self.started = Instant::now();
-        self.ended = self.started;
-        for index in 0..self.regions.len() {
-            self.post_pair(queue, index)?;
-        }
+    fn prepare(&mut self, _: &mut Queue<'_>) -> Result<(), Failure> {
         Ok(())
     }
 
     fn summary(&self) -> Summary<'_> {
         Summary {
             iterations: self.finished,
-            elapsed_ns: u64::try_from((self.ended - self.started).as_nanos()).unwrap_or(0),
+            times: Some((self.started, self.ended)),
             histogram: None,
+            figures: None,
         }
+    }
+}
+
+impl Lead for FastReg {
+    fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        self.started = Instant::now();
+        self.ended = self.started;
+        self.until = self.duration_ms.map(Deadline::after_ms);
+        for index in 0..self.regions.len() {
+            self.post_pair(queue, index)?;
+        }
+        Ok(())
     }
 }
 
@@ -124,6 +142,11 @@ impl Workload for FastReg {
             .unwrap_or(0) as usize;
         self.finished = self.finished.wrapping_add(1);
         self.ended = Instant::now();
+        if self.until.is_some_and(Deadline::passed) {
+            // What is under way is the last, once.
+            self.count = self.posted;
+            self.until = None;
+        }
         if self.finished == self.count {
             queue.outcome.advance(Progress::Finished);
         }

@@ -4,31 +4,92 @@
 
 #![forbid(unsafe_code)]
 
+mod bandwidth;
+mod buffers;
 pub(crate) mod exchange;
 pub(crate) mod fastreg;
+mod latency;
+mod link;
+pub(crate) mod microbench;
 pub(crate) mod pingpong_client;
 pub(crate) mod pingpong_server;
+pub(crate) mod plan;
+mod poster;
 
 use crate::{
-    logic::{failure::Failure, histogram::Histogram},
-    qp::{Queue, Workload},
+    logic::{command::Load, failure::Failure, histogram::Histogram},
+    qp::{Depths, Queue, Workload},
 };
+use kernel::time::{Instant, Monotonic};
 
-/// What a client's workload has done.
+/// What a microbenchmark has counted.
+#[derive(Clone, Copy)]
+pub(crate) struct Figures {
+    /// How it was posted.
+    pub(crate) load: Load,
+    /// Operations that the send queue had room for.
+    pub(crate) txdepth: u32,
+    /// Operations before measuring began.
+    pub(crate) warmup: u64,
+    /// Completions of operations.
+    pub(crate) completions: u64,
+    /// Lists of operations posted.
+    pub(crate) posts: u64,
+    /// Nanoseconds that were measured, the sum over all connections.
+    pub(crate) busy_ns: u64,
+    /// How often a time is halved for a latency.
+    pub(crate) halvings: u32,
+    /// Operations and nanoseconds that the peer measured.
+    pub(crate) peer: Option<(u64, u64)>,
+}
+
+impl Figures {
+    /// Those of two connections with the same load.
+    pub(crate) fn and(&self, other: &Self) -> Self {
+        Self {
+            warmup: self.warmup.saturating_add(other.warmup),
+            completions: self.completions.saturating_add(other.completions),
+            posts: self.posts.saturating_add(other.posts),
+            busy_ns: self.busy_ns.saturating_add(other.busy_ns),
+            peer: match (self.peer, other.peer) {
+                (Some((count, ns)), Some((more, longer))) => {
+                    Some((count.saturating_add(more), ns.max(longer)))
+                }
+                (one, other) => one.or(other),
+            },
+            ..*self
+        }
+    }
+}
+
+/// What a workload has done.
 pub(crate) struct Summary<'a> {
     /// Finished iterations.
     pub(crate) iterations: u64,
-    /// Nanoseconds from the first post to the last completion.
-    pub(crate) elapsed_ns: u64,
+    /// From the first post, or the end of the warm-up, to the last completion.
+    pub(crate) times: Option<(Instant<Monotonic>, Instant<Monotonic>)>,
     /// Nanoseconds for each iteration, where they are measured.
     pub(crate) histogram: Option<&'a Histogram>,
+    /// Of a microbenchmark.
+    pub(crate) figures: Option<Figures>,
 }
 
-/// A client's workload: it leads, and says when it is done by advancing its
-/// outcome to `Finished`.
-pub(crate) trait Lead: Workload {
-    /// Requests that its send queue must hold.
-    const SEND_DEPTH: u32;
+impl Summary<'_> {
+    /// How long it took, in nanoseconds.
+    pub(crate) fn elapsed_ns(&self) -> u64 {
+        self.times.map_or(0, elapsed_ns)
+    }
+}
+
+/// From the first to the second, in nanoseconds.
+fn elapsed_ns((started, ended): (Instant<Monotonic>, Instant<Monotonic>)) -> u64 {
+    u64::try_from((ended - started).as_nanos()).unwrap_or(0)
+}
+
+/// What both sides' workloads have.
+pub(crate) trait Side: Workload {
+    /// How large its queue pair must be.
+    fn depths(&self) -> Depths;
 
     /// Posts what must be posted before the connection is made.
     ///
@@ -37,13 +98,47 @@ pub(crate) trait Lead: Workload {
     /// What the device says.
     fn prepare(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure>;
 
+    /// Gives the peer a sign of life, where it would not see any.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    fn beat(&mut self, _: &mut Queue<'_>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Notes that the run has ended, before the connection is taken down.
+    fn end(&mut self) {}
+
+    /// What has been done.
+    fn summary(&self) -> Summary<'_>;
+}
+
+/// A client's workload: it leads, and says when it is done by advancing its
+/// outcome to `Finished`.
+pub(crate) trait Lead: Side {
     /// Begins, once connected.
     ///
     /// # Errors
     ///
     /// What the device says.
     fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure>;
+}
 
-    /// What has been done.
-    fn summary(&self) -> Summary<'_>;
+/// A server's workload.
+pub(crate) trait Follow: Side {
+    /// Whether the client may disconnect now without having broken off.
+    fn may_end(&self) -> bool;
+
+    /// Whether the client said how much it wants, and has had it.
+    fn served_all(&self) -> bool;
+
+    /// Whether all that came was as it should be.
+    ///
+    /// # Errors
+    ///
+    /// The failure.
+    fn verdict(&self) -> Result<(), Failure> {
+        Ok(())
+    }
 }

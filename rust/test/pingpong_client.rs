@@ -10,12 +10,12 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    exchange::{memory_failed, Exchange},
-    Lead, Summary,
+    exchange::{memory_failed, Exchange, RECEIVES},
+    Lead, Side, Summary,
 };
 use crate::{
     cq::WorkCompletion,
-    kernel_ext::display::Plain,
+    kernel_ext::{display::Plain, time::Deadline},
     logic::{
         command::{Command, MemMode},
         failure::{Failure, Operation},
@@ -26,7 +26,7 @@ use crate::{
     },
     mr::{Access, BufferId, Memory, RegionId},
     outcome::Progress,
-    qp::{Queue, Workload},
+    qp::{Depths, Queue, Workload},
     traffic::Traffic,
     wr::{List, WorkRequest},
 };
@@ -37,7 +37,7 @@ use kernel::{
 };
 
 /// Data is produced and compared in pieces of this many bytes, on the stack.
-pub(crate) const PIECE: usize = 512;
+const PIECE: usize = 512;
 
 /// How often a SEND asks for a completion, in iterations: the send queue's room
 /// is only known to be free again by a completion.
@@ -84,6 +84,10 @@ pub(crate) struct PingPongClient {
     pattern: Pattern,
     size: usize,
     count: u64,
+    duration_ms: Option<u32>,
+    /// When to stop.
+    until: Option<Deadline>,
+    txdepth: u32,
     /// Whether each advertisement has a registration of its own.
     reregister: bool,
     server_inv: bool,
@@ -107,6 +111,7 @@ impl PingPongClient {
     pub(crate) fn new(
         command: &Command,
         pattern: Pattern,
+        txdepth: u32,
         memory: &mut Memory,
         traffic: Arc<Traffic>,
     ) -> Result<Self> {
@@ -119,6 +124,9 @@ impl PingPongClient {
             pattern,
             size: command.size as usize,
             count: command.count,
+            duration_ms: command.duration_ms(),
+            until: None,
+            txdepth,
             reregister: command.mem_mode == MemMode::Reg,
             server_inv: command.server_inv,
             validate: command.validate,
@@ -177,17 +185,11 @@ impl PingPongClient {
     }
 
     fn fill_source(&self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        let mut fill = Fill::new(self.pattern, self.iteration, self.size);
-        let mut piece = [0; PIECE];
-        for offset in (0..self.size).step_by(PIECE) {
-            let len = PIECE.min(self.size.saturating_sub(offset));
-            let piece = piece.get_mut(..len).unwrap_or(&mut []);
-            fill.next(piece);
-            queue
-                .write(self.source.buffer, offset, piece)
-                .map_err(memory_failed)?;
-        }
-        Ok(())
+        let buffer = self.source.buffer;
+        produce(self.pattern, self.iteration, self.size, |offset, piece| {
+            queue.write(buffer, offset, piece)
+        })
+        .map_err(memory_failed)
     }
 
     fn check_sink(&self, queue: &Queue<'_>) -> Result<(), Failure> {
@@ -209,7 +211,7 @@ impl PingPongClient {
             print_start(queue, self.sink.buffer, self.size, "ping data");
         }
         self.iteration = self.iteration.wrapping_add(1);
-        if self.iteration == self.count {
+        if self.iteration == self.count || self.until.is_some_and(Deadline::passed) {
             queue.outcome.advance(Progress::Finished);
             return Ok(());
         }
@@ -217,28 +219,59 @@ impl PingPongClient {
     }
 }
 
-impl Lead for PingPongClient {
-    // Two lists of three an iteration, between two completions.
-    const SEND_DEPTH: u32 = 3 * 2 * (SIGNAL_EVERY as u32 + 1);
+/// Requests that the send queue must hold: two lists of three an iteration, between
+/// two completions.
+const SEND_DEPTH: u32 = 3 * 2 * (SIGNAL_EVERY as u32 + 1);
+
+impl Side for PingPongClient {
+    fn depths(&self) -> Depths {
+        Depths::plain(self.txdepth.max(SEND_DEPTH), RECEIVES as u32)
+    }
 
     fn prepare(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         self.exchange.prepare(queue)
     }
 
+    fn summary(&self) -> Summary<'_> {
+        Summary {
+            iterations: self.iteration,
+            times: Some((self.started, self.ended)),
+            histogram: Some(&self.histogram),
+            figures: None,
+        }
+    }
+}
+
+impl Lead for PingPongClient {
     fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         self.started = Instant::now();
         self.ended = self.started;
         self.begun = self.started;
+        self.until = self.duration_ms.map(Deadline::after_ms);
         self.begin(queue)
     }
+}
 
-    fn summary(&self) -> Summary<'_> {
-        Summary {
-            iterations: self.iteration,
-            elapsed_ns: u64::try_from((self.ended - self.started).as_nanos()).unwrap_or(0),
-            histogram: Some(&self.histogram),
-        }
+/// Makes the data of an iteration, and hands it to `write` piece by piece.
+///
+/// # Errors
+///
+/// Those of `write`.
+pub(crate) fn produce(
+    pattern: Pattern,
+    iteration: u64,
+    size: usize,
+    mut write: impl FnMut(usize, &[u8]) -> Result,
+) -> Result {
+    let mut fill = Fill::new(pattern, iteration, size);
+    let mut piece = [0; PIECE];
+    for offset in (0..size).step_by(PIECE) {
+        let len = PIECE.min(size.saturating_sub(offset));
+        let piece = piece.get_mut(..len).unwrap_or(&mut []);
+        fill.next(piece);
+        write(offset, piece)?;
     }
+    Ok(())
 }
 
 /// Compares `buffer` with what `check` expects.

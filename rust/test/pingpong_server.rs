@@ -10,8 +10,9 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    exchange::Exchange,
+    exchange::{Exchange, RECEIVES},
     pingpong_client::{compare, print_start},
+    Follow, Side, Summary,
 };
 use crate::{
     cq::WorkCompletion,
@@ -23,7 +24,7 @@ use crate::{
         wire::Advertisement,
     },
     mr::{Access, BufferId, Memory, RegionId},
-    qp::{Queue, Workload},
+    qp::{Depths, Queue, Workload},
     traffic::Traffic,
     wr::{List, Local, WorkRequest},
 };
@@ -57,10 +58,14 @@ pub(crate) struct Service {
     pub(crate) verbose: bool,
 }
 
+/// Requests that the send queue must hold: two iterations' lists.
+const SEND_DEPTH: u32 = 2 * 8;
+
 /// The server's workload.
 pub(crate) struct PingPongServer {
     exchange: Exchange,
     service: Service,
+    txdepth: u32,
     machine: Server,
     buffer: BufferId,
     /// `None` where the local DMA lkey is enough for everything.
@@ -74,9 +79,6 @@ pub(crate) struct PingPongServer {
 }
 
 impl PingPongServer {
-    /// Requests that the send queue must hold: two iterations' lists.
-    pub(crate) const SEND_DEPTH: u32 = 2 * 8;
-
     /// Adds the buffers to `memory`. May sleep.
     ///
     /// # Errors
@@ -84,6 +86,7 @@ impl PingPongServer {
     /// `ENOMEM`.
     pub(crate) fn new(
         service: Service,
+        txdepth: u32,
         memory: &mut Memory,
         traffic: Arc<Traffic>,
     ) -> Result<Self> {
@@ -98,6 +101,7 @@ impl PingPongServer {
         Ok(Self {
             exchange,
             service,
+            txdepth,
             machine: Server::new(service.size, service.count),
             buffer,
             region,
@@ -106,35 +110,6 @@ impl PingPongServer {
             started: now,
             ended: now,
         })
-    }
-
-    /// Posts the receives, before the connection is made.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
-    pub(crate) fn prepare(&self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        self.exchange.prepare(queue)
-    }
-
-    /// Whether the client may disconnect now without having broken off.
-    pub(crate) fn may_end(&self) -> bool {
-        self.machine.may_end()
-    }
-
-    /// Whether the client announced a number of iterations, and has had them.
-    pub(crate) fn served_all(&self) -> bool {
-        self.machine.served_all()
-    }
-
-    /// Finished iterations, and nanoseconds from the first advertisement to the
-    /// last.
-    pub(crate) fn summary(&self) -> (u64, u64) {
-        let elapsed = self.ended - self.started;
-        (
-            self.iteration.wrapping_add(u64::from(self.written)),
-            u64::try_from(elapsed.as_nanos()).unwrap_or(0),
-        )
     }
 
     fn local(&self, len: u32, region: Option<RegionId>) -> Local {
@@ -236,6 +211,36 @@ impl PingPongServer {
             print_start(queue, self.buffer, size as usize, "server ping data");
         }
         Ok(())
+    }
+}
+
+impl Side for PingPongServer {
+    fn depths(&self) -> Depths {
+        Depths::plain(self.txdepth.max(SEND_DEPTH), RECEIVES as u32)
+    }
+
+    fn prepare(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        self.exchange.prepare(queue)
+    }
+
+    /// From the first advertisement to the last.
+    fn summary(&self) -> Summary<'_> {
+        Summary {
+            iterations: self.iteration.wrapping_add(u64::from(self.written)),
+            times: Some((self.started, self.ended)),
+            histogram: None,
+            figures: None,
+        }
+    }
+}
+
+impl Follow for PingPongServer {
+    fn may_end(&self) -> bool {
+        self.machine.may_end()
+    }
+
+    fn served_all(&self) -> bool {
+        self.machine.served_all()
     }
 }
 

@@ -13,20 +13,35 @@ mod logic;
 use core::fmt::{self, Write};
 use logic::{
     command::Command,
+    control::Control,
+    cpus::CpuList,
     failure::Failure,
     histogram::Histogram,
     json::Object,
     pattern::{Check, Fill, Pattern, PatternKind},
-    protocol::{Client, Message, Server, ServerStep},
+    protocol::{check_answer, check_request, Client, Message, Server, ServerStep},
     stats::Counters,
+    window::{warmup, Window},
     wire::{Advertisement, PrivateData, Reject},
 };
 
 pub fn command(text: &str, out: &mut dyn Write) -> fmt::Result {
     match Command::parse(text) {
-        Ok(command) => write!(out, "{command}"),
+        Ok(command) => {
+            write!(out, "{command} {:?}", command.duration_ms())?;
+            match command.judge(Err(Failure::Interrupted)) {
+                Ok(_) => Ok(()),
+                Err(failure) => write!(out, "{failure}"),
+            }
+        }
         Err(error) => write!(out, "{error}"),
     }
+}
+
+pub struct Cpus(CpuList);
+
+pub fn cpu(cpus: &Cpus, thread: usize) -> Option<u32> {
+    cpus.0.nth(thread)
 }
 
 pub fn advertisement(bytes: &[u8; Advertisement::LEN]) -> [u8; Advertisement::LEN] {
@@ -44,6 +59,22 @@ pub fn reject(bytes: &[u8], out: &mut dyn Write) -> Result<[u8; 16], fmt::Error>
     let reject = Reject::decode(bytes).ok_or(fmt::Error)?;
     write!(out, "{reject}")?;
     Ok(reject.encode())
+}
+
+pub fn agree(asked: &[u8; 56], answer: &[u8; 56], out: &mut dyn Write) -> fmt::Result {
+    if let (Ok(Some(asked)), Ok(Some(answer))) =
+        (PrivateData::decode(asked), PrivateData::decode(answer))
+    {
+        if let Err(violation) = check_request(&asked).and(check_answer(&asked, &answer)) {
+            write!(out, "{violation}")?;
+        }
+        write!(out, "{}", asked.load.depth())?;
+    }
+    Ok(())
+}
+
+pub fn control(bytes: &[u8; Control::MAX_LEN], size: u32) -> Option<([u8; 25], u32)> {
+    Some((Control::decode(bytes)?.encode(), Control::len(size)))
 }
 
 fn pattern(binary: bool, seed: u32) -> Pattern {
@@ -117,6 +148,31 @@ pub struct Counts(Counters);
 pub fn add(sum: &mut Counts, more: Counts, out: &mut dyn Write) -> fmt::Result {
     sum.0 += more.0;
     write!(out, "{}", sum.0)
+}
+
+pub struct Posting(Window);
+
+pub fn window(depth: u32, batch: u32, every: u16, size: u32, count: Option<u64>) -> Posting {
+    let warmup = warmup(size, every);
+    let total = count.map(|count| count.saturating_add(warmup));
+    Posting(Window::new(depth, batch, every.into(), total))
+}
+
+/// What may be called at any time, in any order.
+pub fn post(window: &mut Posting, ahead: u32, n: u32) -> (u32, bool) {
+    let may = (window.0.room(), window.0.signaled(ahead));
+    window.0.post(n);
+    may
+}
+
+pub fn complete(window: &mut Posting, stop: bool) -> Option<(u32, u64)> {
+    if stop {
+        window.0.stop();
+    }
+    let newly = window.0.completed();
+    let under_way = window.0.posted().checked_sub(window.0.done())?;
+    let over = window.0.all_posted() && window.0.finished();
+    (!over).then_some((newly, under_way))
 }
 
 pub struct Received(Message);

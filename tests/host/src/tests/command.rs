@@ -2,13 +2,14 @@
 
 //! What commands mean; `command_errors` has what is refused.
 
-use super::cases;
+use super::{any_command::command, cases};
 use crate::logic::{
-    command::{Addr, Command, MemMode, PatternKind, Role, Tag, Test},
+    command::{Addr, Command, CpuList, Load, MemMode, PatternKind, Role, Tag, Test},
+    failure::Failure,
     parse_error::Kind,
     text::IfName,
 };
-use proptest::{option, prelude::*};
+use proptest::prelude::*;
 
 pub(super) fn parse(text: &str) -> Command {
     Command::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"))
@@ -42,11 +43,101 @@ fn defaults() {
     assert!(!(c.verbose || c.validate || c.poll || c.persist || c.local_dma_lkey));
     assert!(!(c.server_inv || c.read_inv || c.unsafe_global_rkey));
     assert_eq!(c.tag.as_str(), "");
+    assert_eq!((c.duration_s, c.max_p99_ns, c.min_bw), (None, None, None));
+    assert_eq!((c.expect, c.cpus), (None, CpuList::EMPTY));
+    assert_eq!(c.duration_ms(), None);
+    assert_eq!(
+        parse("server,duration=86400").duration_ms(),
+        Some(86_400_000)
+    );
+    assert_eq!(c.load, LOAD);
+}
+
+const LOAD: Load = Load {
+    duplex: false,
+    imm: false,
+    inline: false,
+    untimed: false,
+    qps: 1,
+    postlist: 1,
+    signal_every: 1,
+    sge: 1,
+};
+
+#[test]
+fn defaults_of_each_test() {
+    for (name, test, signal_every, imm) in [
+        ("fr", Test::FastReg, 1, false),
+        ("wlat", Test::WriteLatency, 16, true),
+        ("wlat,poll", Test::WriteLatency, 16, false),
+        ("rlat", Test::ReadLatency, 1, false),
+        ("slat", Test::SendLatency, 16, false),
+        ("bw", Test::WriteBandwidth, 16, false),
+        ("rbw", Test::ReadBandwidth, 16, false),
+        ("sbw", Test::SendBandwidth, 16, false),
+    ] {
+        for role in ["client", "loopback"] {
+            let c = parse(&format!("{role},addr=192.0.2.1,{name}"));
+            let load = Load {
+                signal_every,
+                imm,
+                ..LOAD
+            };
+            assert_eq!((c.test, c.load), (test, load), "{role},{name}");
+        }
+    }
+}
+
+#[test]
+fn every_option_of_microbenchmarks_sets_its_field_and_no_other() {
+    let table: [(&str, &str, fn(&mut Command)); 16] = [
+        ("bw", "duplex", |c| c.load.duplex = true),
+        ("rlat", "qps=256", |c| c.load.qps = 256),
+        ("sbw", "postlist=1024", |c| c.load.postlist = 1024),
+        ("slat", "signal_every=1024", |c| c.load.signal_every = 1024),
+        ("slat", "inline", |c| c.load.inline = true),
+        ("rbw", "sge=16", |c| c.load.sge = 16),
+        ("bw", "imm", |c| c.load.imm = true),
+        // It is so without being said.
+        ("wlat", "imm", |_| ()),
+        ("wlat,poll", "imm", |c| c.load.imm = true),
+        ("rlat", "untimed", |c| c.load.untimed = true),
+        ("slat", "max_p99=5", |c| c.max_p99_ns = Some(5)),
+        ("rbw", "min_bw=3K", |c| c.min_bw = Some(3072)),
+        ("bw", "validate", |c| c.validate = true),
+        ("wlat", "unsafe_global_rkey", |c| {
+            c.unsafe_global_rkey = true;
+        }),
+        ("sbw", "mem_mode=dma", |_| ()),
+        ("rlat", "poll,timeout=5", |c| {
+            (c.poll, c.timeout_ms) = (true, Some(5));
+        }),
+    ];
+    for (test, option, set) in table {
+        for role in ["client", "loopback", "server"] {
+            let plain = format!("{role},addr=192.0.2.1,{test}");
+            let mut expected = parse(&plain);
+            set(&mut expected);
+            if (role, test, option) == ("server", "wlat", "imm") {
+                expected.load.imm = true;
+            }
+            let text = format!("{plain},{option}");
+            assert_eq!(parse(&text), expected, "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_server_without_a_test_takes_the_load_of_its_client() {
+    let load = "duplex,qps=2,postlist=2,signal_every=2,inline,sge=2,imm,untimed,size=1,duration=3";
+    let mut expected = parse("server,size=1");
+    (expected.duration_s, expected.min_bw) = (Some(3), Some(5));
+    assert_eq!(parse(&format!("server,min_bw=5,{load}")), expected);
 }
 
 #[test]
 fn every_option_sets_its_field_and_no_other() {
-    let table: [(&str, fn(&mut Command)); 22] = [
+    let table: [(&str, fn(&mut Command)); 28] = [
         ("port=1", |c| c.port = 1),
         ("count=18446744073709551615", |c| c.count = u64::MAX),
         ("size=65537", |c| c.size = 65537),
@@ -70,6 +161,12 @@ fn every_option_sets_its_field_and_no_other() {
         ("tx-depth=128", |c| c.txdepth = 128),
         ("threads=64", |c| c.threads = 64),
         ("timeout=500", |c| c.timeout_ms = Some(500)),
+        ("duration=86400", |c| c.duration_s = Some(86400)),
+        ("cpu=0-3+6", |c| c.cpus = CpuList::parse("0-3+6").unwrap()),
+        ("max_p99=1000s", |c| c.max_p99_ns = Some(1_000_000_000_000)),
+        ("expect=ok", |c| c.expect = Some(0)),
+        ("expect=EPERM", |c| c.expect = Some(1)),
+        ("expect=ECONNRESET", |c| c.expect = Some(104)),
         ("pattern=text", |_| ()),
         ("pattern=binary", |c| c.pattern = PatternKind::Binary),
         ("tag=node 7: a=b/c", |c| {
@@ -127,6 +224,13 @@ fn numbers_in_every_spelling() {
     assert_eq!(size("4294967295"), u32::MAX);
     assert_eq!(parse("server,count=0").count, 0);
     assert_eq!(parse("server,count=0xffffffffffffffff").count, u64::MAX);
+    let time = |text: &str| parse(&format!("server,max_p99={text}")).max_p99_ns.unwrap();
+    assert_eq!((time("7"), time("7ns"), time("0x10ns")), (7, 7, 16));
+    assert_eq!((time("7us"), time("7ms")), (7_000, 7_000_000));
+    assert_eq!(time("7s"), 7_000_000_000);
+    let rate = |text: &str| parse(&format!("server,min_bw={text}")).min_bw.unwrap();
+    assert_eq!((rate("1"), rate("25g")), (1, 25 << 30));
+    assert_eq!(rate("18446744073709551615"), u64::MAX);
 }
 
 #[test]
@@ -143,7 +247,6 @@ fn white_space_around_options_is_ignored() {
 
 #[test]
 fn each_option_of_c_krping_is_known() {
-    let later = ["wlat", "rlat", "bw", "duplex"];
     for option in [
         "count=1",
         "size=64",
@@ -170,81 +273,58 @@ fn each_option_of_c_krping_is_known() {
         // Alone it lacks this and that; what counts is that it is known.
         let kind = Command::parse(option).map_err(|e| (e.kind, e.to_string()));
         match kind {
-            Err((Kind::NotSupported, _)) => assert!(later.contains(&option), "{option}"),
+            Err((Kind::NotSupported, sentence)) => panic!("{sentence}"),
             Err((_, sentence)) => assert!(!sentence.contains("unknown"), "{sentence}"),
             Ok(_) => (),
         }
     }
 }
 
-fn addr() -> impl Strategy<Value = Addr> {
-    let scope = "[!-.0-9;-~]{3,15}".prop_filter("no comma", |name| !name.contains(','));
-    let link_local = (any::<u64>(), scope).prop_map(|(host, name)| Addr::V6 {
-        addr: (0xfe80_u128 << 112 | u128::from(host)).to_be_bytes(),
-        scope: IfName::new(&name),
-    });
-    let global = any::<[u8; 16]>().prop_filter_map("link-local", |addr| {
-        let is_link_local = u16::from_be_bytes([addr[0], addr[1]]) & 0xffc0 == 0xfe80;
-        (!is_link_local).then_some(Addr::V6 { addr, scope: None })
-    });
-    prop_oneof![any::<[u8; 4]>().prop_map(Addr::V4), link_local, global]
+#[test]
+fn a_run_is_judged_by_what_was_expected() {
+    let judge = |expect: &str, result: Result<(), Failure>| -> Result<i32, i32> {
+        let command = parse(&format!("server{expect}"));
+        match command.judge(result) {
+            Ok(None) => Ok(0),
+            Ok(Some(failure)) => Ok(failure.errno()),
+            Err(failure) => Err(failure.errno()),
+        }
+    };
+    let (reset, interrupted) = (Failure::Disconnected, Failure::Interrupted);
+    for expect in ["", ",expect=ok"] {
+        assert_eq!(judge(expect, Ok(())), Ok(0));
+        assert_eq!(judge(expect, Err(reset)), Err(104));
+    }
+    let expect = ",expect=ECONNRESET";
+    assert_eq!(judge(expect, Ok(())), Err(34));
+    assert_eq!(judge(expect, Err(reset)), Ok(104));
+    assert_eq!(judge(expect, Err(interrupted)), Err(4));
 }
 
-/// Any command that keeps the rules.
-pub(super) fn command() -> impl Strategy<Value = Command> {
-    let role = prop_oneof![Just(Role::Client), Just(Role::Server), Just(Role::Loopback)];
-    let tag = "([!-+\\--~]([ -+\\--~]{0,62}[!-+\\--~])?)?";
-    let sizes = (1u16.., any::<u64>(), 1u32.., 1u32..=65536, 1u32..=1024);
-    let rare = (option::of(any::<u8>()), option::of(1u32..=3_600_000), tag);
-    let bits = any::<[bool; 12]>();
-    (role, option::of(addr()), sizes, rare, bits).prop_map(|(role, addr, sizes, rare, bits)| {
-        let (port, count, size, txdepth, threads) = sizes;
-        let (tos, timeout_ms, tag) = rare;
-        let [verbose, validate, inv, which, lkey, poll, persist, rkey, reg, binary, fr, plain] =
-            bits;
-        let is_server = role == Role::Server;
-        let addr = addr.or(if is_server { None } else { v4() });
-        let mut command = Command {
-            role,
-            test: if fr && !is_server {
-                Test::FastReg
-            } else {
-                Test::PingPong
-            },
-            addr,
-            port,
-            count,
-            size,
-            verbose,
-            validate,
-            server_inv: reg && inv && which,
-            read_inv: reg && inv && !which,
-            local_dma_lkey: lkey,
-            poll,
-            persist: persist && is_server,
-            unsafe_global_rkey: rkey && !reg,
-            mem_mode: if reg { MemMode::Reg } else { MemMode::Dma },
-            tos,
-            txdepth,
-            threads,
-            timeout_ms,
-            pattern: if binary {
-                PatternKind::Binary
-            } else {
-                PatternKind::Text
-            },
-            tag: Tag::new(&tag).expect("the strategy keeps its rules"),
-        };
-        if plain {
-            // Defaults are not shown, so they need a case of their own.
-            command.port = if role == Role::Loopback { 0 } else { 9999 };
-            command.count = 0;
-            command.size = 64;
-            command.txdepth = 64;
-            command.threads = 1;
-        }
-        command
-    })
+#[test]
+fn what_needs_not_be_said_is_not_shown() {
+    for text in [
+        "loopback,addr=192.0.2.1,wlat",
+        "loopback,addr=192.0.2.1,wlat,imm,poll",
+        "server,wlat,imm",
+        "client,addr=192.0.2.1,slat,signal_every=1",
+        "client,addr=192.0.2.1,duration=5,bw,duplex,inline,imm,qps=2,postlist=3,signal_every=4,\
+         sge=5,cpu=1+3-4,min_bw=6,expect=ok",
+    ] {
+        assert_eq!(parse(text).to_string(), text);
+    }
+    for (text, shown) in [
+        ("wlat,imm", "wlat"),
+        ("bw,signal_every=16,postlist=1,qps=1,sge=1", "bw"),
+        ("rlat,max_p99=2us,cpu=0+1+2", "rlat,cpu=0-2,max_p99=2000"),
+    ] {
+        let addr = "client,addr=192.0.2.1";
+        assert_eq!(
+            parse(&format!("{addr},{text}")).to_string(),
+            format!("{addr},{shown}")
+        );
+    }
+    assert_eq!(parse("server,qps=4,duplex").to_string(), "server");
 }
 
 proptest! {

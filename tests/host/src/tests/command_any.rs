@@ -3,7 +3,7 @@
 //! Whatever is written: it is taken and means itself again, or it is refused
 //! with one line.
 
-use super::{cases, command::command};
+use super::{any_command::command, cases};
 use crate::logic::command::Command;
 use proptest::prelude::*;
 
@@ -21,10 +21,20 @@ fn like_command() -> impl Strategy<Value = String> {
         Just("tag"),
         Just("tos"),
         Just("bw"),
+        Just("rlat"),
+        Just("imm"),
+        Just("qps"),
+        Just("sge"),
+        Just("cpu"),
+        Just("max_p99"),
+        Just("min_bw"),
+        Just("expect"),
+        Just("blk"),
     ];
     let value = prop_oneof![
         Just(String::new()),
         "=[0-9a-fxKM.:%]{0,12}",
+        "=[1-9][-+0-9]{0,8}(ns|us|ms|s|G)?",
         "=.{0,80}",
         ".{0,3}"
     ];

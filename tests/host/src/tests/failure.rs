@@ -52,6 +52,11 @@ fn each_failure_has_its_errno() {
         (Failure::Unreachable(0), "ETIMEDOUT"),
         (Failure::Unsupported("the reason"), "EOPNOTSUPP"),
         (Failure::TooLarge(5), "ERANGE"),
+        (Failure::PeerMismatch, "EBADMSG"),
+        (Failure::AboveP99(6, 5), "ERANGE"),
+        (Failure::BelowBandwidth(4, 5), "ERANGE"),
+        (Failure::Unexpected(104), "ERANGE"),
+        (completion(10, Operation::Control), "EREMOTEIO"),
         (Failure::Kernel("allocating", -12), "ENOMEM"),
         (Failure::Kernel("allocating", i32::MIN), "unknown"),
         (completion(10, Operation::Read), "EREMOTEIO"),
@@ -88,11 +93,53 @@ fn a_completion_error_says_all() {
 }
 
 #[test]
+fn what_a_run_should_have_been_is_said() {
+    for (failure, sentence) in [
+        (
+            Failure::AboveP99(6, 5),
+            "the 99th percentile is 6 ns, above the 5 ns of max_p99",
+        ),
+        (
+            Failure::BelowBandwidth(4, 5),
+            "the bandwidth is 4 bytes per second, below the 5 of min_bw",
+        ),
+        (
+            Failure::Unexpected(errno::ECONNRESET),
+            "the run succeeded, though ECONNRESET was expected",
+        ),
+        (
+            Failure::Unexpected(200),
+            "the run succeeded, though errno 200 was expected",
+        ),
+    ] {
+        assert_eq!(failure.to_string(), sentence);
+        assert_eq!(failure.rank(), Failure::CAUSE);
+        // A run that was to fail has no result of its own.
+        assert_eq!(
+            failure.is_verdict(),
+            !matches!(failure, Failure::Unexpected(_))
+        );
+    }
+}
+
+#[test]
+fn errnos_are_found_by_name() {
+    assert_eq!(errno::number("ETIMEDOUT"), Some(110));
+    assert_eq!((errno::number("ok"), errno::number("")), (None, None));
+    for number in 0..200 {
+        if let Some(name) = errno::name(number) {
+            assert_eq!(errno::number(name), Some(number));
+        }
+    }
+}
+
+#[test]
 fn any_status_has_words() {
     for status in (0..30).chain([u32::MAX]) {
         let failure = completion(status, Operation::Register);
         assert!(failure.errno() > 0);
         assert!(failure.to_string().len() > 40, "{failure}");
         assert_eq!(failure.is_consequence(), status == 5);
+        assert!(!failure.is_verdict());
     }
 }

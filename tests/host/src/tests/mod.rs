@@ -2,16 +2,23 @@
 
 //! The tests, a file for each concept.
 
+mod any_command;
 mod command;
 mod command_any;
 mod command_errors;
+mod command_rules;
+mod control;
+mod cpus;
 mod crc;
 mod failure;
 mod histogram;
 mod json;
+mod load;
 mod pattern;
+mod private_data;
 mod protocol;
 mod stats;
+mod window;
 mod wire;
 
 use proptest::prelude::ProptestConfig;

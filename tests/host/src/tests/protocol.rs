@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-use super::cases;
+use super::{cases, private_data::private_data};
 use crate::logic::{
-    protocol::{Client, ClientStep, Message, Server, ServerStep, Violation},
-    wire::Advertisement,
+    command::{Load, MemMode, PatternKind, Test},
+    protocol::{
+        check_answer, check_request, Client, ClientStep, Message, Server, ServerStep, Violation,
+    },
+    wire::{Advertisement, PeerRole, PrivateData},
 };
 use proptest::{collection::vec, option, prelude::*};
 
@@ -116,9 +119,164 @@ fn each_violation_is_a_predicate_of_the_peer() {
         Violation::Unasked(1),
         Violation::WrongKey(1, 2),
         Violation::PastEnd,
+        Violation::Control,
+        Violation::DataLength(2, 1),
+        Violation::Miscounted(1, 2),
     ] {
         let sentence = format!("the peer {violation}");
         assert!(sentence.len() > 25, "{sentence}");
+    }
+}
+
+#[test]
+fn sentences_about_microbenchmarks_have_their_numbers() {
+    for (violation, sentence) in [
+        (
+            Violation::DataLength(7, 64),
+            "sent a message of 7 bytes, which is neither data (64) nor control",
+        ),
+        (
+            Violation::Miscounted(7, 64),
+            "says that it sent 64 messages, and 7 arrived",
+        ),
+    ] {
+        assert_eq!(violation.to_string(), sentence);
+    }
+}
+
+/// The request for a test, without any option.
+fn request(test: Test) -> PrivateData {
+    PrivateData {
+        role: PeerRole::Client,
+        test,
+        mem_mode: MemMode::Dma,
+        server_inv: false,
+        read_inv: false,
+        validate: false,
+        pattern: PatternKind::Text,
+        size: 64,
+        count: 1,
+        seed: 0,
+        max_size: 64,
+        load: Load::new(test),
+        index: 0,
+        txdepth: 64,
+        duration_ms: 0,
+        alive_ms: 1000,
+    }
+}
+
+#[test]
+fn requests_that_go_together_and_those_that_do_not() {
+    // In the order of the letters below.
+    const TESTS: [Test; 8] = [
+        Test::PingPong,
+        Test::FastReg,
+        Test::WriteLatency,
+        Test::ReadLatency,
+        Test::SendLatency,
+        Test::WriteBandwidth,
+        Test::ReadBandwidth,
+        Test::SendBandwidth,
+    ];
+    // For each test, whether it takes this: y or n.
+    let table: [(&str, fn(&mut PrivateData)); 16] = [
+        ("yyyyyyyy", |_| ()),
+        ("yyyyyyyy", |data| data.pattern = PatternKind::Binary),
+        ("yynnnnnn", |data| data.mem_mode = MemMode::Reg),
+        ("nnnnnnnn", |data| data.server_inv = true),
+        ("nnnnnnnn", |data| data.read_inv = true),
+        ("yynnnnnn", |data| {
+            (data.mem_mode, data.server_inv) = (MemMode::Reg, true);
+        }),
+        ("yynnnnnn", |data| {
+            (data.mem_mode, data.read_inv) = (MemMode::Reg, true);
+        }),
+        ("yynnnyyy", |data| data.validate = true),
+        ("nnnnnyyy", |data| data.load.duplex = true),
+        ("nnynnynn", |data| data.load.imm = true),
+        ("nnynyyny", |data| data.load.inline = true),
+        ("nnyyynnn", |data| data.load.untimed = true),
+        ("nnnnnyyy", |data| data.load.postlist = 2),
+        ("nnynyyyy", |data| data.load.signal_every = 2),
+        ("nnyyyyyy", |data| {
+            (data.load.qps, data.load.sge, data.size) = (2, 16, 16);
+        }),
+        ("nnnnnnnn", |data| (data.load.sge, data.size) = (16, 15)),
+    ];
+    for (i, (verdicts, change)) in table.into_iter().enumerate() {
+        for (test, verdict) in TESTS.into_iter().zip(verdicts.chars()) {
+            let mut data = request(test);
+            change(&mut data);
+            let expected = match verdict {
+                'y' => Ok(()),
+                _ => Err(Violation::Contradiction),
+            };
+            assert_eq!(check_request(&data), expected, "{i}: {test:?}");
+            data.role = PeerRole::Server;
+            assert_eq!(check_request(&data), Err(Violation::Role));
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_differs_is_none() {
+    let asked = request(Test::WriteBandwidth);
+    let answer = PrivateData {
+        role: PeerRole::Server,
+        ..asked
+    };
+    assert_eq!(check_answer(&asked, &asked), Err(Violation::Role));
+    let same: [fn(&mut PrivateData); 5] = [
+        |_| (),
+        |data| data.count = 7,
+        |data| data.seed = 7,
+        |data| data.max_size = 7,
+        |data| data.alive_ms = 7,
+    ];
+    for (i, change) in same.into_iter().enumerate() {
+        let mut answer = answer;
+        change(&mut answer);
+        assert_eq!(check_answer(&asked, &answer), Ok(()), "{i}");
+    }
+    let other: [fn(&mut PrivateData); 18] = [
+        |data| data.test = Test::ReadBandwidth,
+        |data| data.mem_mode = MemMode::Reg,
+        |data| data.server_inv = true,
+        |data| data.read_inv = true,
+        |data| data.validate = true,
+        |data| data.pattern = PatternKind::Binary,
+        |data| data.size = 65,
+        |data| data.load.duplex = true,
+        |data| data.load.imm = true,
+        |data| data.load.inline = true,
+        |data| data.load.untimed = true,
+        |data| data.load.qps = 2,
+        |data| data.load.postlist = 2,
+        |data| data.load.signal_every = 2,
+        |data| data.load.sge = 2,
+        |data| data.index = 1,
+        |data| data.txdepth = 65,
+        |data| data.duration_ms = 1,
+    ];
+    for (i, change) in other.into_iter().enumerate() {
+        let mut answer = answer;
+        change(&mut answer);
+        assert_eq!(check_answer(&asked, &answer), Err(Violation::Answer), "{i}");
+    }
+}
+
+#[test]
+fn what_only_microbenchmarks_send_is_not_missed_in_other_answers() {
+    for test in [Test::PingPong, Test::FastReg] {
+        let asked = PrivateData {
+            index: 1,
+            duration_ms: 1,
+            ..request(test)
+        };
+        let mut answer = PrivateData::decode(&asked.encode()).unwrap().unwrap();
+        answer.role = PeerRole::Server;
+        assert_eq!(check_answer(&asked, &answer), Ok(()), "{test:?}");
     }
 }
 
@@ -135,6 +293,21 @@ fn any_message() -> impl Strategy<Value = Message> {
 
 proptest! {
     #![proptest_config(cases(1000))]
+
+    #[test]
+    fn any_load_that_suits_is_served(data in private_data()) {
+        let plain = PrivateData {
+            role: PeerRole::Client,
+            mem_mode: MemMode::Dma,
+            server_inv: false,
+            read_inv: false,
+            validate: false,
+            ..data
+        };
+        prop_assert_eq!(check_request(&plain), Ok(()));
+        let answer = PrivateData { role: PeerRole::Server, ..plain };
+        prop_assert_eq!(check_answer(&plain, &answer), Ok(()));
+    }
 
     #[test]
     fn no_peer_moves_a_server_beyond_its_buffer(

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What is under way in a send queue.
+//!
+//! Requests are posted as lists, not each of them asks for a completion, and a completion says that
+//! all requests up to its own are done. [`Window`] counts that, without any I/O:
+//!
+//! ```text
+//! batch 2, every 3:  | 1 2 | 3 4 | 5 6 | 7 8 |
+//! completions of:          3       6        8, the last of all
+//! ```
+
+/// Which requests are posted, ask for a completion, and are done.
+///
+/// Where the depth is at least `batch + every - 1`, a list for which there is no room yet has a
+/// request before it that asks for a completion, so the wait for room ends.
+///
+/// # Invariants
+///
+/// - `done <= posted`, by no more than `depth`, and `posted` is at most `total`.
+/// - `done` is a multiple of `every`, or `total`.
+/// - `batch` and `every` are not 0.
+#[derive(Debug)]
+pub(crate) struct Window {
+    depth: u32,
+    batch: u32,
+    every: u32,
+    total: Option<u64>,
+    posted: u64,
+    done: u64,
+}
+
+impl Window {
+    /// For a queue of `depth` requests, of which up to `batch` are posted at once and each
+    /// `every`-th asks for a completion; `total` of them, or until [`stop`](Self::stop).
+    pub(crate) fn new(depth: u32, batch: u32, every: u32, total: Option<u64>) -> Self {
+        Self {
+            depth,
+            batch: batch.max(1),
+            every: every.max(1),
+            total,
+            posted: 0,
+            done: 0,
+        }
+    }
+
+    /// How many requests to post now, as one list: 0 where they do not fit, or none is left.
+    pub(crate) fn room(&self) -> u32 {
+        let left = self.total.map(|total| total.saturating_sub(self.posted));
+        let batch = u64::from(self.batch).min(left.unwrap_or(u64::MAX));
+        let under_way = self.posted.saturating_sub(self.done);
+        if under_way.saturating_add(batch) > u64::from(self.depth) {
+            return 0;
+        }
+        // It is at most `self.batch`.
+        u32::try_from(batch).unwrap_or(self.batch)
+    }
+
+    /// Whether the request that is `ahead` requests after the next one asks for a completion.
+    pub(crate) fn signaled(&self, ahead: u32) -> bool {
+        let number = self
+            .posted
+            .saturating_add(u64::from(ahead))
+            .saturating_add(1);
+        number.checked_rem(u64::from(self.every)) == Some(0) || self.total == Some(number)
+    }
+
+    /// Says that `n` requests were posted, no more than [`room`](Self::room) said.
+    pub(crate) fn post(&mut self, n: u32) {
+        self.posted = self.posted.saturating_add(u64::from(n));
+    }
+
+    /// Says that a completion has come, and returns how many requests it says are done.
+    pub(crate) fn completed(&mut self) -> u32 {
+        let next = self
+            .done
+            .saturating_add(u64::from(self.every))
+            .min(self.total.unwrap_or(u64::MAX));
+        // One that nothing posted has asked for says nothing.
+        if next > self.posted {
+            return 0;
+        }
+        let newly = next.saturating_sub(self.done);
+        self.done = next;
+        // It is at most `self.every`.
+        u32::try_from(newly).unwrap_or(self.every)
+    }
+
+    /// Makes the next request the last one, unless the last one is nearer already.
+    ///
+    /// A last one must come, since those before it did not all ask for a completion.
+    pub(crate) fn stop(&mut self) {
+        let last = self.posted.saturating_add(1);
+        self.total = Some(self.total.unwrap_or(u64::MAX).min(last));
+    }
+
+    /// How many were posted.
+    pub(crate) fn posted(&self) -> u64 {
+        self.posted
+    }
+
+    /// How many are known to be done.
+    pub(crate) fn done(&self) -> u64 {
+        self.done
+    }
+
+    /// Whether none is left to be posted.
+    pub(crate) fn all_posted(&self) -> bool {
+        self.total == Some(self.posted)
+    }
+
+    /// Whether all are posted and done.
+    pub(crate) fn finished(&self) -> bool {
+        self.total == Some(self.done)
+    }
+}
+
+/// How many operations of `size` bytes to do before measuring: about 1 MiB of data, from 2 to 100
+/// operations, up to one that asks for a completion.
+pub(crate) fn warmup(size: u32, every: u16) -> u64 {
+    let count = (1u32 << 20).checked_div(size).unwrap_or(u32::MAX);
+    let count = u64::from(count.clamp(2, 100));
+    // Where `every` is 0, no operation asks for one.
+    count
+        .checked_next_multiple_of(u64::from(every))
+        .unwrap_or(count)
+}

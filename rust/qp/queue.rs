@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a workload may do on its queue pair, while it holds the lock.
+
+use super::{entry_index, Entry, ENTRIES};
+use crate::{
+    bindings,
+    logic::failure::{Failure, Operation},
+    mr::{BufferId, Memory, RegionId},
+    outcome::Outcome,
+    wr::{
+        batch::{Batch, Template},
+        Chain, Local, WorkRequest,
+    },
+};
+use core::ptr::NonNull;
+use kernel::{error::to_result, prelude::*};
+
+/// The locked view of a queue pair: what a workload may do.
+pub(crate) struct Queue<'a> {
+    pub(super) raw: NonNull<bindings::ib_qp>,
+    pub(super) entries: &'a [Entry; ENTRIES],
+    pub(super) memory: &'a mut Memory,
+    pub(super) batch: &'a mut Batch,
+    /// Where the workload reports its end and signs of life.
+    pub(crate) outcome: &'a Outcome,
+}
+
+impl Queue<'_> {
+    /// The memory that work requests name. It can be looked at, but not be
+    /// replaced: the device uses it.
+    pub(crate) fn memory(&self) -> &Memory {
+        self.memory
+    }
+
+    /// As [`Memory::write`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::write`].
+    pub(crate) fn write(&mut self, buffer: BufferId, offset: usize, from: &[u8]) -> Result {
+        self.memory.write(buffer, offset, from)
+    }
+
+    /// As [`Memory::renew_key`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::renew_key`].
+    pub(crate) fn renew_key(&mut self, region: RegionId) -> Result {
+        self.memory.renew_key(region)
+    }
+
+    /// As [`Memory::invalidated`].
+    pub(crate) fn invalidated(&mut self, region: RegionId) {
+        self.memory.invalidated(region);
+    }
+
+    /// Posts a list of requests to the send queue, all or up to the first that
+    /// the device refuses.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Kernel`] with `EINVAL` for a request that makes no sense, or
+    /// what the device says, `ENOMEM` where the queue is full.
+    pub(crate) fn post(&mut self, list: &[WorkRequest]) -> Result<(), Failure> {
+        let entries = self.entries.as_ptr();
+        let qp = self.raw.as_ptr();
+        Chain::new()
+            .build(
+                list,
+                self.memory,
+                |op| {
+                    // The index is that of an existing entry.
+                    entries.wrapping_add(entry_index(op, 0)).cast_mut().cast()
+                },
+                // SAFETY: The queue pair is alive while a `Queue` is, and the
+                // list, the entries and the memory that it names are valid; the
+                // latter two until the queue pair has been drained.
+                |head| to_result(unsafe { bindings::krping_post_send(qp, head) }),
+            )
+            .map_err(|e| Failure::Kernel("posting to the send queue", e.to_errno()))
+    }
+
+    /// Fills the batch with copies of `template`.
+    ///
+    /// # Errors
+    ///
+    /// None that a caller could cause but by filling it twice, or with an operand
+    /// outside its buffer.
+    pub(crate) fn fill_batch(&mut self, template: &Template) -> Result<(), Failure> {
+        let entry = self.entries.as_ptr();
+        let index = entry_index(template.kind.operation(), 0);
+        self.batch
+            .fill(
+                template,
+                self.memory,
+                entry.wrapping_add(index).cast_mut().cast(),
+            )
+            .map_err(|e| Failure::Kernel("preparing requests", e.to_errno()))
+    }
+
+    /// Posts the first `count` requests of the batch as one list; `signaled` says
+    /// which of them ask for a completion.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::post`].
+    pub(crate) fn post_batch(
+        &mut self,
+        count: u32,
+        signaled: impl Fn(u32) -> bool,
+    ) -> Result<(), Failure> {
+        let qp = self.raw.as_ptr();
+        self.batch
+            .list(count as usize, signaled)
+            // SAFETY: The queue pair is alive while a `Queue` is. The batch names
+            // its entries and its memory, which live until it has been drained.
+            .and_then(|head| to_result(unsafe { bindings::krping_post_send(qp, head) }))
+            .map_err(|e| Failure::Kernel("posting to the send queue", e.to_errno()))
+    }
+
+    /// Posts a receive into the first `len` bytes of `buffer`, as number `slot`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::post`].
+    pub(crate) fn post_receive(
+        &mut self,
+        slot: usize,
+        buffer: BufferId,
+        len: u32,
+    ) -> Result<(), Failure> {
+        self.try_post_receive(slot, buffer, len)
+            .map_err(|e| Failure::Kernel("posting to the receive queue", e.to_errno()))
+    }
+
+    fn try_post_receive(&mut self, slot: usize, buffer: BufferId, len: u32) -> Result {
+        let index = entry_index(Operation::Receive, slot);
+        let entry = self.entries.get(index).ok_or(EINVAL)?;
+        let local = Local {
+            buffer,
+            len,
+            region: None,
+        };
+        let mut sge = local.raw(self.memory)?;
+        let mut wr = bindings::ib_recv_wr {
+            sg_list: &mut sge,
+            num_sge: 1,
+            ..Default::default()
+        };
+        // SAFETY: Every bit pattern is valid for either member of this union.
+        *unsafe { wr.__bindgen_anon_1.wr_cqe.as_mut() } =
+            core::ptr::from_ref(entry).cast_mut().cast();
+        // SAFETY: As for `post`.
+        to_result(unsafe { bindings::krping_post_recv(self.raw.as_ptr(), &wr) })
+    }
+}

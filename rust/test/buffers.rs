@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The buffers of one side of a microbenchmark: what is sent, where the peer's
+//! data comes, and which of the two is opened to the peer.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    exchange::memory_failed,
+    pingpong_client::{compare, produce},
+    plan::Plan,
+};
+use crate::{
+    logic::{
+        failure::{Failure, Operation},
+        pattern::{Check, Mismatch},
+        wire::Advertisement,
+    },
+    mr::{Access, BufferId, Memory, RegionId},
+    qp::Queue,
+    wr::WorkRequest,
+};
+use kernel::prelude::*;
+
+/// What is told to a peer that needs no buffer here.
+const NOWHERE: Advertisement = Advertisement {
+    addr: 0,
+    rkey: 0,
+    size: 0,
+};
+
+/// The buffers of one side.
+pub(super) struct Buffers {
+    /// Holds the data, to be sent or read from; `None` where nothing is.
+    pub(super) source: Option<BufferId>,
+    /// Where data comes by WRITEs and READs; `None` where none does.
+    pub(super) sink: Option<BufferId>,
+    /// The one that is opened to the peer, and for what.
+    exposed: Option<(BufferId, Access)>,
+    /// `None` where nothing is opened, or the unsafe global rkey opens it.
+    region: Option<RegionId>,
+}
+
+impl Buffers {
+    /// Adds them to `memory`, as `plan` needs them. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn new(plan: &Plan, memory: &mut Memory) -> Result<Self> {
+        let size = plan.size as usize;
+        let reads = plan.operation() == Operation::Read;
+        let writes = plan.operation() == Operation::Write;
+        // A READ takes from the target what other operations take to it.
+        let (gives, takes) = if reads {
+            (plan.is_target(), plan.posts())
+        } else {
+            (plan.posts(), plan.is_target() && writes)
+        };
+        let mut add = |needed: bool| needed.then(|| memory.add_buffer(size)).transpose();
+        let (source, sink) = (add(gives)?, add(takes)?);
+        if let Some(source) = source {
+            fill(memory, source, plan)?;
+        }
+        let exposed = match (plan.is_target(), reads) {
+            (false, _) => None,
+            (true, true) => source.map(|source| (source, Access::RemoteRead)),
+            (true, false) => sink.map(|sink| (sink, Access::RemoteWrite)),
+        };
+        let region = match exposed {
+            Some((buffer, _)) if !plan.unsafe_global_rkey => Some(memory.add_region(buffer)?),
+            _ => None,
+        };
+        Ok(Self {
+            source,
+            sink,
+            exposed,
+            region,
+        })
+    }
+
+    /// What to tell the peer.
+    ///
+    /// # Errors
+    ///
+    /// None that a caller could cause.
+    pub(super) fn advertisement(&self, memory: &Memory) -> Result<Advertisement, Failure> {
+        match (self.exposed, self.region) {
+            (None, _) => Ok(NOWHERE),
+            (Some((buffer, _)), None) => memory.advertise_global(buffer).map_err(memory_failed),
+            (Some(_), Some(region)) => memory.advertise(region).map_err(memory_failed),
+        }
+    }
+
+    /// The request that opens the buffer, before the peer is told of it.
+    pub(super) fn registration(&self) -> Option<WorkRequest> {
+        let ((_, access), region) = self.exposed.zip(self.region)?;
+        Some(WorkRequest::Register {
+            region,
+            access,
+            renew_key: false,
+        })
+    }
+}
+
+/// Writes the data that is to be sent or read.
+fn fill(memory: &mut Memory, buffer: BufferId, plan: &Plan) -> Result {
+    produce(plan.pattern, 0, plan.size as usize, |offset, piece| {
+        memory.write(buffer, offset, piece)
+    })
+}
+
+/// What is wrong in `buffer` with data that came from the peer.
+///
+/// # Errors
+///
+/// None that a caller could cause.
+pub(super) fn check(
+    queue: &Queue<'_>,
+    buffer: BufferId,
+    plan: &Plan,
+) -> Result<Option<Mismatch>, Failure> {
+    let size = plan.size as usize;
+    match compare(queue, buffer, size, Check::new(plan.pattern, 0, size)) {
+        Ok(()) => Ok(None),
+        Err(Failure::Mismatch(mismatch)) => Ok(Some(mismatch)),
+        Err(failure) => Err(failure),
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0
+
+use super::{any_command::TESTS, cases};
+use crate::logic::{
+    command::{Load, Test},
+    window::Window,
+};
+use proptest::prelude::*;
+
+#[test]
+fn tests_and_what_they_are() {
+    let of = |is: fn(&Test) -> bool| -> Vec<&str> {
+        TESTS
+            .iter()
+            .filter(|test| is(test))
+            .map(|test| test.as_str())
+            .collect()
+    };
+    assert_eq!(of(|t| t.is_latency()), ["wlat", "rlat", "slat"]);
+    assert_eq!(of(|t| t.is_bandwidth()), ["bw", "rbw", "sbw"]);
+    assert_eq!(of(|t| !t.is_microbench()), ["pingpong", "fastreg"]);
+}
+
+proptest! {
+    #![proptest_config(cases(500))]
+
+    #[test]
+    fn with_its_depth_every_wait_for_room_ends(
+        postlist in 1u16..40,
+        signal_every in 1u16..40,
+        lists in 0u16..40,
+    ) {
+        let load = Load { postlist, signal_every, ..Load::new(TESTS[0]) };
+        let window = |depth| {
+            let mut window = Window::new(depth, postlist.into(), signal_every.into(), None);
+            for _ in 0..lists {
+                while window.room() == 0 {
+                    if window.completed() == 0 {
+                        return false;
+                    }
+                }
+                window.post(window.room());
+            }
+            true
+        };
+        prop_assert!(window(load.depth()));
+        prop_assert!(lists == 0 || !window(u32::from(postlist) - 1));
+    }
+}

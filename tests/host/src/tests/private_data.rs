@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0
+
+use super::{
+    any_command::{load, TESTS},
+    cases,
+};
+use crate::logic::{
+    command::{Load, MemMode, PatternKind, Test},
+    wire::{PeerRole, PrivateData, PrivateDataError},
+};
+use proptest::{collection::vec, prelude::*, sample::select};
+
+fn example() -> PrivateData {
+    PrivateData {
+        role: PeerRole::Client,
+        test: Test::FastReg,
+        mem_mode: MemMode::Reg,
+        server_inv: true,
+        read_inv: false,
+        validate: true,
+        pattern: PatternKind::Binary,
+        size: 0x0102_0304,
+        count: 0x1112_1314_1516_1718,
+        seed: 0x2122_2324,
+        max_size: 0x3132_3334,
+        load: Load::new(Test::FastReg),
+        index: 0,
+        txdepth: 0,
+        duration_ms: 0,
+        alive_ms: 0,
+    }
+}
+
+/// The same of a microbenchmark.
+fn loaded() -> PrivateData {
+    PrivateData {
+        test: Test::WriteBandwidth,
+        mem_mode: MemMode::Dma,
+        server_inv: false,
+        load: Load {
+            duplex: true,
+            imm: false,
+            inline: true,
+            untimed: false,
+            qps: 0x0100,
+            postlist: 0x0304,
+            signal_every: 0x0102,
+            sge: 0x0d,
+        },
+        index: 0x00fe,
+        txdepth: 0xfedc,
+        duration_ms: 0x5152_5354,
+        alive_ms: 0x0011_6364,
+        ..example()
+    }
+}
+
+#[rustfmt::skip]
+const EXAMPLE: [u8; 56] = [
+    0x6b, 0x72, 0x70, 0x67, 1, 1, 2, 2,
+    0, 0, 0, 0b1101, 1, 2, 3, 4,
+    0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,
+    0x21, 0x22, 0x23, 0x24, 0x31, 0x32, 0x33, 0x34,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+];
+
+#[rustfmt::skip]
+const LOADED: [u8; 56] = [
+    0x6b, 0x72, 0x70, 0x67, 1, 1, 6, 1,
+    0, 0, 0, 0b0101_1100, 1, 2, 3, 4,
+    0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,
+    0x21, 0x22, 0x23, 0x24, 0x31, 0x32, 0x33, 0x34,
+    1, 0, 0, 0xfe, 0, 0, 0xfe, 0xdc, 3, 4, 1, 2,
+    0x0d, 0, 0, 0, 0x51, 0x52, 0x53, 0x54, 0x00, 0x11, 0x63, 0x64,
+];
+
+fn example_with(place: usize, byte: u8) -> Result<Option<PrivateData>, PrivateDataError> {
+    let mut bytes = EXAMPLE;
+    bytes[place] = byte;
+    PrivateData::decode(&bytes)
+}
+
+#[test]
+fn private_data_layout() {
+    assert_eq!(example().encode(), EXAMPLE);
+    assert_eq!(PrivateData::decode(&EXAMPLE), Ok(Some(example())));
+    assert_eq!(loaded().encode(), LOADED);
+    assert_eq!(PrivateData::decode(&LOADED), Ok(Some(loaded())));
+}
+
+#[test]
+fn each_test_has_its_number() {
+    for (i, test) in TESTS.into_iter().enumerate() {
+        let data = PrivateData {
+            test,
+            load: Load::new(test),
+            txdepth: 1,
+            alive_ms: 1,
+            index: 0,
+            ..loaded()
+        };
+        let bytes = data.encode();
+        assert_eq!(usize::from(bytes[6]), i + 1);
+        let back = PrivateData::decode(&bytes).unwrap().unwrap();
+        assert_eq!(back.test, test);
+        // Only microbenchmarks have what the others must leave 0.
+        assert_eq!(back == data, test.is_microbench());
+        assert_eq!(bytes[32..] == [0; 24], !test.is_microbench());
+    }
+}
+
+#[test]
+fn each_flag_has_its_bit() {
+    let none = PrivateData {
+        server_inv: false,
+        validate: false,
+        pattern: PatternKind::Text,
+        ..example()
+    };
+    let flags = |data: PrivateData| u32::from_be_bytes(data.encode()[8..12].try_into().unwrap());
+    assert_eq!(flags(none), 0);
+    assert_eq!(
+        flags(PrivateData {
+            server_inv: true,
+            ..none
+        }),
+        1
+    );
+    assert_eq!(
+        flags(PrivateData {
+            read_inv: true,
+            ..none
+        }),
+        2
+    );
+    assert_eq!(
+        flags(PrivateData {
+            validate: true,
+            ..none
+        }),
+        4
+    );
+    let pattern = PatternKind::Binary;
+    assert_eq!(flags(PrivateData { pattern, ..none }), 8);
+    let sets: [fn(&mut Load); 4] = [
+        |load| load.duplex = true,
+        |load| load.imm = true,
+        |load| load.inline = true,
+        |load| load.untimed = true,
+    ];
+    for (i, set) in sets.into_iter().enumerate() {
+        let mut data = PrivateData {
+            load: Load::new(Test::WriteBandwidth),
+            validate: false,
+            pattern: PatternKind::Text,
+            ..loaded()
+        };
+        set(&mut data.load);
+        assert_eq!(flags(data), 16 << i);
+        data.test = Test::PingPong;
+        assert_eq!(flags(data), 0);
+    }
+}
+
+#[test]
+fn what_is_not_ours_is_a_legacy_peer() {
+    for bytes in [
+        &b""[..],
+        b"k",
+        b"krp",
+        b"krph and more",
+        &[0; 56],
+        &[0xff; 196],
+    ] {
+        assert_eq!(PrivateData::decode(bytes), Ok(None), "{bytes:?}");
+    }
+    for place in 0..4 {
+        assert_eq!(example_with(place, 0), Ok(None));
+    }
+}
+
+#[test]
+fn transports_pad() {
+    for padding in [1, 40, 140] {
+        for byte in [0, 0xff] {
+            let padded = [&EXAMPLE[..], &vec![byte; padding]].concat();
+            assert_eq!(PrivateData::decode(&padded), Ok(Some(example())));
+        }
+    }
+}
+
+#[test]
+fn each_error_is_found() {
+    let sentence = |error: PrivateDataError| error.to_string();
+    for len in 4..56 {
+        let error = PrivateData::decode(&EXAMPLE[..len]).unwrap_err();
+        assert_eq!(error, PrivateDataError::Truncated(len));
+    }
+    for version in (0..=255).filter(|v| *v != 1) {
+        assert_eq!(
+            example_with(4, version),
+            Err(PrivateDataError::Version(version))
+        );
+    }
+    // Of another version even the length may be another.
+    let short = PrivateData::decode(b"krpg\x02").unwrap_err();
+    assert_eq!(short, PrivateDataError::Version(2));
+    assert!(sentence(short).ends_with("is of version 2, and this side speaks version 1"));
+    for other in [0, 3, 255] {
+        assert_eq!(example_with(5, other), Err(PrivateDataError::Role(other)));
+        assert_eq!(
+            example_with(7, other),
+            Err(PrivateDataError::MemMode(other))
+        );
+    }
+    for other in [0, 9, 255] {
+        assert_eq!(example_with(6, other), Err(PrivateDataError::Test(other)));
+    }
+    for bit in 4..32 {
+        let mut bytes = EXAMPLE;
+        bytes[8..12].copy_from_slice(&(1u32 << bit | 3).to_be_bytes());
+        let error = PrivateDataError::Flags(1 << bit);
+        assert_eq!(PrivateData::decode(&bytes), Err(error));
+        let mut bytes = LOADED;
+        bytes[8..12].copy_from_slice(&(1u32 << bit | 3).to_be_bytes());
+        assert_eq!(PrivateData::decode(&bytes).is_err(), bit >= 8);
+    }
+    let mut bytes = EXAMPLE;
+    bytes[12..16].fill(0);
+    assert_eq!(PrivateData::decode(&bytes), Err(PrivateDataError::Size));
+    for place in 32..56 {
+        assert_eq!(example_with(place, 1), Err(PrivateDataError::Reserved));
+    }
+    for place in 45..48 {
+        let mut bytes = LOADED;
+        bytes[place] = 1;
+        assert_eq!(PrivateData::decode(&bytes), Err(PrivateDataError::Reserved));
+    }
+}
+
+#[test]
+fn loads_out_of_range() {
+    // Each field with its first byte, its bytes, and the least and the most that it takes.
+    for (place, len, min, max) in [
+        (32, 2, 255u32, 256u32),
+        (34, 2, 0, 255),
+        (36, 4, 1, 65536),
+        (40, 2, 1, 1024),
+        (42, 2, 1, 1024),
+        (44, 1, 1, 16),
+        (48, 4, 0, u32::MAX),
+        (52, 4, 1, 1_200_000),
+    ] {
+        let decode = |value: u32| {
+            let mut bytes = LOADED;
+            bytes[place..place + len].copy_from_slice(&value.to_be_bytes()[4 - len..]);
+            PrivateData::decode(&bytes)
+        };
+        for inside in [min, max] {
+            assert!(decode(inside).is_ok(), "{place}: {inside}");
+        }
+        let below = min.checked_sub(1);
+        for outside in below.into_iter().chain(max.checked_add(1)) {
+            assert_eq!(
+                decode(outside),
+                Err(PrivateDataError::Load),
+                "{place}: {outside}"
+            );
+        }
+    }
+}
+
+pub(super) fn private_data() -> impl Strategy<Value = PrivateData> {
+    let fields = (1u32.., any::<u64>(), any::<u32>(), any::<u32>());
+    let own = (any::<u16>(), 1u32..=65536, any::<u32>(), 1u32..=1_200_000);
+    (any::<[bool; 6]>(), fields, select(&TESTS), own).prop_flat_map(
+        |(bits, (size, count, seed, max_size), test, (index, txdepth, duration_ms, alive_ms))| {
+            let [server, reg, server_inv, read_inv, validate, binary] = bits;
+            load(test, size).prop_map(move |load| {
+                let own = |value: u32| if test.is_microbench() { value } else { 0 };
+                PrivateData {
+                    role: if server {
+                        PeerRole::Server
+                    } else {
+                        PeerRole::Client
+                    },
+                    test,
+                    mem_mode: if reg { MemMode::Reg } else { MemMode::Dma },
+                    server_inv,
+                    read_inv,
+                    validate,
+                    pattern: if binary {
+                        PatternKind::Binary
+                    } else {
+                        PatternKind::Text
+                    },
+                    size,
+                    count,
+                    seed,
+                    max_size,
+                    load,
+                    index: index % load.qps,
+                    txdepth: own(txdepth),
+                    duration_ms: own(duration_ms),
+                    alive_ms: own(alive_ms),
+                }
+            })
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(cases(2000))]
+
+    #[test]
+    fn private_data_comes_back(data in private_data()) {
+        prop_assert_eq!(PrivateData::decode(&data.encode()), Ok(Some(data)));
+    }
+
+    #[test]
+    fn any_bytes_are_digested(
+        bytes in vec(any::<u8>(), 0..200),
+        data in private_data(),
+        places in vec(any::<prop::sample::Index>(), 0..4),
+        len in 0usize..70,
+    ) {
+        // Nearly right ones lead further than random ones.
+        let mut near = data.encode().to_vec();
+        near.resize(len, 0);
+        for (place, byte) in places.iter().zip(&bytes) {
+            if let Some(place) = len.checked_sub(1).map(|_| place.index(len)) {
+                near[place] = *byte;
+            }
+        }
+        for bytes in [&bytes[..], &near] {
+            match PrivateData::decode(bytes) {
+                Ok(Some(data)) => {
+                    prop_assert_eq!(&bytes[..56], data.encode());
+                }
+                Ok(None) => prop_assert!(!bytes.starts_with(b"krpg")),
+                Err(error) => {
+                    let sentence = error.to_string();
+                    prop_assert!(sentence.starts_with("the peer's private data "));
+                    prop_assert!(sentence.len() > 30);
+                }
+            }
+        }
+    }
+}
