@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The command-line front of krping: scripts/krping. See docs/front.md.
+
+	errors		exit statuses, and what ends a subcommand early
+	paths		the kernel's files, and why one of them cannot be read
+	kinds		the tests, and what each measures
+	options		what the values of the program's own options may be
+	command		a command's text: its options, its tag, its progress
+	proc		/proc/krping: read its lines, write a command and interrupt it
+	kmsg		the kernel log's sentence for a command
+	runner		one command from its write to its results
+	progress	the line on the terminal meanwhile
+	results		results as debugfs, files and sweeps have them
+	stats		histograms: merged, percentiles, cumulative shares
+	rows		a result, or several of one command, as a row of figures
+	table		rows as text and as CSV
+
+and a file for each subcommand: run, sweep, report (with compare), plot, watch.
+"""

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A command as it is written to /proc/krping. Only what the front needs of it is
+understood: what a command may be is for the module to say."""
+
+import os
+import re
+import time
+
+from .kinds import KINDS, OPTIONS
+
+ROLES = ("client", "server", "loopback")
+SCALES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+# Options that do not change what is measured, or that have a place of their own.
+PLACE = frozenset(ROLES + ("addr", "addr6", "port", "size", "count", "duration", "tag", "timeout",
+			   "max_p99", "min_bw", "expect")) | frozenset(OPTIONS)
+
+
+def number(text, scaled=False):
+	"""TEXT as the module reads numbers, with a unit where it is SCALED; None for what
+	is none."""
+	units = "[KMGkmg]?" if scaled else ""
+	match = re.fullmatch(rf"(0|[1-9][0-9]*|0[xX][0-9a-fA-F]+)({units})", text)
+	if not match:
+		return None
+	return int(match[1], 0) * SCALES[match[2].upper()]
+
+
+def split(text):
+	"""The options of a command: a dict of names and values, "" for a flag."""
+	found = {}
+	for option in text.split(","):
+		name, _, value = option.strip().partition("=")
+		found.setdefault(name, value)
+	return found
+
+
+def variant(text):
+	"""The options of the command TEXT that tell one measurement from another."""
+	return ",".join(option for option in text.split(",")
+			if option.strip().partition("=")[0] not in PLACE)
+
+
+def new_tag():
+	"""A tag that no other command of this machine has."""
+	return f"krping.{os.getpid()}.{time.time_ns() // 1000:x}"
+
+
+def is_made_up(tag):
+	"""Whether TAG is of new_tag()."""
+	return re.fullmatch(r"krping\.[0-9]+\.[0-9a-f]+", tag) is not None
+
+
+class Command:
+	"""A command that is to be run."""
+
+	def __init__(self, text):
+		"""TEXT gets a tag, unless it has one or is empty."""
+		self.text = text
+		self.options = split(text)
+		self.tag = self.options.get("tag")
+		if self.tag is None and text.strip():
+			self.tag = new_tag()
+			self.text = f"{text.rstrip()},tag={self.tag}"
+
+	@classmethod
+	def of_words(cls, words):
+		"""The command of WORDS, which may be options each."""
+		if len(words) == 1:
+			return cls(words[0])
+		return cls(",".join(word.strip(" ,") for word in words if word.strip(" ,")))
+
+	@property
+	def role(self):
+		"""The role, or None."""
+		return next((role for role in ROLES if role in self.options), None)
+
+	@property
+	def kind(self):
+		"""Which test a client or loopback runs."""
+		return next((OPTIONS[name] for name in self.options if name in OPTIONS),
+			    KINDS["pingpong"])
+
+	def value(self, name, default):
+		"""The number that NAME= has, DEFAULT without one."""
+		found = number(self.options.get(name, ""), scaled=name == "size")
+		return default if found is None else found
+
+	@property
+	def limits(self):
+		"""Whether it sets a limit that a run can miss."""
+		return any(name in self.options for name in ("max_p99", "min_bw", "expect"))
+
+	# Progress
+
+	def total(self):
+		"""How many operations it is to do, or None without an end."""
+		count = self.value("count", 0)
+		if self.role == "server" or not count:
+			return None
+		return count * self.value("threads", 1) * self.value("qps", 1)
+
+	def operations(self, lines):
+		"""How many operations the threads of LINES (proc.Line) have done, or None
+		where nothing counts them. A server's is how many messages it has moved."""
+		if self.role == "server":
+			return sum(each.counters[name] for each in lines if each.counters
+				   for name in ("send_msgs", "write_msgs", "read_msgs"))
+		if self.role == "client":
+			# A server on this machine starts its threads later.
+			lines = sorted(lines)[:self.value("threads", 1)]
+		if self.kind.counter is None:
+			return None
+		counter, halves = self.kind.counter, 1
+		if self.kind.name == "pingpong" and self.role == "client":
+			# Two advertisements, and the rest is done by the server.
+			counter, halves = "send_msgs", 2
+		elif self.role == "loopback" and (self.kind.mutual or "duplex" in self.options):
+			halves = 2
+		return sum(each.counters[counter] for each in lines if each.counters) // halves
+
+	def bytes_each(self):
+		"""How many bytes of data an operation moves; None where that is not known."""
+		if self.role == "server":
+			return None
+		both = self.kind.name == "pingpong" or "duplex" in self.options
+		return self.value("size", 64) * (2 if both else 1)

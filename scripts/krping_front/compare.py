@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Two files of results side by side."""
+
+from . import results, rows, table
+
+# What is compared of each measure: heading, and the figure of a row.
+FIGURES = {
+	"latency": (
+		("t_typical[usec]", lambda row: row.microseconds("p50_ns"), 2),
+		("t_avg[usec]", lambda row: row.microseconds("mean_ns"), 2),
+		("99%[usec]", lambda row: row.microseconds("p99_ns"), 2),
+		("99.9%[usec]", lambda row: row.microseconds("p99_9_ns"), 2),
+	),
+	"bandwidth": (
+		("BW average[MiB/sec]", lambda row: row.mib_per_s, 2),
+		("MsgRate[Mpps]", lambda row: row.mpps, 6),
+	),
+	"rate": (("rate[1/sec]", lambda row: row.rate, 0),),
+}
+
+
+def difference(first, second):
+	"""By how many percent SECOND is more than FIRST, or "-"."""
+	if first is None or second is None or first == 0:
+		return "-"
+	return f"{(second - first) / first * 100:+.1f}%"
+
+
+def pairs(first, second):
+	"""What of FIRST and SECOND (lists of Rows) is the same: by test, side and size, and
+	the n-th of these with the n-th. A list of (test and side, size, Row or None of
+	FIRST, the same of SECOND), sorted by size within a test."""
+	found = {}
+	for place, side in enumerate((first, second)):
+		seen = {}
+		for row in side:
+			what = (row.kind.name, row.role, row.size)
+			seen[what] = seen.get(what, 0) + 1
+			found.setdefault((*what, seen[what]), [None, None])[place] = row
+	tests = list(dict.fromkeys(key[:2] for key in found))
+	ordered = sorted(found, key=lambda key: (tests.index(key[:2]), key[2], key[3]))
+	return [(key[:2], key[2], *found[key]) for key in ordered]
+
+
+def lines(first, second):
+	"""The tables of two results.Loaded."""
+	sides = [[row for row in rows.by_command([found for found in each.results
+						  if not results.is_answer(found)])
+		  if row.has_figures] for each in (first, second)]
+	text = [f"A: {first.name}", f"B: {second.name}", "differences are of B from A"]
+	matched = pairs(*sides)
+	for what in dict.fromkeys(pair[0] for pair in matched):
+		group = [pair[1:] for pair in matched if pair[0] == what]
+		text += [""] + _table(group)
+	if not matched:
+		text += ["", "nothing was measured"]
+	return text
+
+
+def _table(group):
+	"""The table of GROUP, (size, Row or None, Row or None) of one test and side."""
+	some = next(row for _, *both in group for row in both if row)
+	text = [f"# {some.kind.name}: {some.kind.title}; {some.role}"]
+	for name, place in (("A", 1), ("B", 2)):
+		hows = dict.fromkeys(_how(each[place]) for each in group if each[place])
+		text += [f"#   {name}: {how}" for how in hows if how]
+	figures = FIGURES[some.kind.measure]
+	cells = [[str(size)] + [cell for _, figure, digits in figures
+				for cell in _cells(figure, digits, *both)]
+		 for size, *both in group]
+	headings = ["#bytes"] + ["A", "B", "diff"] * len(figures)
+	widths = [max(7, len(heading), *(len(line[place]) for line in cells))
+		  for place, heading in enumerate(headings)]
+	above = " " * (widths[0] + 1)
+	for place, (heading, _, _) in enumerate(figures):
+		three = widths[1 + 3 * place:4 + 3 * place]
+		# Room for the heading above its three columns.
+		three[0] += max(0, len(heading) - sum(three) - 4)
+		widths[1 + 3 * place] = three[0]
+		above += "  " + heading.center(sum(three) + 4)
+	text.append(above.rstrip())
+	for line in [headings] + cells:
+		text.append(" " + "  ".join(cell.rjust(width)
+					    for cell, width in zip(line, widths)))
+	return text
+
+
+def _how(row):
+	"""What the figures of ROW depend on."""
+	both = "both directions" if row.duplex else ""
+	return "; ".join(part for part in (row.device, row.variant, both) if part)
+
+
+def _cells(figure, digits, first, second):
+	values = [None if row is None else figure(row) for row in (first, second)]
+	return [table.fixed(value, digits) for value in values] + [difference(*values)]

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the values of the front's own options may be, for argparse."""
+
+import argparse
+import math
+
+from .command import number
+from .kinds import KINDS
+
+
+def whole(least, most=None):
+	"""A type for whole numbers from LEAST to MOST."""
+	def take(text):
+		found = number(text)
+		if found is None or found < least or most is not None and found > most:
+			upto = "" if most is None else f" to {most}"
+			raise argparse.ArgumentTypeError(
+				f"{text!r} is no whole number from {least}{upto}")
+		return found
+	return take
+
+
+def decimal(least, most):
+	"""A type for numbers from LEAST to MOST."""
+	def take(text):
+		try:
+			found = float(text)
+		except ValueError:
+			found = math.nan
+		if not least <= found <= most:
+			raise argparse.ArgumentTypeError(
+				f"{text!r} is no number from {least} to {most}")
+		return found
+	return take
+
+
+def sizes(text):
+	"""Sizes as in "2..8M" (doubling), "64,4K,1M", or both: a list, ascending."""
+	found = set()
+	for part in text.split(","):
+		ends = [number(end.strip(), scaled=True) for end in part.split("..")]
+		if len(ends) > 2 or None in ends or not 0 < ends[0] <= ends[-1] < 1 << 32:
+			raise argparse.ArgumentTypeError(
+				f"{part!r} is no size such as 64, 4K or 1M, and no range such "
+				"as 2..8M")
+		size = ends[0]
+		while size <= ends[-1]:
+			found.add(size)
+			size *= 2
+	return sorted(found)
+
+
+def kinds(text):
+	"""Names of tests, with commas: a list of kinds.Kind, each once."""
+	names = list(dict.fromkeys(name.strip() for name in text.split(",")))
+	for name in names:
+		if name not in KINDS:
+			raise argparse.ArgumentTypeError(
+				f"{name!r} is no test; there are {', '.join(KINDS)}")
+	return [KINDS[name] for name in names]

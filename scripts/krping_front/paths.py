@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The kernel's files, and why one of them cannot be opened."""
+
+import os
+
+from .errors import Quit
+
+PROC = "/proc/krping"
+DEBUGFS = "/sys/kernel/debug"
+RESULTS = f"{DEBUGFS}/krping/results"
+KMSG = "/dev/kmsg"
+MOUNTS = "/proc/mounts"
+
+
+def proc_trouble(error):
+	"""Why PROC could not be opened, read or written: a Quit for the OSError ERROR."""
+	if isinstance(error, FileNotFoundError):
+		return Quit(f"{PROC} is not there, so the module is not loaded; "
+			    "load it with 'modprobe krping', or with insmod")
+	if isinstance(error, PermissionError) and os.geteuid() != 0:
+		return Quit(f"{PROC} is for root only; run this as root, as with sudo")
+	return Quit(f"{PROC}: {error.strerror}")
+
+
+def results_trouble(error):
+	"""The same for RESULTS."""
+	if not os.path.exists(PROC):
+		return proc_trouble(FileNotFoundError())
+	if isinstance(error, PermissionError):
+		if os.geteuid() != 0:
+			return Quit(f"{RESULTS} is for root only; run this as root, as with sudo")
+		return Quit(f"{RESULTS}: {error.strerror}; a kernel that is locked down, as with "
+			    "Secure Boot, may close debugfs")
+	if isinstance(error, FileNotFoundError):
+		if not _mounted():
+			return Quit("debugfs is not mounted; mount it with "
+				    f"'mount -t debugfs none {DEBUGFS}'")
+		return Quit(f"{RESULTS} is not there; is the loaded module another krping?")
+	return Quit(f"{RESULTS}: {error.strerror}")
+
+
+def _mounted():
+	"""Whether debugfs is mounted at DEBUGFS."""
+	try:
+		with open(MOUNTS, encoding="utf-8", errors="replace") as file:
+			mounts = [line.split() for line in file]
+	except OSError:
+		return False
+	return any(fields[1:3] == [DEBUGFS, "debugfs"] for fields in mounts)

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: GPL-2.0
+"""krping plot: pictures of results, by matplotlib, which only this subcommand needs."""
+
+import os
+
+from . import report, results, rows, stats
+from .command import is_made_up
+from .errors import FAILED, NO_PLOTS, OK, Quit
+from .table import MEASURES
+
+DESCRIPTION = """\
+Draw results: the latency distribution of some runs, or bandwidth or latency
+percentiles by size. FILEs, and what of them is meant, are as in 'krping
+report'. Needs matplotlib (python3-matplotlib).
+"""
+EXAMPLES = """\
+kinds:
+  cdf          which share of all iterations took at most how long: a curve for
+               each run. From 0 over 50, 90, 99 to 99.99%, each of the last with
+               the same room as the one before
+  percentiles  50%, 99% and 99.9% by size
+  bandwidth    bandwidth and message rate by size
+
+examples:
+  krping plot a.json b.json --kind cdf --size 64 -o latency.svg
+  krping plot sweep.json --kind percentiles --test wlat,rlat -o percentiles.png
+  krping plot monday.json friday.json --kind bandwidth -o bandwidth.svg
+
+exit status:
+  0    written
+  1    there are no such results
+  2    usage, a file that cannot be read, or that cannot be written
+  4    matplotlib is not installed
+"""
+
+KINDS = ("cdf", "percentiles", "bandwidth")
+FORMATS = (".svg", ".png", ".pdf")
+# Okabe and Ito's, which the colour-blind tell apart, with the light yellow last.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000",
+	   "#B0A000")
+MARKERS = "osD^vP*X"
+PERCENTILES = (("p50_ns", "50%", "-"), ("p99_ns", "99%", "--"), ("p99_9_ns", "99.9%", ":"))
+SIZE = (8, 5)
+
+
+def add_arguments(parser):
+	"""Add the arguments of this subcommand to PARSER."""
+	report.add_sources(parser)
+	parser.add_argument("--kind", choices=KINDS, required=True, help="what to draw")
+	parser.add_argument("-o", dest="output", metavar="OUT", required=True,
+			    help=f"the picture to write; its name ends in {', '.join(FORMATS)}")
+	parser.add_argument("--title", help="a line above it")
+
+
+def main(arguments):
+	"""Run it, and return the exit status."""
+	extension = os.path.splitext(arguments.output)[1].lower()
+	if extension not in FORMATS:
+		raise Quit(f"{arguments.output}: the name must end in {', '.join(FORMATS)}")
+	series = {"cdf": _runs, "percentiles": _latencies, "bandwidth": _bandwidths}[
+		arguments.kind](report.sources(arguments))
+	pyplot = _matplotlib()
+	figure = {"cdf": _cdf, "percentiles": _percentiles, "bandwidth": _bandwidth}[
+		arguments.kind](pyplot, series)
+	if arguments.title:
+		figure.suptitle(arguments.title)
+	try:
+		# No date, so that the same results give the same file.
+		dated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+		figure.savefig(arguments.output, dpi=150, metadata=dated.get(extension))
+	except OSError as error:
+		raise Quit(f"{arguments.output}: {error.strerror}") from None
+	finally:
+		pyplot.close(figure)
+	return OK
+
+
+def _matplotlib():
+	try:
+		import matplotlib
+		matplotlib.use("Agg")
+		from matplotlib import pyplot
+	except ImportError as error:
+		raise Quit(f"matplotlib is needed for plots ({error}); install "
+			   "python3-matplotlib, or 'pip install matplotlib'", NO_PLOTS) from None
+	pyplot.rcParams.update({
+		"svg.hashsalt": "krping", "svg.fonttype": "none", "font.size": 10,
+		"axes.grid": True, "grid.color": "#dddddd", "axes.axisbelow": True,
+		"axes.spines.top": False, "axes.spines.right": False,
+		"figure.constrained_layout.use": True, "legend.frameon": False,
+		"legend.handlelength": 3,
+	})
+	return pyplot
+
+
+# What is drawn: lists of (label, Row or Rows)
+
+def _all_rows(loaded):
+	"""(name of the file, Row) of all that was measured."""
+	names = [os.path.splitext(os.path.basename(each.name))[0] for each in loaded]
+	if len(set(names)) < len(names):
+		names = [each.name for each in loaded]
+	found = []
+	for name, each in zip(names, loaded):
+		shown = [result for result in each.results if not results.is_answer(result)]
+		found += [(name, row) for row in rows.by_command(shown) if row.has_figures]
+	return found
+
+
+def labels(traits):
+	"""A label for each of TRAITS, which are tuples: of what tells them apart, the first
+	that do."""
+	used, groups = [], 1
+	for place in range(len(traits[0])):
+		found = len({tuple(each[known] for known in used + [place]) for each in traits})
+		if found > groups:
+			used, groups = used + [place], found
+	return [", ".join(each[place] for place in used or [0]) for each in traits]
+
+
+def _too_many(found, what):
+	if not found:
+		raise Quit(f"none of these results has {what}", FAILED)
+	if len(found) > len(COLOURS):
+		raise Quit(f"{len(found)} curves are too many for one picture; choose at most "
+			   f"{len(COLOURS)} with --test, --size and --tag")
+
+
+def _runs(loaded):
+	"""For cdf: each run that has a histogram."""
+	found = [(name, row) for name, row in _all_rows(loaded) if row.histogram]
+	_too_many(found, "a histogram of latencies")
+	traits = [(row.kind.name, _bytes(row.size, "B"), row.variant or "default options",
+		   row.role, row.device, name, _tag(row.tag), f"run {number}")
+		  for number, (name, row) in enumerate(found, 1)]
+	return list(zip(labels(traits), [row for _, row in found]))
+
+
+def _tag(tag):
+	"""TAG as a label; those that 'run' and 'sweep' made up are none."""
+	return "no tag" if is_made_up(tag) or not tag else f"tag={tag}"
+
+
+def _by_size(found):
+	"""The (name, Row) of FOUND, each test of each file with its options as one series,
+	sorted by size; of several runs of one size the last counts."""
+	series = {}
+	for name, row in found:
+		traits = (row.kind.name, row.variant or "default options",
+			  "both directions" if row.duplex else "one direction", row.role,
+			  row.device, name)
+		series.setdefault(traits, {})[row.size] = row
+	return list(zip(labels(list(series)) if series else [],
+			[[rows_[size] for size in sorted(rows_)] for rows_ in series.values()]))
+
+
+def _latencies(loaded):
+	series = _by_size([(name, row) for name, row in _all_rows(loaded)
+			   if "p50_ns" in row.latency])
+	_too_many(series, "percentiles of latencies")
+	return series
+
+
+def _bandwidths(loaded):
+	series = _by_size([(name, row) for name, row in _all_rows(loaded)
+			   if row.kind.measure == "bandwidth" and row.rate])
+	_too_many(series, f"a bandwidth; {', '.join(MEASURES)} are measured by different tests")
+	return series
+
+
+# Axes
+
+def _nines(share):
+	"""How many nines SHARE has: 0.9 has one, 0.99 two."""
+	import numpy
+	return -numpy.log10(numpy.maximum(1 - numpy.asarray(share, dtype=float), 1e-12))
+
+
+def _shares(nines):
+	import numpy
+	return 1 - 10 ** -numpy.asarray(nines, dtype=float)
+
+
+def _plain_axis(axis, values):
+	"""Label a logarithmic AXIS of VALUES with plain numbers, and enough of them."""
+	from matplotlib import ticker
+	known = [value for value in values if value]
+	near = bool(known) and max(known) < 10 * min(known)
+	steps = (1, 1.5, 2, 3, 4, 5, 6, 8) if near else (1, 2, 5)
+	axis.set_major_locator(ticker.LogLocator(subs=steps))
+	axis.set_major_formatter(ticker.FuncFormatter(
+		lambda value, _: f"{value:.9f}".rstrip("0").rstrip(".")))
+	axis.set_minor_locator(ticker.NullLocator())
+
+
+def _size_axis(axes, series):
+	"""The sizes of SERIES on a logarithmic x axis."""
+	sizes = sorted({row.size for _, group in series for row in group})
+	axes.set_xscale("log", base=2)
+	# At most so many have room for a label.
+	step = -(-len(sizes) // 12)
+	axes.set_xticks(sizes, [_bytes(size) if place % step == 0 else ""
+				for place, size in enumerate(sizes)])
+	axes.xaxis.set_tick_params(which="minor", bottom=False)
+	axes.set_xlabel("size [bytes]")
+
+
+def _bytes(size, unit=""):
+	for shift, prefix in ((30, "G"), (20, "M"), (10, "K")):
+		if size % (1 << shift) == 0:
+			number = size >> shift
+			return f"{number} {prefix}i{unit}" if unit else f"{number}{prefix}"
+	return f"{size} {unit}".rstrip()
+
+
+def _legend(axes, handles=None):
+	"""The labels of the curves, or of HANDLES: in a corner if they are few, else below
+	the picture."""
+	handles = handles or axes.get_legend_handles_labels()[0]
+	texts = [handle.get_label() for handle in handles]
+	if len(texts) < 2:
+		return
+	if len(texts) <= 3:
+		corner = "lower right" if axes.get_yscale() == "function" else "upper left"
+		axes.legend(handles, texts, fontsize="small", loc=corner)
+		return
+	columns = max(1, min(4, 120 // (8 + max(map(len, texts)))))
+	figure = axes.get_figure()
+	figure.set_figheight(figure.get_figheight() + 0.2 * -(-len(texts) // columns))
+	axes.legend(handles, texts, fontsize="small", ncol=columns, loc="upper center",
+		    bbox_to_anchor=(0.5, -0.13))
+
+
+def _title(series_rows, several):
+	"""What all of SERIES_ROWS are of; SEVERAL where they are of different tests."""
+	kinds = {row.kind for row in series_rows}
+	sizes = {row.size for row in series_rows}
+	if len(kinds) > 1:
+		return several
+	kind = kinds.pop()
+	size = f", {_bytes(sizes.pop(), 'B')}" if len(sizes) == 1 else ""
+	return f"{kind.name}: {kind.title}{size}"
+
+
+# The pictures
+
+def _cdf(pyplot, series):
+	figure, axes = pyplot.subplots(figsize=SIZE)
+	top = max(sum(count for _, _, count in row.histogram) for _, row in series)
+	# No more nines than there are iterations for.
+	nines = max(2, min(4, len(str(top)) - 1))
+	end = float(_shares(nines + 0.3))
+	for colour, (label, row) in zip(COLOURS, series):
+		points = stats.distribution(row.histogram, row.latency["min_ns"],
+					    row.latency["max_ns"])
+		axes.plot([ns / 1000 for ns, _ in points], [min(share, end) for _, share in points],
+			  drawstyle="steps-post", color=colour, label=label)
+		axes.plot(row.microseconds("max_ns"), end, "o", color=colour, markersize=4)
+	axes.set_xscale("log")
+	axes.set_yscale("function", functions=(_nines, _shares))
+	axes.set_ylim(0, float(_shares(nines + 0.4)))
+	ticks = [0, 0.5, 0.75] + [1 - 10 ** -n for n in range(1, nines + 1)]
+	axes.set_yticks(ticks, [f"{tick * 100:g}%" for tick in ticks])
+	_plain_axis(axes.xaxis, [row.latency[name] for _, row in series
+				 for name in ("min_ns", "max_ns")])
+	axes.set_xlabel("latency [usec]; the dots are the longest")
+	axes.set_ylabel("share of iterations that took at most so long")
+	axes.set_title(_title([row for _, row in series], "Distribution of latencies"))
+	_legend(axes)
+	return figure
+
+
+def _percentiles(pyplot, series):
+	figure, axes = pyplot.subplots(figsize=SIZE)
+	handles = []
+	for colour, marker, (label, group) in zip(COLOURS, MARKERS, series):
+		for name, _, style in PERCENTILES:
+			curve, = axes.plot([row.size for row in group],
+					   [row.microseconds(name) for row in group], style,
+					   color=colour, marker=marker, markersize=4, label=label)
+			if style == "-" and len(series) > 1:
+				handles.append(curve)
+	# What the styles mean, whatever the colour.
+	handles += [pyplot.Line2D([], [], linestyle=style, color="#555555", label=percent)
+		    for _, percent, style in PERCENTILES]
+	axes.set_yscale("log")
+	_size_axis(axes, series)
+	_plain_axis(axes.yaxis, [row.latency[name] for _, group in series for row in group
+				 for name, _, _ in PERCENTILES])
+	axes.set_ylabel("latency [usec]")
+	axes.set_title(_title([row for _, group in series for row in group], "Latency by size"))
+	_legend(axes, handles)
+	return figure
+
+
+def _bandwidth(pyplot, series):
+	figure, (above, below) = pyplot.subplots(2, 1, figsize=(SIZE[0], 7), sharex=True)
+	for colour, marker, (label, group) in zip(COLOURS, MARKERS, series):
+		for axes, values in ((above, [row.mib_per_s for row in group]),
+				     (below, [row.mpps for row in group])):
+			axes.plot([row.size for row in group], values, color=colour,
+				  marker=marker, markersize=4, label=label)
+	above.set_ylim(bottom=0)
+	above.set_ylabel("bandwidth [MiB/s]")
+	per_mib = rows.MIB * 8 / 1e9
+	right = above.secondary_yaxis("right", functions=(lambda value: value * per_mib,
+							  lambda value: value / per_mib))
+	right.set_ylabel("bandwidth [Gbit/s]")
+	below.set_yscale("log")
+	below.set_ylabel("message rate [Mpps]")
+	_plain_axis(below.yaxis, [row.mpps for _, group in series for row in group])
+	_size_axis(below, series)
+	above.set_title(_title([row for _, group in series for row in group], "Bandwidth by size"))
+	_legend(below if len(series) > 3 else above)
+	return figure

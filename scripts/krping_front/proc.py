@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0
+"""/proc/krping: its lines are the running threads, and a write to it is a run."""
+
+import contextlib
+import ctypes
+import os
+import re
+import signal
+import threading
+import typing
+
+from . import paths
+from .errors import Quit
+
+COUNTERS = ("send_bytes", "send_msgs", "recv_bytes", "recv_msgs",
+	    "write_bytes", "write_msgs", "read_bytes", "read_msgs")
+
+_libc = ctypes.CDLL(None, use_errno=True)
+# Interrupts a write, and does nothing else.
+INTERRUPT = signal.SIGUSR1
+# What ends a run before its time.
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# A stop would interrupt the write as well, and the run could not go on after it.
+STOPPING = (signal.SIGTSTP, signal.SIGTTOU)
+
+
+class Line(typing.NamedTuple):
+	"""One running thread."""
+
+	thread: int
+	# None where it has none yet: a server that waits for clients, or a client
+	# whose address is not resolved yet.
+	device: str | None
+	counters: dict
+
+
+def parse_line(text):
+	"""The Line of TEXT, one line of /proc/krping."""
+	listens = re.fullmatch(r"([0-9]+) listen", text)
+	if listens:
+		return Line(int(listens[1]), None, {})
+	busy = re.fullmatch(r"([0-9]+)-(\S+)((?: [0-9]+){8})", text)
+	if not busy:
+		raise Quit(f"{paths.PROC} has a line that is not understood: {text!r}")
+	values = map(int, busy[3].split())
+	return Line(int(busy[1]), busy[2], dict(zip(COUNTERS, values)))
+
+
+def lines():
+	"""The Line of each running thread."""
+	try:
+		with open(paths.PROC, encoding="ascii", errors="backslashreplace") as file:
+			return [parse_line(line.rstrip("\n")) for line in file]
+	except OSError as error:
+		raise paths.proc_trouble(error) from None
+
+
+def write(fd, data):
+	"""Write DATA in one write(2), and return its errno, 0 for success. Python's own
+	os.write() would write again after a signal."""
+	written = _libc.write(fd, data, ctypes.c_size_t(len(data)))
+	return ctypes.get_errno() if written < 0 else 0
+
+
+class _Writer(threading.Thread):
+	"""The thread that writes a command, and takes no signal but INTERRUPT: any other
+	that no handler takes, such as SIGCHLD, would end the run too."""
+
+	def __init__(self, fd, data):
+		super().__init__(daemon=True)
+		self.fd = fd
+		self.data = data
+		self.errno = None
+		self.done = threading.Event()
+		# Until then there is a thread to send signals to.
+		self.leave = threading.Event()
+		# It inherits the mask that it has from its first moment on.
+		before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+		try:
+			self.start()
+		finally:
+			signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+	def run(self):
+		signal.pthread_sigmask(signal.SIG_UNBLOCK, {INTERRUPT})
+		try:
+			self.errno = write(self.fd, self.data)
+		finally:
+			self.done.set()
+			self.leave.wait()
+
+	def interrupt(self):
+		"""Interrupt the write. Before it begins that is lost."""
+		signal.pthread_kill(self.ident, INTERRUPT)
+
+
+@contextlib.contextmanager
+def _handled(handlers):
+	"""Have signals handled by HANDLERS, but for those that this program was started
+	to ignore, as by nohup."""
+	before = {}
+	try:
+		for number, handler in handlers.items():
+			if signal.getsignal(number) is not signal.SIG_IGN:
+				before[number] = signal.signal(number, handler)
+		yield
+	finally:
+		for number, handler in before.items():
+			signal.signal(number, handler)
+
+
+def run(text, tick=None, interval=0.5):
+	"""Run the command TEXT to its end, and call TICK() every INTERVAL seconds
+	meanwhile. Return its errno (0 for success), and the signal that was to end it
+	(None without one). For the main thread only."""
+	try:
+		fd = os.open(paths.PROC, os.O_WRONLY | os.O_CLOEXEC)
+	except OSError as error:
+		raise paths.proc_trouble(error) from None
+	taken = []
+	writer = None
+
+	def end(number, _frame):
+		taken.append(number)
+		if writer:
+			writer.interrupt()
+
+	handlers = dict.fromkeys(ENDING, end) | dict.fromkeys(STOPPING, signal.SIG_IGN)
+	handlers[INTERRUPT] = lambda _number, _frame: None
+	try:
+		with _handled(handlers):
+			writer = _Writer(fd, os.fsencode(text))
+			try:
+				_wait(writer, taken, tick, interval)
+			except BaseException:
+				taken.append(None)
+				_wait(writer, taken, None, interval)
+				raise
+			finally:
+				writer.leave.set()
+				writer.join()
+	finally:
+		os.close(fd)
+	return writer.errno, taken[0] if taken else None
+
+
+def _wait(writer, taken, tick, interval):
+	"""Wait until WRITER is done, and interrupt it as soon as something is in TAKEN: a
+	signal from before the write was lost, so again and again."""
+	while not writer.done.wait(0.1 if taken else interval):
+		if taken:
+			writer.interrupt()
+		elif tick:
+			tick()

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0
+"""krping report: results as perftest prints them, of files or of the module."""
+
+import sys
+
+from . import compare, options, results, rows, table
+from .errors import FAILED, OK, Quit
+
+DESCRIPTION = """\
+Print results as tables with perftest's columns: those of FILEs, or else those
+that the module keeps (the last 256, in debugfs). A FILE has what 'run --json'
+or debugfs prints, or what 'sweep --json' writes; "-" is stdin. Two files are
+compared: side by side, with differences of the second from the first. Each
+command has a row; the threads of one are put together.
+"""
+EXAMPLES = """\
+examples:
+  krping report
+  krping report --tag before
+  krping report monday.json
+  krping report monday.json friday.json --test wlat,bw
+
+exit status:
+  0    printed
+  1    there are no such results
+  2    usage, a file that cannot be read or is no result, or (without FILE) the
+       module is not loaded, not root, or debugfs is not mounted
+"""
+
+
+def add_arguments(parser):
+	"""Add the arguments of this subcommand to PARSER."""
+	add_sources(parser)
+
+
+def add_sources(parser):
+	"""Add to PARSER what says which results are meant."""
+	parser.add_argument("files", metavar="FILE", nargs="*",
+			    help="results (default: those that the module keeps)")
+	parser.add_argument("--tag", help="only results with this tag=")
+	parser.add_argument("--test", metavar="TEST,...", type=options.kinds,
+			    help="only results of these tests")
+	parser.add_argument("--size", metavar="SIZES", type=options.sizes,
+			    help="only results with these sizes: 64,4K or 2..1M")
+
+
+def sources(arguments):
+	"""The results.Loaded of each file that ARGUMENTS name, or of the module, with only
+	what they ask for."""
+	if arguments.files.count("-") > 1:
+		raise Quit("stdin can be read only once")
+	loaded = [results.load(path) for path in arguments.files] or [results.kept()]
+	for each in loaded:
+		each.results = [found for found in each.results if _matches(found, arguments)]
+		each.stopped = [end for end in each.stopped if _names(end, arguments)]
+	if not any(each.results for each in loaded):
+		where = ", ".join(each.name for each in loaded)
+		filtered = arguments.tag is not None or arguments.test or arguments.size
+		raise Quit(f"{'no such' if filtered else 'no'} results in {where}", FAILED)
+	return loaded
+
+
+def _names(found, arguments):
+	"""Whether FOUND has a test that ARGUMENTS ask for."""
+	return not arguments.test or found["test"] in [kind.name for kind in arguments.test]
+
+
+def _matches(found, arguments):
+	return (_names(found, arguments)
+		and (arguments.tag is None or found["tag"] == arguments.tag)
+		and (not arguments.size or found["size"] in arguments.size))
+
+
+def main(arguments):
+	"""Run it, and return the exit status."""
+	loaded = sources(arguments)
+	if len(loaded) == 2:
+		text = compare.lines(*loaded)
+	else:
+		text = []
+		for each in loaded:
+			if len(loaded) > 1:
+				text += [f"## {each.name}", ""]
+			text += lines(each) + [""]
+		text.pop()
+	sys.stdout.write("".join(f"{line}\n" for line in text))
+	return OK
+
+
+def lines(loaded):
+	"""The tables of one results.Loaded."""
+	shown = [found for found in loaded.results if not results.is_answer(found)]
+	groups = {}
+	for row in rows.by_command(shown):
+		if row.has_figures:
+			key = (row.kind.name, row.role, row.device, row.variant, row.duplex)
+			groups.setdefault(key, []).append(row)
+	text = []
+	for group in groups.values():
+		text += [f"# {table.title(group[0])}"] + table.lines(group) + [""]
+	text += _ends(loaded)
+	while text and not text[-1]:
+		text.pop()
+	return text or ["nothing was measured"]
+
+
+def _ends(loaded):
+	"""Where a sweep ended early, and what failed."""
+	text = [f"{each['test']} ended before {each['size']} bytes: {each['reason']}"
+		for each in loaded.stopped]
+	commands = {}
+	for found in loaded.results:
+		if found["status"] == "failed":
+			commands.setdefault((found["id"], found["options"]), []).append(found)
+	for (number, command), failed in commands.items():
+		text += [f"failed: {number}: {command}: {each}"
+			 for each in results.failures(failed)]
+	return text

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0
+"""krping run: one command, with its progress, its results and why it failed."""
+
+import json
+import sys
+
+from . import progress, results, rows, runner, table
+from .command import Command
+from .errors import INTERRUPTED, Quit, stdout_gone
+
+DESCRIPTION = """\
+Run a command of krping to its end, show how far it has come (on stderr, if that
+is a terminal), and print its results. COMMAND is what would be written to
+/proc/krping; its options may be words of their own.
+"""
+EXAMPLES = """\
+examples:
+  krping run loopback,addr=192.0.2.2,wlat,count=10000
+  krping run client addr=192.0.2.1 bw size=64K duration=10 qps=4
+  krping run server,persist
+  krping run client,addr=192.0.2.1,slat,poll,count=100000 --json >a.json
+
+exit status:
+  0    the command succeeded
+  1    it failed; the errno and the reason are on stderr
+  2    nothing was run: usage, the module is not loaded, not root, or the
+       command was refused (as for an option that does not exist, or a size
+       that is above the device's limit)
+  3    it missed a limit that it set with max_p99=, min_bw= or expect=
+  130  interrupted, by Ctrl-C or another signal
+"""
+
+
+def add_arguments(parser):
+	"""Add the arguments of this subcommand to PARSER."""
+	parser.add_argument("command", metavar="COMMAND", nargs="+",
+			    help="options of krping, with commas or as words")
+	parser.add_argument("--json", action="store_true",
+			    help="print the results as JSON, one object a line, in place of a "
+			    "table")
+	parser.add_argument("--quiet", action="store_true", help="show no progress")
+
+
+def main(arguments):
+	"""Run it, and return the exit status."""
+	command = Command.of_words(arguments.command)
+	if not command.text.strip():
+		raise Quit("the command is empty; give client, server or loopback")
+	outcome = runner.run(command, progress.wanted(arguments.quiet))
+	try:
+		if arguments.json:
+			for found in outcome.results:
+				print(json.dumps(found, separators=(",", ":")))
+		else:
+			show(outcome.results)
+		sys.stdout.flush()
+	except BrokenPipeError:
+		# How the command ended is still to be said.
+		stdout_gone()
+	for warning in outcome.warnings:
+		print(f"krping: {warning}", file=sys.stderr)
+	complain(outcome)
+	return outcome.status
+
+
+def show(found):
+	"""Print the tables of the results FOUND of one command."""
+	groups = {}
+	for result in sorted(found, key=lambda result: result["thread"]):
+		row = rows.of(result)
+		if results.is_answer(result) or not row.has_figures:
+			continue
+		groups.setdefault((row.role, row.kind.name, row.size), []).append(row)
+	for number, group in enumerate(groups.values()):
+		if number:
+			print()
+		print(f"# {table.title(group[0])}")
+		named = len(group) > 1
+		if named and group[0].role == "client":
+			group = group + [rows.together(group)]
+		for line in table.lines(group, named):
+			print(line)
+
+
+def complain(outcome):
+	"""Say why a command failed."""
+	if outcome.errno == 0:
+		return
+	if outcome.status == INTERRUPTED:
+		print("krping: interrupted", file=sys.stderr)
+		return
+	print(f"krping: {outcome.message}", file=sys.stderr)
+	# Other threads may have failed in other ways.
+	for text in results.failures(outcome.results):
+		if not text.endswith(f": {outcome.sentence}"):
+			print(f"krping: also {text}", file=sys.stderr)

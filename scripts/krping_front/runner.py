@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0
+"""One command, from its write to its results."""
+
+import dataclasses
+import errno
+import os
+import re
+
+from . import proc, results
+from .errors import FAILED, INTERRUPTED, MISSED, OK, REFUSED, Quit
+from .kmsg import Log
+from .progress import Progress
+
+# The module's sentence for a size that the device does not take.
+ABOVE = re.compile(r"is above ([0-9]+) bytes")
+
+# How a write is refused before the command has a number.
+REFUSALS = (errno.EINVAL, errno.ERANGE, errno.EOPNOTSUPP, errno.EPERM)
+
+
+def errno_name(number):
+	"""The name of errno NUMBER as the module has it: some have two."""
+	if number == errno.EOPNOTSUPP:
+		return "EOPNOTSUPP"
+	return errno.errorcode.get(number, "errno")
+
+
+@dataclasses.dataclass
+class Outcome:
+	"""How a command ended."""
+
+	# 0 for success.
+	errno: int
+	# The signal that was to end it, or None.
+	signal: int | None
+	# Whether it was refused before it had a number, so that nothing ran.
+	refused: bool
+	# Why it failed; "" where the module did not say.
+	sentence: str
+	results: list
+	# What else is to be said.
+	warnings: list
+	# The command's.
+	limits: bool
+
+	@property
+	def name(self):
+		"""The errno's name and number."""
+		return f"{errno_name(self.errno)} ({self.errno})"
+
+	@property
+	def above(self):
+		"""The limit of the device that its size was above, or None."""
+		match = ABOVE.search(self.sentence) if self.errno == errno.ERANGE else None
+		return int(match[1]) if match and not self.refused else None
+
+	@property
+	def missed(self):
+		"""Whether it ended well, but beyond a limit that the command set."""
+		return (self.errno == errno.ERANGE and self.limits and not self.refused
+			and self.above is None and "failed with" not in self.sentence)
+
+	@property
+	def status(self):
+		"""The exit status for it."""
+		if self.errno == 0:
+			return OK
+		if self.errno == errno.EINTR:
+			return INTERRUPTED
+		if self.refused or self.above is not None:
+			return REFUSED
+		return MISSED if self.missed else FAILED
+
+	@property
+	def message(self):
+		"""Why it failed, in one line."""
+		return f"{self.name}: {self.sentence or os.strerror(self.errno)}"
+
+
+def run(command, show=False, label=""):
+	"""Run COMMAND (command.Command), with its progress on stderr if SHOW. Return its
+	Outcome."""
+	# Says that the module is not loaded, or that this is not root.
+	proc.lines()
+	warnings = []
+	newest = 0
+	try:
+		newest = results.newest()
+	except Quit as trouble:
+		warnings.append(f"the results cannot be shown: {trouble}")
+	progress = Progress(command, label) if show else None
+	with Log() as log:
+		try:
+			number, signal = proc.run(command.text, progress and progress.tick)
+		finally:
+			if progress:
+				progress.close()
+		found = []
+		if not warnings:
+			found = _ours(command, newest, warnings)
+		refused, sentence = _explain(number, command, log, found)
+	return Outcome(errno=number, signal=signal, refused=refused, sentence=sentence,
+		       results=found, warnings=warnings, limits=command.limits)
+
+
+def _ours(command, newest, warnings):
+	"""The results that COMMAND left: those of its tag that are newer than NEWEST."""
+	found = [each for each in results.kept(command.tag).results if each["id"] > newest]
+	if len(found) >= results.KEPT:
+		warnings.append(f"the module keeps the last {results.KEPT} results; "
+				"this run may have had more")
+	return found
+
+
+def _explain(number, command, log, found):
+	"""Whether errno NUMBER is of a refused command, and the sentence for it."""
+	if number == 0:
+		return False, ""
+	failed = log.failure(command.tag or "")
+	if failed:
+		return False, failed[1]
+	for each in found:
+		if each.get("errno_number") == number:
+			return False, each.get("reason", "")
+	if found or number not in REFUSALS:
+		return False, ""
+	return True, log.refusal() or ""

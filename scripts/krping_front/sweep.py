@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0
+"""krping sweep: tests over sizes, as perftest's -a has them."""
+
+import dataclasses
+import datetime
+import sys
+
+from . import options, progress, results, rows, runner, table
+from .command import PLACE, Command, variant
+from .errors import FAILED, INTERRUPTED, MISSED, OK, Quit, stdout_gone
+from .kinds import KINDS
+
+DESCRIPTION = """\
+Run tests over sizes from 2 bytes to 8 MiB, or as far as the device goes, and
+print a table with perftest's columns for each. With --client a server must run
+at the address (krping run server,persist); with --loopback both sides are here.
+"""
+EXAMPLES = """\
+examples:
+  krping sweep --loopback --addr 192.0.2.2
+  krping sweep --addr 192.0.2.1 --test wlat,rlat --option poll --json poll.json
+  krping sweep --addr 192.0.2.1 --test bw --sizes 64..1M --duration 5
+  krping sweep --addr 192.0.2.1 --test bw,rbw --option qps=4,postlist=8 --csv -
+
+iterations of each run, without --count and --duration:
+  latency    1000, from 64 KiB on as many as move 64 MiB, at least 20
+  bandwidth  5000, from 53 KiB on as many as move 256 MiB, at least 20
+  fastreg    1000
+
+exit status:
+  0    all runs succeeded, but for sizes that the device does not take
+  1    a run failed, and the sweep ended there
+  2    nothing was run, or a run was refused: usage, the module is not loaded,
+       not root, debugfs is not mounted
+  3    a run missed a limit of --option max_p99=... or min_bw=...; all were run
+  130  interrupted
+What there is until then is printed, and written to --json and --csv.
+"""
+
+# Moved by each run at most, and how often at most and at least.
+DEFAULTS = {"latency": (1000, 64 << 20), "bandwidth": (5000, 256 << 20), "rate": (1000, None)}
+LEAST = 20
+
+
+def add_arguments(parser):
+	"""Add the arguments of this subcommand to PARSER."""
+	parser.add_argument("--addr", metavar="A", required=True,
+			    help="the server's address, IPv4 or IPv6")
+	role = parser.add_mutually_exclusive_group()
+	role.add_argument("--client", dest="role", action="store_const", const="client",
+			  default="client", help="a server runs at the address (default)")
+	role.add_argument("--loopback", dest="role", action="store_const", const="loopback",
+			  help="the address is one of this host: run both sides")
+	parser.add_argument("--port", metavar="P", type=options.whole(1, 65535),
+			    help="the server's port")
+	parser.add_argument("--test", metavar="TEST,...", type=options.kinds,
+			    default=[KINDS["wlat"], KINDS["bw"]],
+			    help=f"{', '.join(KINDS)} (default wlat,bw)")
+	parser.add_argument("--sizes", metavar="SIZES", type=options.sizes,
+			    default=options.sizes("2..8M"),
+			    help="2..8M doubles (default), 64,4K,1M is a list")
+	parser.add_argument("--option", metavar="OPTION", action="append", default=[],
+			    help="an option for each command, such as poll; may be repeated")
+	parser.add_argument("--count", metavar="N", type=options.whole(1),
+			    help="iterations of each run")
+	parser.add_argument("--duration", metavar="S", type=options.whole(1, 86400),
+			    help="seconds of each run")
+	parser.add_argument("--json", metavar="FILE",
+			    help="write everything there; - is stdout, without tables")
+	parser.add_argument("--csv", metavar="FILE",
+			    help="write the tables' figures there; - is stdout, without tables")
+	parser.add_argument("--quiet", action="store_true", help="show no progress")
+
+
+@dataclasses.dataclass
+class Sweep:
+	"""What a sweep has come to so far."""
+
+	rows: list = dataclasses.field(default_factory=list)
+	results: list = dataclasses.field(default_factory=list)
+	stopped: list = dataclasses.field(default_factory=list)
+	status: int = OK
+
+
+def main(arguments):
+	"""Run it, and return the exit status."""
+	extra = extra_options(arguments.option)
+	files = [path for path in (arguments.json, arguments.csv) if path is not None]
+	if files.count("-") > 1:
+		raise Quit("--json - and --csv - are both given; stdout has room for one")
+	for path in files:
+		results.check_writable(path)
+	# Fails early, where nothing could be shown of any run.
+	results.kept()
+	started = datetime.datetime.now(datetime.timezone.utc)
+	sweep = Sweep()
+	try:
+		for place, kind in enumerate(arguments.test):
+			if not _test(kind, arguments, extra, sweep,
+				     None if "-" in files else place):
+				break
+	except BrokenPipeError:
+		stdout_gone()
+		sweep.status = FAILED
+	finally:
+		# Also where a run was refused, or the module is gone.
+		_save(arguments, extra, sweep, started)
+	return sweep.status
+
+
+def extra_options(words):
+	"""The options of --option WORDS as a list, none of which the sweep itself sets."""
+	found = [option.strip() for word in words for option in word.split(",")]
+	for option in found:
+		name = option.partition("=")[0]
+		if not name or name in PLACE - {"timeout", "max_p99", "min_bw"}:
+			raise Quit(f"--option {option!r}: the sweep sets that itself" if name
+				   else "--option: an option is empty")
+	return found
+
+
+def iterations(kind, size, arguments):
+	"""The count= of a run of KIND with SIZE; 0 is for no limit but time."""
+	if arguments.count or arguments.duration:
+		return arguments.count or 0
+	most, amount = DEFAULTS[kind.measure]
+	return most if amount is None else max(LEAST, min(most, amount // size))
+
+
+def command(kind, size, arguments, extra):
+	"""The Command of a run."""
+	family = "addr6" if ":" in arguments.addr else "addr"
+	count = iterations(kind, size, arguments)
+	words = [arguments.role, f"{family}={arguments.addr}"]
+	words += [f"port={arguments.port}"] if arguments.port else []
+	words += [kind.option] if kind.option else []
+	words += [f"size={size}"]
+	words += [f"count={count}"] if count else []
+	words += [f"duration={arguments.duration}"] if arguments.duration else []
+	return Command(",".join(words + extra))
+
+
+def _test(kind, arguments, extra, sweep, place):
+	"""Run KIND over all sizes, and print its table unless PLACE is None (else it is the
+	table's number). Return whether the next test is to be run."""
+	shown = None
+	for number, size in enumerate(arguments.sizes, 1):
+		label = f"{kind.name} {size} bytes ({number} of {len(arguments.sizes)})"
+		outcome = runner.run(command(kind, size, arguments, extra),
+				     progress.wanted(arguments.quiet), label)
+		clients = [each for each in outcome.results if each["role"] == "client"]
+		sweep.results += clients
+		row = rows.together([rows.of(each) for each in clients]) if clients else None
+		if row and row.has_figures:
+			sweep.rows.append(row)
+			if shown is None and place is not None:
+				shown = _begin(row, place)
+			if shown:
+				print(shown.line(row), flush=True)
+		if outcome.missed:
+			sweep.status = MISSED
+			print(f"krping: {size} bytes: {outcome.message}", file=sys.stderr)
+		elif outcome.errno:
+			return _stop(kind, size, outcome, sweep, place)
+		if outcome.signal is not None:
+			# It came when the run was over.
+			sweep.status = INTERRUPTED
+			return False
+	return True
+
+
+def _begin(row, place):
+	"""Print what stands above the table of ROW and those after it."""
+	if place:
+		print()
+	shown = table.Table(table.columns(row.kind.measure))
+	print(f"# {table.title(row)}")
+	print(shown.heading(), flush=True)
+	return shown
+
+
+def _stop(kind, size, outcome, sweep, place):
+	"""The run of KIND with SIZE did not succeed: say so, and return whether the next
+	test is to be run."""
+	if outcome.status == INTERRUPTED:
+		sweep.status = INTERRUPTED
+		sweep.stopped.append({"test": kind.name, "size": size, "reason": "interrupted"})
+		print(f"krping: interrupted, in {kind.name} of {size} bytes", file=sys.stderr)
+		return False
+	reason = outcome.sentence or outcome.message
+	sweep.stopped.append({"test": kind.name, "size": size, "reason": reason})
+	if outcome.above is not None:
+		# For people; the files have it in another place.
+		if place is not None:
+			print(f"# ended before {size} bytes: {reason}", flush=True)
+		return True
+	sweep.status = outcome.status
+	print(f"krping: {kind.name} of {size} bytes: {outcome.message}", file=sys.stderr)
+	if outcome.status == FAILED and outcome.name.startswith("ECONNREFUSED"):
+		print("krping: a server is started with 'krping run server,persist' there; "
+		      "--loopback runs both sides here", file=sys.stderr)
+	return False
+
+
+def _save(arguments, extra, sweep, started):
+	"""Write the files that are wanted."""
+	if arguments.csv is not None:
+		results.save(arguments.csv, table.csv_text(sweep.rows))
+	if arguments.json is None:
+		return
+	host, kernel = results.host()
+	results.save(arguments.json, results.sweep_text({
+		"krping_sweep": results.SWEEP,
+		"started": started.isoformat(timespec="seconds"),
+		"host": host, "kernel": kernel, "role": arguments.role, "addr": arguments.addr,
+		"options": variant(",".join(extra)), "results": sweep.results,
+		"stopped": sweep.stopped,
+	}))

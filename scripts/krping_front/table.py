@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Rows of figures as text, with perftest's columns, and as CSV."""
+
+import csv
+import io
+import typing
+
+
+class Column(typing.NamedTuple):
+	"""A column of a table."""
+
+	heading: str
+	# What it shows of a row.
+	text: typing.Callable
+	left: bool = False
+
+
+def fixed(value, digits=2):
+	"""VALUE with DIGITS after the point, or "-" for None."""
+	return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _usec(heading, name):
+	return Column(f"{heading}[usec]", lambda row: fixed(row.microseconds(name)))
+
+
+BYTES = Column("#bytes", lambda row: str(row.size))
+ITERATIONS = Column("#iterations", lambda row: str(row.iterations))
+NAME = Column("thread", lambda row: row.name, left=True)
+
+LATENCY = (
+	_usec("t_min", "min_ns"),
+	_usec("t_max", "max_ns"),
+	_usec("t_typical", "p50_ns"),
+	_usec("t_avg", "mean_ns"),
+	_usec("t_stdev", "stddev_ns"),
+	_usec("99%", "p99_ns"),
+	_usec("99.9%", "p99_9_ns"),
+)
+BANDWIDTH = (
+	Column("BW average[MiB/sec]", lambda row: fixed(row.mib_per_s)),
+	Column("MsgRate[Mpps]", lambda row: fixed(row.mpps, 6)),
+)
+RATE = (
+	Column("rate[1/sec]", lambda row: fixed(row.rate, 0)),
+)
+MEASURES = {"latency": LATENCY, "bandwidth": BANDWIDTH, "rate": RATE}
+
+# What --csv has: names, and what they are of a row.
+CSV = {
+	"test": lambda row: row.kind.name,
+	"bytes": lambda row: row.size,
+	"iterations": lambda row: row.iterations,
+	"t_min_usec": lambda row: _plain(row.microseconds("min_ns"), 3),
+	"t_max_usec": lambda row: _plain(row.microseconds("max_ns"), 3),
+	"t_typical_usec": lambda row: _plain(row.microseconds("p50_ns"), 3),
+	"t_avg_usec": lambda row: _plain(row.microseconds("mean_ns"), 3),
+	"t_stdev_usec": lambda row: _plain(row.microseconds("stddev_ns"), 3),
+	"p99_usec": lambda row: _plain(row.microseconds("p99_ns"), 3),
+	"p99_9_usec": lambda row: _plain(row.microseconds("p99_9_ns"), 3),
+	"bw_mib_per_sec": lambda row: _plain(row.mib_per_s, 3),
+	"msg_rate_mpps": lambda row: _plain(row.mpps, 6),
+	"note": lambda row: row.note,
+}
+
+
+def _plain(value, digits):
+	return "" if value is None else f"{value:.{digits}f}"
+
+
+class Table:
+	"""Rows below each other. It is printed row by row, or all at once where widths are
+	to fit what is in it."""
+
+	def __init__(self, columns, rows=()):
+		"""COLUMNS, as wide as their headings and as ROWS need."""
+		self.columns = columns
+		self.widths = [max([len(column.heading), 7]
+				   + [len(column.text(row)) for row in rows])
+			       for column in columns]
+
+	def heading(self):
+		"""The line above all rows."""
+		return self._line([column.heading for column in self.columns])
+
+	def line(self, row):
+		"""The line of ROW, with its note behind it."""
+		line = self._line([column.text(row) for column in self.columns])
+		return f"{line}  {row.note}" if row.note else line
+
+	def _line(self, texts):
+		cells = [text.ljust(width) if column.left else text.rjust(width)
+			 for text, column, width in zip(texts, self.columns, self.widths)]
+		return " " + "  ".join(cells).rstrip()
+
+
+def columns(measure, named=False):
+	"""The columns of a table of MEASURE, and the rows' names before them if NAMED."""
+	return ((NAME,) if named else ()) + (BYTES, ITERATIONS) + MEASURES[measure]
+
+
+def title(row, role=True):
+	"""What ROW and those like it are of: the test, which side, where, and how."""
+	what = f"{row.kind.name}: {row.kind.title}"
+	if row.duplex:
+		what += ", both directions"
+	where = [row.role] if role else []
+	if row.device:
+		where.append(f"on {row.device}")
+	return "; ".join(part for part in (what, " ".join(where), row.variant) if part)
+
+
+def lines(rows, named=False):
+	"""The table of ROWS, which are of one measure."""
+	table = Table(columns(rows[0].kind.measure, named), rows)
+	return [table.heading()] + [table.line(row) for row in rows]
+
+
+def csv_text(rows):
+	"""ROWS as CSV, with a heading."""
+	out = io.StringIO()
+	writer = csv.writer(out, lineterminator="\n")
+	writer.writerow(CSV)
+	writer.writerows([get(row) for get in CSV.values()] for row in rows)
+	return out.getvalue()

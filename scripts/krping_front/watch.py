@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0
+"""krping watch: what the running threads move, from moment to moment."""
+
+import os
+import sys
+import time
+
+from . import options, proc
+from .errors import OK
+from .progress import scaled
+
+DESCRIPTION = """\
+Show what each thread of krping moves per second, from /proc/krping: messages
+and bytes sent, received, written and read, over each interval. On a terminal
+the picture is drawn anew each time; otherwise each sample is a line for each
+thread. Ctrl-C ends it.
+"""
+EXAMPLES = """\
+examples:
+  krping watch
+  krping watch --interval 5
+  krping watch --interval 1 --count 60 >rates.txt
+
+exit status:
+  0    ended by Ctrl-C, or after --count samples
+  2    usage, the module is not loaded (any more), or not root
+"""
+
+WORDS = ("send", "recv", "write", "read")
+MIB = 1 << 20
+
+
+def add_arguments(parser):
+	"""Add the arguments of this subcommand to PARSER."""
+	parser.add_argument("--interval", metavar="S", default=1.0,
+			    type=options.decimal(0.1, 3600),
+			    help="seconds between samples, 0.1 to 3600 (default 1)")
+	parser.add_argument("--count", metavar="N", type=options.whole(1),
+			    help="end after N samples (default: at Ctrl-C)")
+
+
+def main(arguments):
+	"""Run it, and return the exit status."""
+	terminal = sys.stdout.isatty()
+	first = proc.lines()
+	try:
+		if not terminal:
+			print("# " + " ".join(["time", "thread", "device"]
+					      + [f"{word}_{unit}" for word in WORDS
+						 for unit in ("msgs/s", "bytes/s")]), flush=True)
+		for now, found in samples(first, arguments.interval, arguments.count):
+			text = picture(found, now, _height()) if terminal else plain(found, now)
+			print(text, end="", flush=True)
+	except KeyboardInterrupt:
+		if terminal:
+			print()
+	return OK
+
+
+def _height():
+	try:
+		return os.get_terminal_size(sys.stdout.fileno()).lines or 24
+	except OSError:
+		return 24
+
+
+def samples(before, interval, count=None):
+	"""Yield (seconds since the epoch, rates()) every INTERVAL seconds, COUNT times or
+	without end. BEFORE is what proc.lines() is now."""
+	then = time.monotonic()
+	while count is None or count > 0:
+		time.sleep(max(0.0, then + interval - time.monotonic()))
+		after, now = proc.lines(), time.monotonic()
+		yield time.time(), rates(before, after, now - then)
+		before, then = after, now
+		if count is not None:
+			count -= 1
+
+
+def rates(before, after, seconds):
+	"""What each thread of AFTER has moved per second since BEFORE, SECONDS ago: a list of
+	(thread, device, dict of counters). One that is new began with nothing."""
+	old = {line.thread: line.counters for line in before}
+	found = []
+	for line in after:
+		was = old.get(line.thread, {})
+		moved = {name: (value - was.get(name, 0)) / seconds
+			 for name, value in line.counters.items()}
+		found.append((line.thread, line.device, moved))
+	return found
+
+
+def plain(found, now):
+	"""The lines of a sample: seconds since the epoch, thread, device, and for each word
+	messages and bytes per second."""
+	lines = []
+	for thread, device, moved in found:
+		values = [f"{moved.get(f'{word}_{unit}', 0):.0f}" for word in WORDS
+			  for unit in ("msgs", "bytes")]
+		lines.append(" ".join([f"{now:.3f}", str(thread), device or "-"] + values))
+	return "".join(f"{line}\n" for line in lines or [f"{now:.3f} -"])
+
+
+def picture(found, now, height=24):
+	"""What a terminal of HEIGHT lines shows of a sample."""
+	groups = "".join(f"  {word:>15}" for word in WORDS)
+	units = "".join(f"  {'msg/s':>7} {'MiB/s':>7}" for _ in WORDS)
+	lines = []
+	total = dict.fromkeys(proc.COUNTERS, 0)
+	for thread, device, moved in found:
+		if device is None:
+			lines.append(f"{thread} waits")
+			continue
+		lines.append(_picture_line(f"{thread}-{device}", moved))
+		for name, value in moved.items():
+			total[name] += value
+	# The head, the sum, what is left out, and the cursor's line.
+	room = max(1, height - 6)
+	left = len(lines) - room
+	if left > 0:
+		lines[room:] = [f"... and {left} more"]
+	if sum(device is not None for _, device, _ in found) > 1:
+		lines.append(_picture_line("all", total))
+	head = [f"krping at {time.strftime('%H:%M:%S', time.localtime(now))}",
+		f"{'':11}{groups}", f"{'thread':11}{units}"]
+	return "\x1b[H\x1b[J" + "".join(f"{line}\n" for line in head + (lines or ["nothing runs"]))
+
+
+def _picture_line(name, moved):
+	return f"{name:11}" + "".join(
+		f"  {scaled(moved.get(f'{word}_msgs', 0), ''):>7}"
+		f" {moved.get(f'{word}_bytes', 0) / MIB:>7.1f}" for word in WORDS)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Results as the module would have them, made up: the same each time."""
+
+import json
+import random
+
+PRECISION = 6
+
+
+def bounds(ns):
+	"""The histogram's bucket that takes NS."""
+	shift = max(0, ns.bit_length() - PRECISION - 1)
+	return (ns >> shift << shift), (ns >> shift << shift) | ((1 << shift) - 1)
+
+
+def latency(values):
+	"""The latency fields of VALUES, in ns."""
+	counts = {}
+	for ns in values:
+		counts[bounds(ns)] = counts.get(bounds(ns), 0) + 1
+	buckets = [[*ends, counts[ends]] for ends in sorted(counts)]
+	mean = sum(values) / len(values)
+	found = {"min_ns": min(values), "mean_ns": int(mean),
+		 "stddev_ns": int((sum((ns - mean) ** 2 for ns in values) / len(values)) ** .5)}
+	for name, share in (("p50_ns", 50_000), ("p90_ns", 90_000), ("p99_ns", 99_000),
+			    ("p99_9_ns", 99_900), ("p99_99_ns", 99_990)):
+		rank = max(1, -(-len(values) * share // 100_000))
+		below = 0
+		for _, high, count in buckets:
+			below += count
+			if below >= rank:
+				found[name] = min(high, max(values))
+				break
+	return found | {"max_ns": max(values), "histogram_ns": buckets}
+
+
+def result(test="wlat", role="client", number=7, **changes):
+	"""A successful result, with CHANGES of its fields; None takes one away."""
+	option = {"pingpong": "", "fastreg": "fr"}.get(test, test)
+	size = changes.get("size", 64)
+	count = changes.get("iterations", 1000)
+	tag = changes.get("tag", "t")
+	words = ["client,addr=192.0.2.1", f"count={count}", f"size={size}"]
+	words += [option] if option else []
+	words += [f"tag={tag}"] if tag else []
+	elapsed = changes.get("elapsed_ns", 1_000_000_000)
+	found = {
+		"schema": 1, "id": number, "thread": number + 1, "tag": tag, "role": role,
+		"test": test, "device": "mlx5_0", "transport": "RoCE", "peer": "192.0.2.1",
+		"peer_port": 9999, "peer_kind": "krping", "options": ",".join(words),
+		"status": "ok", "size": size, "iterations": count, "elapsed_ns": elapsed,
+		"iterations_per_s": count * 10**9 // elapsed if elapsed else 0,
+		"send_bytes": 0, "send_msgs": 0, "recv_bytes": 0, "recv_msgs": 0,
+		"write_bytes": 0, "write_msgs": 0, "read_bytes": 0, "read_msgs": 0,
+	}
+	if test in ("bw", "rbw", "sbw"):
+		found["bytes"] = count * size
+		found["bytes_per_s"] = count * size * 10**9 // elapsed if elapsed else 0
+	return {name: value for name, value in (found | changes).items() if value is not None}
+
+
+def failed(name="ECONNREFUSED", errno=111, reason="the connection was rejected", **changes):
+	"""A result that failed before anything was done."""
+	return result(status="failed", errno=name, errno_number=errno, reason=reason,
+		      **{"iterations": 0, "elapsed_ns": 0} | changes)
+
+
+def times(count, typical, seed=1):
+	"""COUNT latencies around TYPICAL ns, with a tail."""
+	rng = random.Random(seed)
+	return [int(typical * (1 + rng.expovariate(8))
+		    * (rng.uniform(3, 9) if rng.random() < .002 else 1)) for _ in range(count)]
+
+
+def sizes(last=1 << 22):
+	"""2, 4, ... LAST."""
+	return [1 << shift for shift in range(1, last.bit_length())]
+
+
+def by_size(test, first=1, speed=10.0, options="", **changes):
+	"""The results of a sweep of TEST, at SPEED bytes per ns at most."""
+	found = []
+	for place, size in enumerate(sizes()):
+		each = {"number": first + 10 * place, "size": size} | changes
+		base = 900 + size / speed
+		if test in ("bw", "rbw", "sbw"):
+			each |= {"iterations": 5000,
+				 "elapsed_ns": int(5000 * max(150, size / speed))}
+		else:
+			values = times(2000, base, seed=size)
+			each |= {"iterations": len(values), "elapsed_ns": sum(values),
+				 **latency(values)}
+		made = result(test, **each)
+		if options:
+			made["options"] = made["options"].replace(",tag=", f",{options},tag=")
+		found.append(made)
+	return found
+
+
+def json_lines(found):
+	"""FOUND as debugfs has it."""
+	return "".join(json.dumps(each, separators=(",", ":")) + "\n" for each in found)

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the tests of scripts/krping share. They need no module and no guest: the
+kernel's files are temporary ones, and a write to /proc/krping is played."""
+
+import contextlib
+import errno
+import importlib.machinery
+import importlib.util
+import io
+import os
+import signal
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+PROGRAM = os.path.join(TOP, "scripts", "krping")
+sys.path[:0] = [os.path.join(TOP, "scripts"), os.path.join(TOP, "tests", "qemu")]
+
+import ktap
+from krping_front import command, kmsg, paths, proc
+import canned
+
+# The log of the machine that runs these tests is none of theirs.
+ktap._mark = lambda text: None
+
+# Whoever started the tests may have had signals ignored: nohup, or a shell with a job in
+# the background.
+for _each in proc.ENDING + proc.STOPPING:
+	signal.signal(_each, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# What one read of the log returns at most. A record that is as long is read alone.
+RECORD = 8192
+
+
+def _program():
+	loader = importlib.machinery.SourceFileLoader("krping_program", PROGRAM)
+	module = importlib.util.module_from_spec(importlib.util.spec_from_loader("krping_program",
+										 loader))
+	loader.exec_module(module)
+	return module
+
+
+program = _program()
+
+
+def krping(*words):
+	"""Run scripts/krping with WORDS in this process: its exit status, stdout, stderr."""
+	out, err = io.StringIO(), io.StringIO()
+	with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+		try:
+			status = program.main([str(word) for word in words])
+		except SystemExit as ended:
+			status = ended.code
+	return status, out.getvalue(), err.getvalue()
+
+
+@contextlib.contextmanager
+def patched(owner, **values):
+	"""Have OWNER's attributes be VALUES."""
+	before = {name: getattr(owner, name) for name in values}
+	for name, value in values.items():
+		setattr(owner, name, value)
+	try:
+		yield
+	finally:
+		for name, value in before.items():
+			setattr(owner, name, value)
+
+
+@contextlib.contextmanager
+def directory():
+	"""A directory that vanishes, as the current one."""
+	before = os.getcwd()
+	with tempfile.TemporaryDirectory() as path:
+		os.chdir(path)
+		try:
+			yield path
+		finally:
+			os.chdir(before)
+
+
+def write(path, text):
+	"""Have PATH hold TEXT, and return it."""
+	with open(path, "w", encoding="utf-8") as file:
+		file.write(text)
+	return path
+
+
+def say(path, line):
+	"""Add LINE to the log PATH, as a record of its own."""
+	text = f"6,1,1,-;{line}\n"
+	with open(path, "a", encoding="utf-8") as file:
+		file.write(text + " " * (RECORD - len(text.encode())))
+
+
+def errno_name(number):
+	"""The name of errno NUMBER; Python has another for this one."""
+	return "EOPNOTSUPP" if number == errno.EOPNOTSUPP else errno.errorcode[number]
+
+
+class Module:
+	"""A module that is played: ANSWER(module, Command) takes each command, and returns
+	its errno. It has the commands of before in `commands`."""
+
+	def __init__(self, answer=None, kept=()):
+		self.answer = answer
+		self.commands = []
+		self.next = 100
+		write("proc", "")
+		write("results", canned.json_lines(kept))
+		write("kmsg", "")
+		write("mounts", f"debugfs {paths.DEBUGFS} debugfs rw 0 0\n")
+
+	def __enter__(self):
+		self.stack = contextlib.ExitStack()
+		self.stack.enter_context(patched(
+			paths, PROC=os.path.abspath("proc"), RESULTS=os.path.abspath("results"),
+			KMSG=os.path.abspath("kmsg"), MOUNTS=os.path.abspath("mounts")))
+		self.stack.enter_context(patched(proc, write=self._write))
+		return self
+
+	def __exit__(self, *_):
+		self.stack.close()
+
+	def _write(self, _fd, data):
+		text = command.Command(data.decode())
+		self.commands.append(text)
+		self.next += 10
+		return self.answer(self, text)
+
+	def show(self, text):
+		"""Have /proc/krping hold TEXT."""
+		write("proc", text)
+
+	def keep(self, *found):
+		"""Add results."""
+		with open("results", "a", encoding="utf-8") as file:
+			file.write(canned.json_lines(found))
+
+	def result(self, text, test=None, **changes):
+		"""Keep the result of the command TEXT, with CHANGES; return it."""
+		values = {"number": self.next, "tag": text.tag, "options": text.text,
+			  "size": text.value("size", 64),
+			  "iterations": text.value("count", 0) or 1000}
+		made = canned.result(test or text.kind.name, **values | changes)
+		self.keep(made)
+		return made
+
+	def fail(self, text, number, sentence, **changes):
+		"""Have the command TEXT fail with errno NUMBER and SENTENCE; return NUMBER."""
+		name = errno_name(number)
+		self.result(text, **{"status": "failed", "errno": name, "errno_number": number,
+				     "reason": sentence, "iterations": 0,
+				     "elapsed_ns": 0} | changes)
+		self.log(f"{self.next}: {text.text}: {name} ({number}): {sentence}")
+		return number
+
+	def log(self, line):
+		"""Add LINE of krping's to the log."""
+		say("kmsg", kmsg.PREFIX + line)
+
+	def refuse(self, number, sentence):
+		"""Refuse a command with errno NUMBER and SENTENCE; return NUMBER."""
+		self.log(sentence)
+		return number

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0
+"""krping plot: pictures that can be read, with the right things in them. Where there is
+no matplotlib, only that this is said."""
+
+import importlib.util
+import os
+import struct
+import sys
+import xml.etree.ElementTree
+import zlib
+
+import front
+import canned
+from front import krping, write
+from krping_front import plot
+from ktap import Skip, Suite
+
+suite = Suite(limit=300)
+
+
+def drawn(*arguments, status=0):
+	"""Run krping plot with ARGUMENTS, which ends with STATUS: what it says."""
+	if importlib.util.find_spec("matplotlib") is None:
+		raise Skip("matplotlib is not installed")
+	found, out, err = krping("plot", *arguments)
+	assert (found, out) == (status, ""), (found, out, err)
+	return err
+
+
+def texts(path):
+	"""The texts of an SVG picture, which must be one."""
+	root = xml.etree.ElementTree.parse(path).getroot()
+	assert root.tag == "{http://www.w3.org/2000/svg}svg", root.tag
+	found = ["".join(each.itertext()).strip()
+		 for each in root.iter("{http://www.w3.org/2000/svg}text")]
+	paths = list(root.iter("{http://www.w3.org/2000/svg}path"))
+	assert len(paths) > 5, "an empty picture"
+	return found
+
+
+def check_png(path):
+	"""PATH is a PNG picture of a sensible size, whole, with more than one colour."""
+	with open(path, "rb") as file:
+		data = file.read()
+	assert data[:8] == b"\x89PNG\r\n\x1a\n", data[:8]
+	place, chunks = 8, []
+	while place < len(data):
+		length, kind = struct.unpack_from(">I4s", data, place)
+		body = data[place + 8:place + 8 + length]
+		crc, = struct.unpack_from(">I", data, place + 8 + length)
+		assert crc == zlib.crc32(kind + body), kind
+		chunks.append((kind, body))
+		place += 12 + length
+	assert chunks[0][0] == b"IHDR" and chunks[-1][0] == b"IEND", chunks
+	width, height = struct.unpack_from(">II", chunks[0][1])
+	assert 600 <= width <= 4000 and 400 <= height <= 4000, (width, height)
+	pixels = zlib.decompress(b"".join(body for kind, body in chunks if kind == b"IDAT"))
+	assert len(set(pixels)) > 10
+
+
+def saved(path, *found):
+	"""A file of the results FOUND."""
+	return write(path, canned.json_lines(found))
+
+
+def runs(count=20000, **changes):
+	"""A result with COUNT latencies."""
+	values = canned.times(count, 2000)
+	return canned.result(iterations=count, elapsed_ns=sum(values), **canned.latency(values),
+			     **changes)
+
+
+@suite.test("each kind, as SVG, PNG and PDF")
+def formats():
+	with front.directory():
+		path = saved("a.json", *canned.by_size("wlat"), *canned.by_size("bw", first=900))
+		for kind, more in (("cdf", ["--size", "64,64K"]), ("percentiles", []),
+				   ("bandwidth", [])):
+			for extension in plot.FORMATS:
+				name = f"{kind}{extension}"
+				assert drawn(path, "--kind", kind, "-o", name, *more) == ""
+				if extension == ".svg":
+					texts(name)
+				elif extension == ".png":
+					check_png(name)
+				else:
+					with open(name, "rb") as file:
+						assert file.read(5) == b"%PDF-"
+
+
+@suite.test("the same results give the same file")
+def repeatable():
+	with front.directory():
+		path = saved("a.json", *canned.by_size("bw"))
+		for name in ("one.svg", "two.svg"):
+			drawn(path, "--kind", "bandwidth", "-o", name)
+		with open("one.svg", "rb") as one, open("two.svg", "rb") as two:
+			assert one.read() == two.read()
+
+
+@suite.test("axes have units, and curves the names of what tells them apart")
+def labels_drawn():
+	with front.directory():
+		first = saved("monday.json", *canned.by_size("wlat"),
+			      *canned.by_size("bw", first=900))
+		second = saved("friday.json", *canned.by_size("wlat"),
+			       *canned.by_size("bw", first=900))
+		for kind, expected in (
+				("cdf",
+				 ("latency [usec]; the dots are the longest", "99.9%", "monday",
+				  "friday",
+				  "wlat: RDMA WRITE latency, half the round trip, 4 KiB")),
+				("percentiles",
+				 ("latency [usec]", "size [bytes]", "monday", "50%", "99%",
+				  "99.9%", "32K", "wlat: RDMA WRITE latency, half the round trip")),
+				("bandwidth", ("bandwidth [MiB/s]", "bandwidth [Gbit/s]", "friday",
+					       "message rate [Mpps]", "size [bytes]",
+					       "bw: RDMA WRITE bandwidth"))):
+			more = ["--size", "4K"] if kind == "cdf" else []
+			drawn(first, second, "--kind", kind, "-o", "x.svg", "--title", "Our lab",
+			      *more)
+			found = texts("x.svg")
+			for text in expected + ("Our lab",):
+				assert text in found, (kind, text, found)
+
+
+@suite.test("as many nines as there are iterations for")
+def nines():
+	with front.directory():
+		for count, there, not_there in ((20000, "99.99%", "99.999%"),
+						(2000, "99.9%", "99.99%"),
+						(50, "99%", "99.9%")):
+			drawn(saved("a", runs(count)), "--kind", "cdf", "-o", "x.svg")
+			found = texts("x.svg")
+			assert there in found and not_there not in found, (count, found)
+
+
+@suite.test("what cannot be drawn well is drawn somehow: one run, one size, one bucket")
+def small():
+	with front.directory():
+		one = canned.result(iterations=3, elapsed_ns=30, **canned.latency([10, 10, 10]))
+		path = saved("a", one, canned.result("bw"))
+		for kind in plot.KINDS:
+			drawn(path, "--kind", kind, "-o", "x.svg")
+			texts("x.svg")
+		long = canned.result(iterations=3, elapsed_ns=1 << 42, min_ns=1, max_ns=1 << 41,
+				     **{name: 1 << 41 for name in ("p50_ns", "p99_ns", "p99_9_ns")},
+				     histogram_ns=[[1, 1, 2], [1 << 40, (1 << 64) - 1, 1]])
+		drawn(saved("b", long), "--kind", "cdf", "-o", "x.svg")
+		texts("x.svg")
+		zero = canned.result(iterations=2, elapsed_ns=3, **canned.latency([0, 3]))
+		drawn(saved("c", zero), "--kind", "cdf", "-o", "x.png")
+		check_png("x.png")
+
+
+@suite.test("eight curves at most, and what to do with more")
+def many():
+	with front.directory():
+		path = saved("a", *[runs(100, size=size, number=size) for size in range(1, 10)])
+		err = drawn(path, "--kind", "cdf", "-o", "x.svg", status=2)
+		assert "9 curves are too many" in err and "--test, --size and --tag" in err, err
+		assert not os.path.exists("x.svg")
+		drawn(path, "--kind", "cdf", "-o", "x.svg", "--size", "1,2,3,4,5,6,7,8")
+		found = texts("x.svg")
+		assert all(f"{size} B" in found for size in range(1, 9)), found
+
+
+@suite.test("kinds, names and files that are none are refused by name")
+def refused():
+	with front.directory():
+		path = saved("a", runs())
+		for words, status, word in (
+				([path, "--kind", "pie", "-o", "x.svg"], 2, "'pie'"),
+				([path, "-o", "x.svg"], 2, "--kind"),
+				([path, "--kind", "cdf"], 2, "-o"),
+				([path, "--kind", "cdf", "-o", "x.gif"], 2,
+				 "x.gif: the name must end in"),
+				([path, "--kind", "cdf", "-o", "svg"], 2,
+				 "svg: the name must end in"),
+				(["absent", "--kind", "cdf", "-o", "x.svg"], 2,
+				 "absent: No such file"),
+				([path, "--kind", "bandwidth", "-o", "x.svg"], 1,
+				 "has a bandwidth"),
+				([path, "--kind", "cdf", "--test", "rlat", "-o", "x.svg"], 1,
+				 "no such results"),
+				([saved("b", canned.result("bw")), "--kind", "cdf", "-o", "x.svg"],
+				 1, "has a histogram"),
+				(["b", "--kind", "percentiles", "-o", "x.svg"], 1,
+				 "has percentiles")):
+			found, out, err = krping("plot", *words)
+			assert (found, out) == (status, "") and word in err, (words, found, err)
+		err = drawn(path, "--kind", "cdf", "-o", "/absent/x.svg", status=2)
+		assert err == "krping: /absent/x.svg: No such file or directory\n", err
+
+
+@suite.test("without matplotlib: exit status 4, and what to install")
+def missing():
+	before = {name: module for name, module in sys.modules.items()
+		  if name.partition(".")[0] == "matplotlib"}
+	for name in before:
+		del sys.modules[name]
+	sys.modules["matplotlib"] = None
+	try:
+		with front.directory():
+			path = saved("a", runs())
+			status, out, err = krping("plot", path, "--kind", "cdf", "-o", "x.svg")
+			assert not os.path.exists("x.svg")
+	finally:
+		del sys.modules["matplotlib"]
+		sys.modules.update(before)
+	assert (status, out) == (4, ""), (status, out)
+	assert "matplotlib is needed" in err and "python3-matplotlib" in err, err
+
+
+@suite.test("labels have what tells curves apart, and nothing twice")
+def labels():
+	for traits, expected in (
+			([("wlat", "64 B", "poll")], ["wlat"]),
+			([("wlat", "64 B", "a"), ("wlat", "4 KiB", "a")], ["64 B", "4 KiB"]),
+			# The file says no more than the size.
+			([("wlat", "64 B", "a"), ("wlat", "4 KiB", "b")], ["64 B", "4 KiB"]),
+			([("wlat", "64 B", "a"), ("rlat", "64 B", "a"), ("wlat", "64 B", "b")],
+			 ["wlat, a", "rlat, a", "wlat, b"])):
+		assert plot.labels(traits) == expected, (traits, plot.labels(traits))
+
+
+suite.main()

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0
+"""krping run and signals: what interrupts a run, and what does not. The command that runs
+sleeps in the kernel, as a write to /proc/krping does."""
+
+import contextlib
+import ctypes
+import errno
+import os
+import signal
+import threading
+import time
+
+import front
+from front import Module, krping
+from krping_front import proc
+from ktap import Suite
+
+suite = Suite(limit=60)
+
+TEXT = "loopback,addr=192.0.2.2,wlat,count=10"
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def endless(module, text):
+	"""A command that runs until a signal interrupts it, as a write(2) does; it says
+	when that was."""
+	module.show("101-mlx5_0 0 0 0 0 640 10 0 0\n102-mlx5_0 0 0 0 0 640 10 0 0\n")
+	module.running.set()
+	reader, writer = os.pipe()
+	try:
+		buffer = ctypes.create_string_buffer(1)
+		count = _libc.read(reader, buffer, ctypes.c_size_t(1))
+		assert count == -1 and ctypes.get_errno() == errno.EINTR, count
+	finally:
+		os.close(reader)
+		os.close(writer)
+		module.ended = time.monotonic()
+	return module.fail(text, errno.EINTR, "interrupted by a signal", iterations=10,
+			   elapsed_ns=10**6, partial=True)
+
+
+@contextlib.contextmanager
+def signals(module, *numbers):
+	"""Send NUMBERS to this process one after the other, as soon as a command runs."""
+	module.running = threading.Event()
+
+	def send():
+		module.running.wait()
+		for number in numbers:
+			time.sleep(0.1)
+			module.last = time.monotonic()
+			os.kill(os.getpid(), number)
+
+	signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - {signal.SIGALRM})
+	thread = threading.Thread(target=send, daemon=True)
+	thread.start()
+	signal.pthread_sigmask(signal.SIG_SETMASK, ())
+	yield
+	thread.join()
+
+
+@suite.test("130: Ctrl-C and other signals interrupt it, and its result is shown")
+def interrupted():
+	for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+		before = {each: signal.getsignal(each) for each in proc.ENDING + proc.STOPPING}
+		with front.directory(), Module(endless) as module, signals(module, number):
+			status, out, err = krping("run", TEXT)
+		assert status == 130 and err == "krping: interrupted\n", (status, err)
+		assert out.splitlines()[-1].split()[:2] == ["64", "10"], out
+		assert out.splitlines()[-1].endswith("EINTR, partial"), out
+		assert before == {each: signal.getsignal(each) for each in before}
+
+
+@suite.test("signals that nobody handles, and a stop, do not end a run")
+def ignored():
+	with front.directory(), Module(endless) as module, \
+			signals(module, signal.SIGCHLD, signal.SIGTSTP, signal.SIGWINCH,
+				signal.SIGURG,
+				signal.SIGINT):
+		status, out, _ = krping("run", TEXT)
+	assert status == 130, (status, out)
+	assert module.ended >= module.last, (module.ended, module.last)
+
+
+@suite.test("the writing thread takes no signal but the one that interrupts it")
+def mask():
+	def answer(module, text):
+		module.mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+		module.result(text)
+		return 0
+
+	before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+	with front.directory(), Module(answer) as module:
+		assert krping("run", TEXT)[0] == 0
+	# These two cannot be blocked.
+	open_ = signal.valid_signals() - module.mask - {signal.SIGKILL, signal.SIGSTOP}
+	assert open_ == {proc.INTERRUPT}, open_
+	assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+
+
+@suite.test("a signal before the write begins is not lost")
+def early():
+	def answer(module, text):
+		# Python has run the handler by now, and the first interruption is over.
+		os.kill(os.getpid(), signal.SIGINT)
+		time.sleep(0.3)
+		return endless(module, text)
+
+	with front.directory(), Module(answer) as module:
+		module.running = threading.Event()
+		status, _, _ = krping("run", TEXT)
+	assert status == 130, status
+
+
+@suite.test("a signal that this program was started to ignore stays ignored")
+def nohup():
+	before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+	try:
+		with front.directory(), Module(endless) as module, \
+				signals(module, signal.SIGHUP, signal.SIGINT):
+			status, _, _ = krping("run", TEXT)
+		assert status == 130
+		assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+	finally:
+		signal.signal(signal.SIGHUP, before)
+
+
+@suite.test("what fails beside a run interrupts it, and is passed on")
+def beside():
+	def tick():
+		raise ZeroDivisionError
+
+	with front.directory(), Module(endless) as module:
+		module.running = threading.Event()
+		try:
+			proc.run(TEXT, tick, 0.05)
+			raise AssertionError("returned")
+		except ZeroDivisionError:
+			pass
+	assert threading.active_count() == 1, threading.enumerate()
+
+
+suite.main()

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: GPL-2.0
+"""krping sweep: the commands it runs, where it ends, and what it writes."""
+
+import csv
+import errno
+import json
+import os
+import signal
+
+import front
+import canned
+from front import Module, krping
+from krping_front import options, sweep
+from krping_front.kinds import KINDS
+from ktap import Suite
+
+suite = Suite(limit=60)
+
+TOO_LARGE = "the size is above 4096 bytes, the most that can be registered here"
+
+
+def device(limit=4096):
+	"""A module whose device takes sizes up to LIMIT."""
+	def answer(module, text):
+		size = text.value("size", 64)
+		if size > limit:
+			return module.fail(text, errno.ERANGE, TOO_LARGE)
+		values = canned.times(200, 1000 + size, size)
+		found = canned.latency(values) if text.kind.measure == "latency" else {}
+		module.result(text, elapsed_ns=sum(values), **found)
+		if text.role == "loopback":
+			module.result(text, role="server")
+		return 0
+	return answer
+
+
+def run(answer, *words, status=0):
+	"""Run krping sweep WORDS to a made-up address: the module, stdout and stderr."""
+	with Module(answer) as module:
+		found, out, err = krping("sweep", "--addr", "192.0.2.1", *words)
+	assert found == status, (found, out, err)
+	return module, out, err
+
+
+@suite.test("sizes double, are listed, or both")
+def sizes():
+	for text, expected in (("2..16", [2, 4, 8, 16]), ("3..13", [3, 6, 12]), ("64", [64]),
+			       ("64,2,2", [2, 64]), ("1K,1M,0x10", [16, 1024, 1 << 20]),
+			       ("2..4,3", [2, 3, 4]), ("1M..1M", [1 << 20])):
+		assert options.sizes(text) == expected, text
+	assert len(options.sizes("2..8M")) == 23 and options.sizes("2..8M")[-1] == 8 << 20
+
+
+@suite.test("each test over all sizes, with the iterations that suit the size")
+def commands():
+	with front.directory():
+		module, out, err = run(device(8 << 20), "--quiet")
+	texts = [text.text for text in module.commands]
+	assert len(texts) == 46 and err == "", (len(texts), err)
+	assert texts[0].startswith("client,addr=192.0.2.1,wlat,size=2,count=1000,tag="), texts[0]
+	assert texts[23].startswith("client,addr=192.0.2.1,bw,size=2,count=5000,tag="), texts[23]
+	counts = [(text.value("size", 0), text.value("count", 0)) for text in module.commands]
+	assert counts[15:17] == [(65536, 1000), (131072, 512)], counts
+	assert counts[22] == (8 << 20, 20), counts
+	assert counts[38:40] == [(65536, 4096), (131072, 2048)], counts
+	assert counts[45] == (8 << 20, 32), counts
+	# A row for each.
+	lines = out.splitlines()
+	assert len(lines) == 2 * (2 + 23) + 1, len(lines)
+	assert lines[0] == \
+		"# wlat: RDMA WRITE latency, half the round trip; client on mlx5_0 (RoCE)"
+	assert [int(line.split()[0]) for line in lines[2:25]] == options.sizes("2..8M"), lines
+
+
+@suite.test("the options of each command")
+def option_words():
+	for words, expected in (
+			(["--loopback"], "loopback,addr=192.0.2.1,wlat,size=64,count=1000"),
+			(["--client", "--port", "99"],
+			 "client,addr=192.0.2.1,port=99,wlat,size=64,count=1000"),
+			(["--addr", "fe80::1%eth0"],
+			 "client,addr6=fe80::1%eth0,wlat,size=64,count=1000"),
+			(["--count", "7"], "client,addr=192.0.2.1,wlat,size=64,count=7"),
+			(["--duration", "3"], "client,addr=192.0.2.1,wlat,size=64,duration=3"),
+			(["--duration", "3", "--count", "7"],
+			 "client,addr=192.0.2.1,wlat,size=64,count=7,duration=3"),
+			(["--option", "poll", "--option", "inline,txdepth=9"],
+			 "client,addr=192.0.2.1,wlat,size=64,count=1000,poll,inline,txdepth=9"),
+			(["--test", "pingpong"], "client,addr=192.0.2.1,size=64,count=1000"),
+			(["--test", "fastreg"], "client,addr=192.0.2.1,fr,size=64,count=1000")):
+		with front.directory():
+			module, _, _ = run(device(), *(["--test", "wlat", "--sizes", "64"] + words))
+		text, = module.commands
+		assert text.text == f"{expected},tag={text.tag}", (words, text.text)
+
+
+@suite.test("options that the sweep sets itself, and values that are none, are refused by name")
+def refused_options():
+	for words, word in (
+			(["--option", "size=5"], "'size=5'"), (["--option", "poll,bw"], "'bw'"),
+			(["--option", "tag=x"], "'tag=x'"),
+			(["--option", ""], "an option is empty"),
+			(["--option", "client"], "'client'"),
+			(["--option", "count=5"], "'count=5'"),
+			(["--test", "wlat,warp"], "'warp' is no test"),
+			(["--test", ""], "'' is no test"),
+			(["--sizes", "big"], "'big' is no size"),
+			(["--count", "0"], "'0' is no whole"),
+			(["--duration", "86401"], "from 1 to 86400"),
+			(["--port", "65536"], "65535"),
+			(["--json", "-", "--csv", "-"], "stdout has room for one"),
+			(["--json", "/absent/x"], "/absent/x: No such file"),
+			(["--csv", "."], ".: Is a directory")):
+		with front.directory():
+			module, out, err = run(device(), *words, status=2)
+		assert word in err and not out and not module.commands, (words, err)
+
+
+@suite.test("it ends a test where the device's sizes end, and says so")
+def limit():
+	with front.directory():
+		module, out, err = run(device(), "--test", "wlat,bw", "--sizes", "1K..1M",
+				       "--json", "x")
+		found = json.load(open("x", encoding="utf-8"))
+	assert err == "", err
+	assert [(text.kind.name, text.value("size", 0)) for text in module.commands] == [
+		(name, size) for name in ("wlat", "bw") for size in (1024, 2048, 4096, 8192)]
+	lines = out.splitlines()
+	assert lines[5] == f"# ended before 8192 bytes: {TOO_LARGE}", lines
+	assert lines[5] == lines[-1] and lines[6] == "", lines
+	assert found["stopped"] == [{"test": name, "size": 8192, "reason": TOO_LARGE}
+				    for name in ("wlat", "bw")], found["stopped"]
+
+
+@suite.test("a failure ends it, with what there is")
+def failure():
+	def answer(module, text):
+		if text.value("size", 0) == 256:
+			return module.fail(text, errno.ETIMEDOUT, "nothing happened for 10000 ms")
+		return device()(module, text)
+
+	with front.directory():
+		module, out, err = run(answer, "--sizes", "64..1K", "--json", "x", "--csv", "y",
+				       status=1)
+		assert len(module.commands) == 3 and len(out.splitlines()) == 4, out
+		assert err == ("krping: wlat of 256 bytes: ETIMEDOUT (110): nothing happened for "
+			       "10000 ms\n"), err
+		found = json.load(open("x", encoding="utf-8"))
+		# The one that failed is there as well.
+		states = [each["status"] for each in found["results"]]
+		assert states == ["ok", "ok", "failed"], found
+		assert len(open("y", encoding="utf-8").readlines()) == 3
+		status, out, _ = krping("report", "x")
+		assert status == 0 and "wlat ended before 256 bytes: nothing happened" in out, out
+
+
+@suite.test("a refusal, and a server that is not there")
+def refusals():
+	with front.directory():
+		_, out, err = run(lambda module, text: module.refuse(
+			errno.EINVAL, "duplex is for bw, rbw or sbw"), "--option", "duplex",
+				  status=2)
+		assert not out and "wlat of 2 bytes: EINVAL (22): duplex is for" in err, err
+		_, out, err = run(lambda module, text: module.fail(
+			text, errno.ECONNREFUSED, "nothing listens"), status=1)
+		assert not out and "krping run server,persist" in err and "--loopback" in err, err
+
+
+@suite.test("a limit that is missed is noted, and the sweep goes on")
+def missed():
+	def answer(module, text):
+		if text.value("size", 0) == 128:
+			values = canned.times(100, 5000)
+			return module.fail(text, errno.ERANGE, "the 99th percentile is 5 ns, above",
+					   iterations=100, elapsed_ns=5, **canned.latency(values))
+		return device()(module, text)
+
+	with front.directory():
+		module, out, err = run(answer, "--test", "wlat", "--sizes", "64..256", "--option",
+				       "max_p99=1us", status=3)
+	assert len(module.commands) == 3, module.commands
+	marked = [line.endswith("ERANGE") for line in out.splitlines()[2:]]
+	assert marked == [False, True, False], out
+	assert "128 bytes: ERANGE (34): the 99th percentile" in err, err
+	# A size above the device's limit misses none.
+	with front.directory():
+		_, out, err = run(device(), "--test", "wlat", "--sizes", "4K,8K", "--option",
+				  "max_p99=1s")
+	assert "# ended before 8192 bytes" in out and not err, (out, err)
+
+
+@suite.test("Ctrl-C ends it, with what there is")
+def interrupted():
+	def answer(module, text):
+		if text.value("size", 0) == 128:
+			os.kill(os.getpid(), signal.SIGINT)
+			return module.fail(text, errno.EINTR, "interrupted by a signal")
+		return device()(module, text)
+
+	def late(module, text):
+		os.kill(os.getpid(), signal.SIGINT)
+		return device()(module, text)
+
+	with front.directory():
+		module, out, err = run(answer, "--sizes", "64..1K", "--json", "x", status=130)
+		assert len(module.commands) == 2 and len(out.splitlines()) == 3, out
+		assert "interrupted, in wlat of 128 bytes" in err, err
+		found = json.load(open("x", encoding="utf-8"))
+		assert found["stopped"] == [{"test": "wlat", "size": 128, "reason": "interrupted"}]
+		module, out, _ = run(late, "--sizes", "64..1K", status=130)
+		assert len(module.commands) == 1 and len(out.splitlines()) == 3, out
+
+
+@suite.test("JSON and CSV, in files and on stdout")
+def written():
+	words = ["--loopback", "--sizes", "64,128", "--option", "poll"]
+	with front.directory():
+		_, tables, _ = run(device(), *words, "--json", "x.json", "--csv", "x.csv")
+		assert tables.startswith("# wlat")
+		_, out, _ = run(device(), *words, "--csv", "-")
+		with open("x.csv", encoding="utf-8") as file:
+			assert file.read() == out
+		found = list(csv.DictReader(out.splitlines()))
+		assert [(each["test"], each["bytes"]) for each in found] == [
+			("wlat", "64"), ("wlat", "128"), ("bw", "64"), ("bw", "128")], found
+		_, out, _ = run(device(), *words, "--json", "-")
+		whole = json.loads(out)
+		assert (whole["role"], whole["addr"], whole["options"]) == ("loopback", "192.0.2.1",
+									    "poll"), whole
+		assert [each["role"] for each in whole["results"]] == ["client"] * 4, whole
+		assert whole["stopped"] == [] and whole["krping_sweep"] == 1
+		# It is what report and the comparison read.
+		status, out, _ = krping("report", "x.json")
+		assert status == 0 and out.splitlines()[0] == tables.splitlines()[0], out
+		status, out, _ = krping("report", "x.json", "x.json")
+		assert status == 0 and out.count("+0.0%") == 2 * 4 + 2 * 2, out
+
+
+@suite.test("threads of a run are one row")
+def threads():
+	def answer(module, text):
+		for thread in (1, 2, 3, 4):
+			module.result(text, thread=thread, iterations=100, elapsed_ns=10**9)
+		return 0
+
+	with front.directory():
+		_, out, _ = run(answer, "--test", "bw", "--sizes", "1M", "--option", "threads=4")
+	assert out.splitlines()[-1].split() == ["1048576", "400", "400.00", "0.000400"], out
+
+
+@suite.test("iterations for each kind of test")
+def iterations():
+	class Arguments:
+		count = duration = None
+	for name, size, expected in (("wlat", 2, 1000), ("rlat", 1 << 20, 64),
+				     ("slat", 8 << 20, 20),
+				     ("bw", 2, 5000), ("bw", 1 << 20, 256), ("sbw", 1 << 30, 20),
+				     ("fastreg", 1 << 20, 1000), ("pingpong", 64, 1000)):
+		assert sweep.iterations(KINDS[name], size, Arguments) == expected, (name, size)
+
+
+suite.main()

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: GPL-2.0
+"""/proc/krping: its lines, what krping watch shows of them, and the progress of a run."""
+
+import io
+import os
+import signal
+import threading
+import time
+
+import front
+from front import Module, krping
+from krping_front import kmsg, paths, proc, progress, watch
+from krping_front.command import Command, is_made_up, number, split, variant
+from krping_front.errors import Quit
+from ktap import Suite
+
+suite = Suite(limit=60)
+
+
+def line(thread, device="mlx5_0", **counters):
+	"""A line that counts COUNTERS, else 0."""
+	return proc.Line(thread, device, dict.fromkeys(proc.COUNTERS, 0) | counters
+			 if device else {})
+
+
+# Lines
+
+@suite.test("lines of threads that move data, and of those that wait")
+def lines():
+	assert proc.parse_line("1-rxe0 10864 679 10848 678 5 6 7 8") == proc.Line(
+		1, "rxe0", dict(zip(proc.COUNTERS, (10864, 679, 10848, 678, 5, 6, 7, 8))))
+	assert proc.parse_line("12 listen") == proc.Line(12, None, {})
+	assert proc.parse_line("3-a-b.c 0 0 0 0 0 0 0 0").device == "a-b.c"
+	big = str((1 << 64) - 1)
+	assert proc.parse_line(f"3-x {' '.join([big] * 8)}").counters["read_msgs"] == (1 << 64) - 1
+
+
+@suite.test("other lines are refused, and shown")
+def strange():
+	for text in ("", "x", "1-rxe0", "1-rxe0 1 2 3 4 5 6 7", "1-rxe0 1 2 3 4 5 6 7 8 9",
+		     "1-rxe0 1 2 3 4 5 6 7 -8", " 1 listen", "1 listens",
+		     "1-rxe0  0 0 0 0 0 0 0 0"):
+		try:
+			proc.parse_line(text)
+		except Quit as quit:
+			assert repr(text) in str(quit), quit
+		else:
+			raise AssertionError(f"taken: {text!r}")
+
+
+@suite.test("lines of the kernel's log: only ours, unescaped, from now on")
+def log():
+	with front.directory(), Module() as module:
+		module.log("before")
+		with kmsg.Log() as found:
+			module.log(r"a \x5c and \x22quotes\x22")
+			front.say("kmsg", "rdma_rxe: not ours")
+			assert found.lines() == ['a \\ and "quotes"'], found.lines()
+			assert found.refusal() == 'a \\ and "quotes"'
+			module.log("9: client,addr=::1,tag=t,expect=EIO: EPROTO (71): a: b (3): c")
+			assert found.failure("t") == (9, "a: b (3): c"), found.lines()
+			assert found.failure("x") is None
+		assert kmsg.Log().lines() == []
+
+
+# Commands
+
+@suite.test("numbers, options and variants of commands")
+def commands():
+	for text, scaled, expected in (("0", False, 0), ("12", False, 12), ("0x1F", False, 31),
+				       ("4K", True, 4096), ("2m", True, 2 << 20),
+				       ("4K", False, None),
+				       ("012", False, None), ("", False, None), ("-1", False, None),
+				       ("1e3", False, None), ("1KB", True, None)):
+		assert number(text, scaled) == expected, text
+	assert split(" client, addr=a ,poll,tag=a=b") == {"client": "", "addr": "a", "poll": "",
+							  "tag": "a=b"}
+	assert variant("client,addr=192.0.2.1,port=1,count=5,size=7,wlat,poll,imm,txdepth=9,tag=x,"
+		       "max_p99=5,qps=2") == "poll,imm,txdepth=9,qps=2"
+	text = Command("server,persist\n")
+	assert text.text == f"server,persist,tag={text.tag}" and is_made_up(text.tag)
+	assert not is_made_up("krping.x") and Command("server,tag=y").text == "server,tag=y"
+
+
+@suite.test("operations of each test and side, from their counters")
+def operations():
+	for text, found, expected in (
+			("client,wlat", [line(1, write_msgs=50)], 50),
+			("client,rlat", [line(1, read_msgs=50, send_msgs=2)], 50),
+			("client,slat", [line(1, send_msgs=50)], 50),
+			("loopback,wlat", [line(1, write_msgs=50), line(2, write_msgs=50)], 50),
+			("loopback,bw", [line(0, None), line(1, write_msgs=50), line(2)], 50),
+			("loopback,bw,duplex", [line(1, write_msgs=50), line(2, write_msgs=52)],
+			 51),
+			("client,sbw,threads=2", [line(1, send_msgs=50), line(2, send_msgs=8)], 58),
+			# A server on the same machine.
+			("client,wlat", [line(9, write_msgs=49), line(1, write_msgs=50)], 50),
+			("client,count=5", [line(1, send_msgs=100)], 50),
+			("loopback", [line(1, send_msgs=100), line(2, write_msgs=49)], 49),
+			("client,fr", [line(1)], None),
+			("server", [line(1, None), line(2, send_msgs=3, write_msgs=4, read_msgs=5)],
+			 12)):
+		assert Command(text).operations(found) == expected, text
+
+
+@suite.test("how much is to be done")
+def totals():
+	for text, expected in (("client,count=100", 100), ("client", None),
+			       ("client,count=0", None),
+			       ("server,count=5", None), ("client,count=0x10,threads=3", 48),
+			       ("client,bw,count=100,qps=4,threads=2", 800)):
+		assert Command(text).total() == expected, text
+	for text, expected in (("client,bw,size=4K", 4096), ("client", 128), ("server", None),
+			       ("client,bw,duplex,size=2", 4)):
+		assert Command(text).bytes_each() == expected, text
+
+
+# Progress
+
+def shown(text, *samples):
+	"""What is shown of the command TEXT after SAMPLES, (seconds, lines)."""
+	with front.directory(), Module():
+		meter = progress.Progress(Command(text))
+		for now, found in samples:
+			last = meter.text(found, now)
+	return last
+
+
+@suite.test("the progress line: operations, rates, a bar by count or by time")
+def meter():
+	assert shown("client,wlat", (0, [])) == "connecting"
+	assert shown("client,wlat", (0, [line(1, None)])) == "connecting"
+	assert shown("server", (0, [line(1, None)])) == "waiting for a client"
+	assert shown("client,bw,size=1M", (10, [line(1, write_msgs=100)]),
+		     (11, [line(1, write_msgs=1600)])) == \
+		"1,600 operations  1.5 k/s  1.5 GiB/s  0:01"
+	assert shown("client,wlat,count=1000", (10, [line(1, write_msgs=0)]),
+		     (12, [line(1, write_msgs=500)])) == \
+		"500 operations  250 /s  15.6 KiB/s  [############............]  50%  0:02"
+	text = shown("client,wlat,count=1000,duration=4", (10, [line(1, write_msgs=0)]),
+		     (13, [line(1, write_msgs=500)]))
+	assert text.endswith("[##################......]  75%  0:03"), text
+	# With the warm-up there is more than count=.
+	assert shown("client,wlat,count=10", (0, [line(1, write_msgs=50)])).endswith("100%  0:00")
+	assert shown("client,fr,duration=10", (0, [line(1)]), (5, [line(1)])) == \
+		"[############............]  50%  0:05"
+	assert shown("server,duration=10", (0, [line(1, read_msgs=5)])) == "5 messages  0:00"
+
+
+@suite.test("rates are those of the last seconds")
+def window():
+	samples = [(second, [line(1, write_msgs=1000 * second)]) for second in range(10)]
+	samples += [(10 + second, [line(1, write_msgs=9000)]) for second in range(4)]
+	assert "  0 /s  0 B/s  " in shown("client,wlat,size=1", *samples)
+
+
+@suite.test("numbers with prefixes, and times")
+def numbers():
+	for value, unit, base, expected in ((0, "/s", 1000, "0 /s"), (999, "/s", 1000, "999 /s"),
+					    (1000, "/s", 1000, "1.0 k/s"),
+					    (12345678, "", 1000, "12.3 M"),
+					    (1 << 30, "B/s", 1024, "1.0 GiB/s"),
+					    (5e18, "B/s", 1024, "4547474 TiB/s")):
+		assert progress.scaled(value, unit, base) == expected, value
+	assert [progress.clock(seconds) for seconds in (0, 59.9, 61, 3600, 86399)] == [
+		"0:00", "0:59", "1:01", "1:00:00", "23:59:59"]
+
+
+@suite.test("only threads of this run count, and the line is cleared at its end")
+def own():
+	with front.directory(), Module() as module:
+		module.show("7-mlx5_0 0 0 0 0 0 99 0 0\n")
+		stream = io.StringIO()
+		meter_ = progress.Progress(Command("client,wlat"), "label", stream)
+		module.show("7-mlx5_0 0 0 0 0 0 99 0 0\n8-mlx5_0 0 0 0 0 0 5 0 0\n")
+		meter_.tick()
+		assert stream.getvalue() == "\rlabel  5 operations  0:00\x1b[K", stream.getvalue()
+		# What cannot be read now is for the run to say.
+		module.show("nonsense\n")
+		meter_.tick()
+		meter_.close()
+		meter_.close()
+		assert stream.getvalue().endswith("0:00\x1b[K\r\x1b[K"), stream.getvalue()
+
+
+@suite.test("progress is only for terminals, and not with --quiet")
+def quiet():
+	class Terminal(io.StringIO):
+		def isatty(self):
+			return True
+
+	with front.patched(front.sys, stderr=Terminal()):
+		assert progress.wanted(False) and not progress.wanted(True)
+	with front.patched(front.sys, stderr=io.StringIO()):
+		assert not progress.wanted(False)
+
+
+# krping watch
+
+@suite.test("rates of each thread; one that is new began with nothing")
+def rates():
+	before = [line(1, write_msgs=100, write_bytes=1000), line(2), line(3, None)]
+	after = [line(1, write_msgs=300, write_bytes=5000), line(3, send_msgs=8), line(4, None)]
+	found = watch.rates(before, after, 2)
+	assert [(thread, device) for thread, device, _ in found] == [
+		(1, "mlx5_0"), (3, "mlx5_0"), (4, None)], found
+	assert found[0][2]["write_msgs"] == 100 and found[0][2]["write_bytes"] == 2000
+	assert found[1][2]["send_msgs"] == 4 and found[2][2] == {}
+
+
+@suite.test("plain lines, one for each thread and sample")
+def plain():
+	found = [(1, "mlx5_0", dict.fromkeys(proc.COUNTERS, 2.4)), (2, None, {})]
+	assert watch.plain(found, 1000.5) == \
+		"1000.500 1 mlx5_0 2 2 2 2 2 2 2 2\n1000.500 2 - 0 0 0 0 0 0 0 0\n"
+	assert watch.plain([], 1000.5) == "1000.500 -\n"
+
+
+@suite.test("a picture for terminals, as high as they are")
+def picture():
+	moved = dict.fromkeys(proc.COUNTERS, 3 << 20)
+	text = watch.picture([(1, "mlx5_0", moved), (2, None, {}), (3, "mlx5_0", moved)], 0)
+	assert text.startswith("\x1b[H\x1b[J"), text
+	lines = text.splitlines()
+	names = [each.split()[0] for each in lines[2:]]
+	assert names == ["thread", "1-mlx5_0", "2", "3-mlx5_0", "all"], names
+	assert lines[-1].split()[1:4] == ["6.3", "M", "6.0"], lines[-1]
+	assert max(map(len, lines)) < 80, lines
+	assert watch.picture([], 0).endswith("nothing runs\n")
+	text = watch.picture([(n, "mlx5_0", moved) for n in range(1000)], 0, 24)
+	assert text.count("\n") == 23 and "... and 982 more" in text, text
+
+
+@suite.test("samples at an interval, as many as are wanted, and fewer if the module goes")
+def samples():
+	with front.directory(), Module() as module:
+		module.show("1-mlx5_0 0 0 0 0 640 10 0 0\n")
+		start = time.monotonic()
+		status, out, err = krping("watch", "--interval", "0.1", "--count", "3")
+		assert (status, err) == (0, ""), (status, err)
+		assert 0.3 <= time.monotonic() - start < 10
+		lines_ = out.splitlines()
+		assert lines_[0].split()[:6] == ["#", "time", "thread", "device", "send_msgs/s",
+						 "send_bytes/s"], out
+		assert len(lines_) == 4, out
+		assert {" ".join(each.split()[1:]) for each in lines_[1:]} == {
+			"1 mlx5_0 0 0 0 0 0 0 0 0"}, out
+		threading.Timer(0.25, os.unlink, [paths.PROC]).start()
+		status, out, err = krping("watch", "--interval", "0.1")
+		assert status == 2 and "not loaded" in err, (status, err)
+		assert len(out.splitlines()) >= 2, out
+
+
+@suite.test("Ctrl-C ends it well")
+def ctrl_c():
+	with front.directory(), Module():
+		def send():
+			time.sleep(0.3)
+			os.kill(os.getpid(), signal.SIGINT)
+		threading.Thread(target=send, daemon=True).start()
+		status, out, err = krping("watch", "--interval", "0.1")
+	assert (status, err) == (0, "") and len(out.splitlines()) >= 2, (status, out, err)
+
+
+suite.main()
