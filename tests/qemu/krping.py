@@ -234,6 +234,29 @@ def assert_done(found, count, size, counters=None):
 	assert moved == counters, f"{found['role']}: moved {moved}, not {counters}"
 
 
+def assert_latencies(found, count):
+	"""The latencies of the result FOUND are in order, and its histogram, which has
+	COUNT of them, says the same."""
+	ordered = [found[f"{key}_ns"] for key in
+		   ("min", "p50", "p90", "p99", "p99_9", "p99_99", "max")]
+	assert ordered == sorted(ordered) and ordered[0] > 0, found
+	assert found["min_ns"] <= found["mean_ns"] <= found["max_ns"], found
+	assert found["stddev_ns"] <= found["max_ns"] - found["min_ns"], found
+
+	buckets = found["histogram_ns"]
+	assert sum(number for _, _, number in buckets) == count, buckets
+	edges = [edge for low, high, _ in buckets for edge in (low, high)]
+	assert edges == sorted(edges), buckets
+	assert all(number > 0 for _, _, number in buckets), buckets
+	assert all(high - low <= low / 64 for low, high, _ in buckets), buckets
+	assert buckets[0][0] <= found["min_ns"] <= buckets[0][1], found
+	assert buckets[-1][0] <= found["max_ns"] <= buckets[-1][1], found
+	# A percentile is that of the bucket in which so many iterations end.
+	for key, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
+		below = sum(number for low, _, number in buckets if low <= found[f"{key}_ns"])
+		assert below >= share * count, (key, found)
+
+
 class Log:
 	"""The kernel's log from now on."""
 

@@ -156,9 +156,13 @@ class Lab:
 		ip(f"-n {name} link set away9 up")
 		# Static, so that nobody notices by ARP that the cable is cut.
 		near = self._mac("link show near9")
-		self.mac = self._mac(f"-n {name} link show away9")
-		ip(f"neigh replace {self.FAR} lladdr {self.mac} nud permanent dev near9")
+		far = self._mac(f"-n {name} link show away9")
+		ip(f"neigh replace {self.FAR} lladdr {far} nud permanent dev near9")
 		ip(f"-n {name} neigh replace {self.NEAR} lladdr {near} nud permanent dev away9")
+		self._tc("qdisc add dev near9 clsact")
+		# Loads the modules that this takes.
+		self.cut()
+		self.mend()
 		call("rdma", "link", "add", "rxe8", "type", "rxe", "netdev", "near9")
 		self.exec("rdma", "link", "add", "rxe9", "type", "rxe", "netdev", "away9")
 		wait_gids("rxe8", self.NEAR)
@@ -194,11 +198,18 @@ class Lab:
 
 	def cut(self):
 		"""Cut the cable: what is sent either way is lost, and both links stay up."""
-		ip(f"-n {self.NAME} link set away9 address {NOBODY}")
+		# For who sends, nothing fails.
+		self._tc("filter add dev near9 ingress matchall action drop",
+			 "filter add dev near9 egress matchall action trap")
 
 	def mend(self):
 		"""Make it whole."""
-		ip(f"-n {self.NAME} link set away9 address {self.mac}")
+		self._tc("filter del dev near9 ingress", "filter del dev near9 egress")
+
+	@staticmethod
+	def _tc(*lines):
+		"""`tc` with each of LINES, at once."""
+		subprocess.run(("tc", "-batch", "-"), input="\n".join(lines), text=True, check=True)
 
 	def unacknowledged(self, start):
 		"""Bring a client to where it is done and waits for the peer to acknowledge that,

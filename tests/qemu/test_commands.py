@@ -75,6 +75,20 @@ def accepted():
 			("pattern=text", "", {}),
 			("pattern=binary,validate", ",validate,pattern=binary", {}),
 			("fr", ",fr", {"test": "fastreg"}),
+			("wlat", ",wlat", {"test": "wlat", "imm": True}),
+			("imm,wlat", ",wlat", {"test": "wlat", "imm": True}),
+			("wlat,imm,poll", ",wlat,imm,poll", {"test": "wlat", "imm": True}),
+			("sge=3,qps=2,untimed,rlat", ",rlat,untimed,qps=2,sge=3",
+			 {"test": "rlat", "iterations": 4}),
+			("bw,inline,duplex", ",bw,duplex,inline", {"test": "bw"}),
+			("sbw,postlist=1,signal_every=16", ",sbw", {"test": "sbw"}),
+			("sbw,postlist=2,signal_every=1", ",sbw,postlist=2,signal_every=1",
+			 {"test": "sbw"}),
+			("rbw,min_bw=1K", ",rbw,min_bw=1024", {"test": "rbw"}),
+			("duration=60", ",duration=60", {}),
+			("cpu=0x0", ",cpu=0", {}),
+			("max_p99=100s", ",max_p99=100000000000", {}),
+			("expect=ok", ",expect=ok", {}),
 			(" validate , poll\t", ",validate,poll", {})):
 		tag = new_tag()
 		krping.run_ok(f"loopback,addr={ADDR},count=2,tag={tag}"
@@ -208,6 +222,11 @@ REFUSED = (
 	(f"{BASE},persist", "persist is for a server; give server,persist"),
 	(f"loopback,addr={ADDR},persist", "persist is for a server"),
 	("server,fr", "fr is for the client or loopback"),
+	(f"{BASE},wlat,rlat", "wlat and rlat are both given; give one of them"),
+	(f"{BASE},qps=2", "qps does not go with the ping/pong; it is for wlat, rlat, slat, bw,"),
+	(f"{BASE},slat,duplex", "duplex does not go with slat; it is for bw, rbw or sbw"),
+	(f"{BASE},bw,mem_mode=reg", "mem_mode=reg does not go with bw; it is for the ping/pong"),
+	(f"{BASE},bw,size=2,sge=3", "sge=3 does not go with size=2; each piece needs a byte"),
 	# What no log should have to show.
 	(f"{BASE},\x00", r"option '\x00' holds what is not printable ASCII"),
 	(f"{BASE},poll\x00", r"option 'poll\x00' holds what is not printable ASCII"),
@@ -239,11 +258,13 @@ OUT_OF_RANGE = (
 	("threads=1025", "from 1 to 1024"),
 	("timeout=0", "from 1 to 3600000"),
 	("timeout=3600001", "from 1 to 3600000"),
+	("duration=86401", "from 1 to 86400 seconds"),
+	("max_p99=1001s", "from 1 to 1000000000000 ns"),
+	("min_bw=0", "from 1 to 18446744073709551615 bytes per second"),
+	("qps=257", "from 1 to 256"),
 )
 
-LATER = ("wlat rlat slat bw rbw sbw duplex duration qps postlist signal_every inline sge imm "
-	 "cpu max_p99 min_bw expect neg caps blk tap store ro queues depth reconnect stop force "
-	 "detach comm log").split()
+LATER = "neg caps blk tap store ro queues depth reconnect stop force detach comm log".split()
 
 
 def refused(data, number, sentence):
@@ -414,9 +435,11 @@ def options(rng):
 		   "1e3", "999999999999999999999999")
 	flags = ("verbose", "validate", "server_inv", "read_inv", "local_dma_lkey", "poll",
 		 "unsafe_global_rkey", "fr", "mem_mode=reg", "mem_mode=dma", "mem_mode=fastreg",
-		 "pattern=binary", "pattern=text", "pattern=", "bw", "duration=1", "tag=x",
-		 "tag=" + "y" * 64)
-	names = ("count", "size", "tos", "txdepth", "tx-depth", "threads")
+		 "pattern=binary", "pattern=text", "pattern=", "wlat", "rlat", "slat", "bw", "rbw",
+		 "sbw", "duplex", "inline", "imm", "untimed", "cpu=0", "cpu=0+1-2+", "max_p99=1us",
+		 "min_bw=1G", "expect=ok", "expect=EIO", "blk", "tag=x", "tag=" + "y" * 64)
+	names = ("count", "size", "tos", "txdepth", "tx-depth", "threads", "duration", "qps",
+		 "postlist", "signal_every", "sge")
 	while True:
 		if rng.random() < 0.6:
 			yield rng.choice(flags)

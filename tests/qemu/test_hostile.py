@@ -140,7 +140,7 @@ def private_deeds():
 	yield malformed("a server's role", private_data(role=peer.SERVER),
 			"announced itself as the wrong side")
 	yield malformed("no test", private_data(test=0), r"test that does not exist \(0\)")
-	yield malformed("test 3", private_data(test=3), r"test that does not exist \(3\)")
+	yield malformed("test 99", private_data(test=99), r"test that does not exist \(99\)")
 	yield malformed("memory mode 0", private_data(mem_mode=0),
 			r"memory mode that does not exist \(0\)")
 	yield malformed("memory mode 3", private_data(mem_mode=3),

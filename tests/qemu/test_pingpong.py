@@ -7,7 +7,8 @@ import itertools
 import time
 
 import krping
-from krping import ADDR, ADDR6, Log, assert_done, new_tag, run_fails, run_ok
+from krping import (ADDR, ADDR6, Log, assert_done, assert_latencies, new_tag, run_fails,
+		    run_ok)
 from ktap import Skip, Suite
 
 suite = Suite(check=krping.check)
@@ -312,27 +313,9 @@ def latencies():
 	for count, options in ((2000, "mem_mode=dma"), (500, "mem_mode=reg"), (50, "poll")):
 		found, server = loopback(64, count, options)
 		assert "histogram_ns" not in server, server
-		ordered = [found[f"{key}_ns"] for key in
-			   ("min", "p50", "p90", "p99", "p99_9", "p99_99", "max")]
-		assert ordered == sorted(ordered) and ordered[0] > 0, found
-		assert found["min_ns"] <= found["mean_ns"] <= found["max_ns"], found
-		assert found["stddev_ns"] <= found["max_ns"] - found["min_ns"], found
+		assert_latencies(found, count)
 		# One iteration begins where the one before it ends.
 		assert 0 <= found["elapsed_ns"] - found["mean_ns"] * count < count, found
-
-		buckets = found["histogram_ns"]
-		assert sum(number for _, _, number in buckets) == count, buckets
-		edges = [edge for low, high, _ in buckets for edge in (low, high)]
-		assert edges == sorted(edges), buckets
-		assert all(number > 0 for _, _, number in buckets), buckets
-		assert all(high - low <= low / 64 for low, high, _ in buckets), buckets
-		assert buckets[0][0] <= found["min_ns"] <= buckets[0][1], found
-		assert buckets[-1][0] <= found["max_ns"] <= buckets[-1][1], found
-		# A percentile is that of the bucket in which so many iterations end.
-		for key, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
-			below = sum(number for low, _, number in buckets
-				    if low <= found[f"{key}_ns"])
-			assert below >= share * count, (key, found)
 
 
 @suite.test("the last 256 results are kept")

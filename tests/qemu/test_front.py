@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: GPL-2.0
+"""scripts/krping with the real module: what it runs, shows, and exits with. What needs
+no module is in tests/front."""
+
+import contextlib
+import csv
+import errno
+import importlib.machinery
+import importlib.util
+import io
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import krping
+from krping import ADDR, ADDR6, Command, new_port, new_tag, wait_for
+from ktap import Suite
+from microbench import TESTS
+
+# Children do nothing before their exec.
+warnings.simplefilter("ignore", DeprecationWarning)
+
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/krping")
+LOOPBACK = f"loopback,addr={ADDR}"
+# What one fast registration of rxe covers.
+LIMIT = 2 << 20
+
+suite = Suite(check=krping.check)
+
+
+def _program():
+	loader = importlib.machinery.SourceFileLoader("krping_program", PROGRAM)
+	module = importlib.util.module_from_spec(importlib.util.spec_from_loader("krping_program",
+										 loader))
+	loader.exec_module(module)
+	return module
+
+
+program = _program()
+
+
+def front(*words, status=0):
+	"""Run scripts/krping with WORDS, which must exit with STATUS: stdout and stderr. In
+	this process, as a new one takes long."""
+	out, err = io.StringIO(), io.StringIO()
+	with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+		try:
+			found = program.main([str(word) for word in words])
+		except SystemExit as ended:
+			found = ended.code
+	assert found == status, (found, out.getvalue(), err.getvalue())
+	return out.getvalue(), err.getvalue()
+
+
+@contextlib.contextmanager
+def server(port):
+	"""A server at PORT for as many clients as there are."""
+	command = Command(f"server,persist,port={port}")
+	wait_for(lambda: krping.listens(port))
+	try:
+		yield
+	finally:
+		assert command.interrupt() == errno.EINTR
+
+
+def moves():
+	"""Whether a thread has moved data."""
+	return any(line.counters.get(f"{kind}_msgs", 0) > 100 for line in krping.lines()
+		   for kind in ("write", "read", "send"))
+
+
+# run
+
+@suite.test("run: every test, its result as debugfs has it, and a table")
+def run_all():
+	for test in ("",) + TESTS + ("fr",):
+		tag = new_tag()
+		out, err = front("run", LOOPBACK, "count=50", f"tag={tag}", *[test] * bool(test))
+		client = krping.result(tag, "client")
+		title, heading, row = out.splitlines()
+		assert title.startswith(f"# {client['test']}: "), title
+		assert "client on rxe0 (RoCE)" in title, title
+		assert heading.split()[:2] == ["#bytes", "#iterations"], heading
+		assert row.split()[:2] == ["64", "50"] and err == "", (row, err)
+		if test in ("",) + TESTS[:3]:
+			assert row.split()[4] == f"{client['p50_ns'] / 1000:.2f}", (row, client)
+	out, _ = front("run", f"{LOOPBACK},wlat,count=50,tag=front", "--json")
+	found = [json.loads(line) for line in out.splitlines()]
+	assert found == krping.results("front") and len(found) == 2, found
+
+
+@suite.test("run: the same tag again shows only the new results")
+def run_again():
+	tag = new_tag()
+	for count in (10, 20):
+		out, _ = front("run", LOOPBACK, f"count={count}", f"tag={tag}", "--json")
+		assert {json.loads(line)["iterations"] for line in out.splitlines()} == {count}, out
+
+
+@suite.test("run: threads, queue pairs and both directions")
+def run_many():
+	out, _ = front("run", f"{LOOPBACK},wlat,count=50,threads=3,poll")
+	rows = [line.split() for line in out.splitlines()[2:]]
+	assert [row[0] for row in rows] == ["client"] * 3 + ["all"], out
+	assert rows[-1][1:4] == ["3", "64", "150"], out
+	out, _ = front("run", f"{LOOPBACK},bw,count=50,qps=2,duplex,size=4K")
+	assert "both directions" in out and out.splitlines()[2].split()[:2] == ["4096", "100"], out
+
+
+@suite.test("run: why a run failed, and exit status 1")
+def run_failed():
+	out, err = front("run", f"client,addr={ADDR},port={new_port()},wlat,count=10", status=1)
+	assert out == "" and re.fullmatch(
+		r"krping: ECONNREFUSED \(111\): the connection was rejected: .*nothing listens on "
+		r"that port\n", err), err
+	out, err = front("run", "server,addr=10.99.0.77", status=1)
+	assert out == "" and re.match(r"krping: [A-Z]+ \([0-9]+\): .", err), err
+
+
+@suite.test("run: why a command was refused, and exit status 2")
+def run_refused():
+	for text, expected in (
+			(f"{LOOPBACK},sise=1",
+			 "EINVAL (22): unknown option 'sise'; did you mean 'size'?"),
+			(f"{LOOPBACK},wlat,qps=0", "ERANGE (34): qps=0: must be from 1 to 256"),
+			(f"{LOOPBACK},neg",
+			 "EOPNOTSUPP (95): neg is not supported by this version"),
+			("count=1",
+			 "EINVAL (22): no role is given; give one of client, server, loopback"),
+			(f"{LOOPBACK},bw,count=1,size=4M,min_bw=1",
+			 f"ERANGE (34): the size is above {LIMIT} bytes, the most that can be "
+			 "registered here")):
+		out, err = front("run", text, status=2)
+		assert (out, err) == ("", f"krping: {expected}\n"), (text, out, err)
+
+
+@suite.test("run: a limit that was missed, with the figures, and exit status 3")
+def run_missed():
+	out, err = front("run", f"{LOOPBACK},wlat,count=50,max_p99=1ns", status=3)
+	assert "above the 1 ns of max_p99" in err, err
+	assert out.splitlines()[-1].split()[:2] == ["64", "50"], out
+	_, err = front("run", f"{LOOPBACK},bw,count=50,min_bw=1000G", status=3)
+	assert "of min_bw" in err, err
+	_, err = front("run", f"{LOOPBACK},wlat,count=50,expect=EIO", status=3)
+	assert "EIO was expected" in err, err
+	front("run", f"client,addr={ADDR},port={new_port()},wlat,expect=ECONNREFUSED")
+	front("run", f"{LOOPBACK},wlat,count=50,expect=ok,max_p99=1000s")
+
+
+@suite.test("run: signals that end a run, and its partial result; others do not")
+def run_interrupted():
+	for number in (signal.SIGINT, signal.SIGTERM):
+		child = subprocess.Popen([sys.executable, PROGRAM, "run", f"{LOOPBACK},wlat"],
+					 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+					 stderr=subprocess.PIPE, text=True)
+		try:
+			wait_for(moves, 30)
+			for harmless in (signal.SIGCHLD, signal.SIGWINCH, signal.SIGTSTP,
+					 signal.SIGCONT):
+				child.send_signal(harmless)
+				time.sleep(0.1)
+			assert child.poll() is None and moves()
+			child.send_signal(number)
+			out, err = child.communicate(timeout=20)
+		finally:
+			child.kill()
+			child.wait()
+		assert child.returncode == 130, (child.returncode, err)
+		assert err == "krping: interrupted\n", err
+		assert out.splitlines()[-1].endswith("EINTR, partial"), out
+
+
+class Terminal:
+	"""scripts/krping with WORDS on a terminal of its own."""
+
+	def __init__(self, *words):
+		self.text = ""
+		self.pid, self.fd = pty.fork()
+		if self.pid == 0:
+			os.execv(sys.executable, [sys.executable, PROGRAM, *words])
+
+	def read_until(self, pattern, timeout=30):
+		"""Read until what was printed has PATTERN; return the match. None at the end."""
+		end = time.monotonic() + timeout
+		while True:
+			found = re.search(pattern, self.text)
+			if found:
+				return found
+			assert time.monotonic() < end, f"no {pattern!r} in {self.text!r}"
+			try:
+				more = os.read(self.fd, 4096)
+			except OSError:
+				more = b""
+			if not more:
+				raise AssertionError(f"ended without {pattern!r}: {self.text!r}")
+			self.text += more.decode()
+
+	def type(self, keys):
+		"""Type KEYS."""
+		os.write(self.fd, keys)
+
+	def end(self):
+		"""Read the rest, and return the exit status."""
+		with contextlib.suppress(OSError):
+			while True:
+				more = os.read(self.fd, 4096)
+				if not more:
+					break
+				self.text += more.decode()
+		os.close(self.fd)
+		return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+@suite.test("run: progress on a terminal, where Ctrl-Z does nothing and Ctrl-C ends it")
+def run_terminal():
+	terminal = Terminal("run", f"{LOOPBACK},wlat,duration=600")
+	terminal.read_until(r"[1-9][0-9,]* operations  [0-9.]+ k?/s  [0-9.]+ [KM]?i?B/s  "
+			    r"\[#*\.+\] +[0-9]+%  0:[0-9]{2}")
+	terminal.type(b"\x1a")
+	seen = len(terminal.text)
+	wait_for(lambda: terminal.read_until(r"operations") and moves())
+	time.sleep(0.7)
+	terminal.text = terminal.text[seen:]
+	terminal.read_until("[1-9][0-9,]* operations")
+	terminal.type(b"\x03")
+	assert terminal.end() == 130, terminal.text
+	assert "EINTR, partial" in terminal.text and "krping: interrupted" in terminal.text
+
+	terminal = Terminal("run", f"{LOOPBACK},wlat,count=1000", "--quiet")
+	assert terminal.end() == 0 and "operations" not in terminal.text, terminal.text
+
+
+# sweep, report
+
+@suite.test("sweep: a loopback, as tables, JSON and CSV, and the report of it")
+def sweep_loopback():
+	path = f"/tmp/{new_tag()}"
+	tables, err = front("sweep", "--loopback", "--addr", ADDR, "--sizes", "64..256,4K",
+			    "--count", 40, "--option", "poll", "--json", f"{path}.json",
+			    "--csv", f"{path}.csv")
+	assert err == "", err
+	sizes = ["64", "128", "256", "4096"]
+	rows = [line.split() for line in tables.splitlines() if line[:2] == "  "]
+	assert [row[0] for row in rows if row[0] != "#bytes"] == sizes * 2, tables
+	assert [row[1] for row in rows if row[0] != "#bytes"] == ["40"] * 8, tables
+	with open(f"{path}.json", encoding="utf-8") as file:
+		found = json.load(file)
+	assert [(each["test"], each["size"], each["iterations"]) for each in found["results"]] == [
+		(test, int(size), 40) for test in ("wlat", "bw") for size in sizes], found
+	assert found["stopped"] == [] and found["options"] == "poll", found
+	with open(f"{path}.csv", encoding="utf-8") as file:
+		assert [row["bytes"] for row in csv.DictReader(file)] == sizes * 2
+	# The report of what was saved is what was printed, but for the columns' widths.
+	out, _ = front("report", f"{path}.json")
+	assert out.split() == tables.split(), (out, tables)
+	out, _ = front("report", f"{path}.json", f"{path}.json")
+	assert out.count("+0.0%") == 4 * 4 + 4 * 2, out
+
+
+@suite.test("sweep: as far as the device goes, with a server, over IPv6")
+def sweep_client():
+	port = new_port()
+	with server(port):
+		out, err = front("sweep", "--addr", ADDR, "--port", port, "--test", "rbw",
+				 "--sizes", "1M..8M", "--count", 2)
+		lines = out.splitlines()
+		assert [line.split()[0] for line in lines[2:4]] == ["1048576", "2097152"], out
+		assert lines[4:] == ["# ended before 4194304 bytes: the size is above "
+				     f"{LIMIT} bytes, the most that can be registered here"], out
+		assert err == "", err
+	out, err = front("sweep", "--addr", ADDR6, "--loopback", "--test", "slat", "--sizes", "64",
+			 "--duration", 1)
+	assert int(out.splitlines()[-1].split()[1]) > 10 and err == "", (out, err)
+
+
+@suite.test("sweep: a server that is not there, a refused option, a missed limit")
+def sweep_failed():
+	_, err = front("sweep", "--addr", ADDR, "--port", new_port(), status=1)
+	assert "wlat of 2 bytes: ECONNREFUSED" in err and "server,persist" in err, err
+	_, err = front("sweep", "--addr", ADDR, "--loopback", "--option", "duplex", status=2)
+	assert "wlat of 2 bytes: EINVAL" in err and "duplex" in err, err
+	out, err = front("sweep", "--addr", ADDR, "--loopback", "--test", "wlat",
+			 "--sizes", "64,128", "--count", 20, "--option", "max_p99=1ns", status=3)
+	assert [line.endswith("ERANGE") for line in out.splitlines()[2:]] == [True, True], out
+	assert err.count("of max_p99") == 2, err
+
+
+@suite.test("report: what the module keeps, by tag, and that there is nothing")
+def report():
+	tag = new_tag()
+	front("run", LOOPBACK, "rlat", "count=30", f"tag={tag}")
+	with contextlib.redirect_stderr(io.StringIO()):
+		program.main(["run", f"client,addr={ADDR},port={new_port()},tag={tag}"])
+	out, _ = front("report", "--tag", tag)
+	lines = out.splitlines()
+	assert lines[0].startswith("# rlat: RDMA READ latency") and lines[2].split()[1] == "30", out
+	assert re.match(r"failed: [0-9]+: client,.*: ECONNREFUSED: the connection was",
+			lines[-1]), out
+	assert tag in front("report")[0]
+	_, err = front("report", "--tag", "nobody's", status=1)
+	assert "no such results" in err, err
+
+
+# watch, and what may be amiss
+
+@suite.test("watch: rates while something runs, and none otherwise")
+def watch():
+	out, _ = front("watch", "--interval", "0.1", "--count", 2)
+	assert [line.split()[1:] for line in out.splitlines()[1:]] == [["-"], ["-"]], out
+	command = Command(f"{LOOPBACK},bw,size=4K")
+	wait_for(moves)
+	out, _ = front("watch", "--interval", "0.5", "--count", 2)
+	heading, *lines = [line.split() for line in out.splitlines()]
+	place = heading.index("write_bytes/s") - 1
+	both = [line for line in lines if line[2] == krping.DEVICE]
+	assert len(both) == 4, out
+	# Only one of the two writes.
+	assert sum(int(line[place]) > 4096 for line in both) == 2, out
+	terminal = Terminal("watch")
+	terminal.read_until(r"MiB/s.*\r\n[0-9]+-rxe0 +")
+	terminal.read_until(r"\r\nall +")
+	terminal.type(b"\x03")
+	assert terminal.end() == 0, terminal.text
+	assert command.interrupt() == errno.EINTR
+
+
+@suite.test("without the module, without debugfs, and not as root: what to do")
+def amiss():
+	def said(*words, prefix=(), **more):
+		done = subprocess.run([*prefix, sys.executable, PROGRAM, *words], text=True,
+				      stdin=subprocess.DEVNULL, capture_output=True, check=False,
+				      **more)
+		assert (done.returncode, done.stdout) == (2, ""), done
+		return done.stderr
+
+	for words in (("run", f"{LOOPBACK},count=1"), ("report",), ("watch",)):
+		err = said(*words, user=1000, group=1000, extra_groups=[])
+		assert "for root only; run this as root" in err, (words, err)
+	err = said("report", prefix=("unshare", "--mount", "sh", "-c",
+				     'umount /sys/kernel/debug && exec "$@"', "sh"))
+	assert "debugfs is not mounted" in err, err
+	assert krping.unload() == ""
+	try:
+		for words in (("run", f"{LOOPBACK},count=1"), ("report",), ("watch",),
+			      ("sweep", "--addr", ADDR)):
+			_, err = front(*words, status=2)
+			assert "module is not loaded" in err, (words, err)
+	finally:
+		krping.load()
+
+
+suite.main()
