@@ -35,10 +35,13 @@ test: ## run all tests; KERNEL=7.3 tests on that kernel
 lint: ## check style and run the static checkers
 	@scripts/lint
 
-bench: ## measure against rping
+bench: ## measure against rping and perftest
 	@scripts/bench
 
-help: ## show this
-	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
+bench-plots: ## measure, and draw the plots of docs/plots
+	@scripts/bench-plots
 
-.PHONY: all install clean demo shell test lint bench help
+help: ## show this
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
+
+.PHONY: all install clean demo shell test lint bench bench-plots help

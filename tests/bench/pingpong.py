@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
+# guest: --icount
 """Compare krping's ping/pong with rping's, in one guest boot.
 
 Made for a guest with --icount, where a nanosecond is an instruction of the one

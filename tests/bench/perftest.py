@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+# guest: --smp 2
+"""Compare krping's microbenchmarks with perftest's, in one guest boot.
+
+Both ends of each run are in the guest, on its soft-RoCE device, and so share its
+two CPUs with the device's own work. All ways to run a test take turns, A B C A B C;
+each ratio is of one turn, and the median of the ratios is what counts. PAIRS in the
+environment is how many turns, arguments select tests (wlat rlat slat bw rbw sbw).
+
+perftest connects with -R, through the RDMA CM, as krping does. Else it has its
+defaults; in the tables, of its options:
+
+	-e	sleeps until a completion comes, instead of spinning
+	-N	no clock read for each completion
+	-Q N	each N-th request asks for a completion (default 100)
+	-l N	posts lists of N requests
+
+krping runs as a loopback: with `poll` whoever waits for completions spins. "CPU 1" has
+both sides on that one, which leaves the other to the device's work. Where two
+numbers are given, they are postlist= and signal_every=; a queue has 128 requests, as
+perftest's.
+"""
+
+import itertools
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../qemu"))
+
+import krping
+
+PAIRS = int(os.environ.get("PAIRS", "7"))
+TOOLS = {"wlat": "ib_write_lat", "rlat": "ib_read_lat", "slat": "ib_send_lat",
+	 "bw": "ib_write_bw", "rbw": "ib_read_bw", "sbw": "ib_send_bw"}
+WHAT = {"wlat": "RDMA WRITE latency (half the round trip)",
+	"rlat": "RDMA READ latency",
+	"slat": "SEND latency (half the round trip)",
+	"bw": "RDMA WRITE bandwidth", "rbw": "RDMA READ bandwidth", "sbw": "SEND bandwidth"}
+# Operations by size. The bandwidths' are multiples of the longest list.
+LATENCY = {2: 1000, 64: 1000}
+BANDWIDTH = {64: 9600, 65536: 512, 1048576: 48}
+DEPTH = 128
+
+# perftest's own first port; krping's tests take others.
+_ports = itertools.count(18515)
+
+
+def perftest(tool, size, count, *options, prefix=()):
+	"""Run client and server of TOOL, and return the results."""
+	for _ in range(3):
+		port = str(next(_ports))
+		words = [*prefix, tool, "-R", "-F", "-p", port, "-s", str(size), "-n", str(count), *options]
+		client, results = _perftest(words, port)
+		if client.returncode == 0:
+			return results
+	raise AssertionError(client)
+
+
+def _perftest(words, port):
+	# Both say at length that the device has no inline data.
+	with tempfile.NamedTemporaryFile() as report, \
+	     subprocess.Popen(words, stdout=subprocess.DEVNULL,
+			      stderr=subprocess.DEVNULL) as server:
+		try:
+			krping.wait_for(lambda: krping.listens(port), what=f"{words[0]}'s server")
+			# It says so a moment before it does.
+			time.sleep(0.2)
+			client = subprocess.run(words + ["--out_json",
+							 f"--out_json_file={report.name}",
+							 krping.ADDR],
+						capture_output=True, text=True, check=False,
+						timeout=120)
+			if client.returncode != 0:
+				return client, None
+			assert server.wait(10) == 0, f"the server ended with {server.returncode}"
+		finally:
+			server.kill()
+		with open(report.name, encoding="ascii") as file:
+			return client, json.load(file)["results"]
+
+
+def loopback(test, size, count, options):
+	"""Run a loopback, and return its client's result."""
+	tag = krping.new_tag()
+	krping.run_ok(f"loopback,addr={krping.ADDR},{test},size={size},count={count},"
+		      f"txdepth={DEPTH},tag={tag}{options}")
+	return krping.result(tag, "client")
+
+
+def perftest_latency(tool, size, count, *options, prefix=()):
+	found = perftest(tool, size, count, *options, prefix=prefix)
+	return found["t_typical"], found["percentile_99"]
+
+
+def krping_latency(test, size, count, options):
+	found = loopback(test, size, count, options)
+	return found["p50_ns"] / 1000, found["p99_ns"] / 1000
+
+
+def perftest_bandwidth(tool, size, count, *options):
+	found = perftest(tool, size, count, *options)
+	# It counts in millions of messages, to six digits, and in 2^20 bytes, to two.
+	rate = found["MsgRate"] * 1e6 if size < 1024 else found["BW_average"] * 1048576 / size
+	return rate, rate * size / 1e6
+
+
+def krping_bandwidth(test, size, count, options):
+	found = loopback(test, size, count, options)
+	return found["iterations_per_s"], found["bytes_per_s"] / 1e6
+
+
+def latency_ways(test, size):
+	"""The ways to measure a latency: those of perftest, and of krping."""
+	tool, count = TOOLS[test], LATENCY[size]
+	theirs = {"perftest": lambda: perftest_latency(tool, size, count)}
+	if test == "rlat":
+		# For the others, two that spin on one CPU take turns of milliseconds.
+		theirs["perftest, CPU 1"] = lambda: perftest_latency(
+			tool, size, count, prefix=("taskset", "-c", "1"))
+	if test != "wlat":	# ib_write_lat always spins
+		theirs["perftest -e"] = lambda: perftest_latency(tool, size, count, "-e")
+	ours = {"krping poll": lambda: krping_latency(test, size, count, ",poll"),
+		"krping poll, CPU 1": lambda: krping_latency(test, size, count, ",poll,cpu=1"),
+		"krping": lambda: krping_latency(test, size, count, "")}
+	return theirs, ours
+
+
+def bandwidth_ways(test, size):
+	"""The ways to measure a bandwidth: those of perftest, and of krping."""
+	tool, count = TOOLS[test], BANDWIDTH[size]
+	theirs = {"perftest": ()}
+	ours = {}
+	if size == 64:
+		theirs["perftest -N -Q 1"] = ("-N", "-Q", "1")
+	theirs["perftest -N -l 16 -Q 16"] = ("-N", "-l", "16", "-Q", "16")
+	if test != "bw":	# ib_write_bw always spins
+		theirs["perftest -N -e"] = ("-N", "-e")
+	for poll in ("", ",poll"):
+		for batch, every in ((1, 1), (1, 16), (16, 16)) if size == 64 else ((1, 16), (16, 16)):
+			ours[f"krping{poll.replace(',', ' ')} {batch}/{every}"] = \
+				f"{poll},postlist={batch},signal_every={every}"
+	return ({name: lambda options=options: perftest_bandwidth(tool, size, count, *options)
+		 for name, options in theirs.items()},
+		{name: lambda options=options: krping_bandwidth(test, size, count, options)
+		 for name, options in ours.items()})
+
+
+def measure(ways):
+	"""Take turns; return what each way gave."""
+	found = {name: [] for name in ways}
+	for _ in range(PAIRS):
+		for name, run in ways.items():
+			found[name].append(run())
+	return found
+
+
+def median(values):
+	return statistics.median(values)
+
+
+def table(title, heads, theirs, ours, higher_is_better):
+	"""Measure, and print medians and ratios; more than 1 is better than perftest."""
+	found = measure(theirs | ours)
+
+	def ratio(name, base):
+		pairs = zip(found[name], found[base])
+		return median([a[0] / b[0] if higher_is_better else b[0] / a[0] for a, b in pairs])
+
+	best = (max if higher_is_better else min)(
+		theirs, key=lambda name: median([turn[0] for turn in found[name]]))
+	print(f"\n{title}")
+	print(f"{'':26}{heads[0]:>14}{heads[1]:>14}{'range':>20}{'ratio':>8}{'to best':>9}")
+	for name, turns in found.items():
+		first = [turn[0] for turn in turns]
+		digits = 0 if higher_is_better else 1
+		spread = f"{min(first):.{digits}f}..{max(first):.{digits}f}"
+		print(f"{name:26}{median(first):14.{digits}f}"
+		      f"{median([turn[1] for turn in turns]):14.1f}{spread:>20}"
+		      f"{ratio(name, 'perftest'):8.2f}{ratio(name, best):9.2f}", flush=True)
+
+
+def compare(test):
+	"""One test beside perftest's, at all sizes."""
+	if test in ("wlat", "rlat", "slat"):
+		for size, count in LATENCY.items():
+			table(f"{WHAT[test]}, {size} bytes, {count} times",
+			      ("median us", "p99 us"), *latency_ways(test, size), False)
+	else:
+		for size, count in BANDWIDTH.items():
+			table(f"{WHAT[test]}, {size} bytes, {count} times",
+			      ("messages/s", "MB/s"), *bandwidth_ways(test, size), True)
+
+
+def main(chosen):
+	"""Run the CHOSEN, or all."""
+	for test in chosen or TOOLS:
+		compare(test)
+
+
+if __name__ == "__main__":
+	# A client of perftest's that is refused crashes, which the kernel need not tell.
+	krping.write(b"0", "/proc/sys/debug/exception-trace")
+	print(f"{PAIRS} turns, medians; ratio: how many times as good as perftest with its "
+	      "defaults,\nto best: as perftest's best way of the table")
+	main(sys.argv[1:])
