@@ -85,16 +85,20 @@ impl Plan {
         self.is_target() && (self.operation() == Operation::Send || self.load.imm)
     }
 
-    /// Whether the side that does not lead sees nothing of what is done to it.
+    /// Whether the target of an operation sees it, by a receive or in memory.
+    fn is_seen(&self) -> bool {
+        self.load.imm || self.operation() == Operation::Send || self.watches_memory()
+    }
+
+    /// Whether the side that does not lead sees nothing of what is done to it, and
+    /// does nothing itself.
     pub(crate) fn is_quiet(&self) -> bool {
-        let seen = self.load.imm || self.operation() == Operation::Send;
-        !self.peer_posts_too() && !seen
+        !self.peer_posts_too() && !self.is_seen()
     }
 
     /// Whether the peer sees nothing of what this side posts.
     pub(crate) fn is_unseen(&self) -> bool {
-        let seen = self.load.imm || self.operation() == Operation::Send || self.watches_memory();
-        self.posts() && !seen
+        self.posts() && !self.is_seen()
     }
 
     /// Whether the end of an operation shows in memory only.

@@ -4,8 +4,6 @@ kernel's files are temporary ones, and a write to /proc/krping is played."""
 
 import contextlib
 import errno
-import importlib.machinery
-import importlib.util
 import io
 import os
 import signal
@@ -18,6 +16,7 @@ PROGRAM = os.path.join(TOP, "scripts", "krping")
 sys.path[:0] = [os.path.join(TOP, "scripts"), os.path.join(TOP, "tests", "qemu")]
 
 import ktap
+from program import load
 from krping_front import command, kmsg, paths, proc
 import canned
 
@@ -34,15 +33,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 RECORD = 8192
 
 
-def _program():
-	loader = importlib.machinery.SourceFileLoader("krping_program", PROGRAM)
-	module = importlib.util.module_from_spec(importlib.util.spec_from_loader("krping_program",
-										 loader))
-	loader.exec_module(module)
-	return module
-
-
-program = _program()
+program = load(PROGRAM)
 
 
 def krping(*words):

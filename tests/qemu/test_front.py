@@ -5,8 +5,6 @@ no module is in tests/front."""
 import contextlib
 import csv
 import errno
-import importlib.machinery
-import importlib.util
 import io
 import json
 import os
@@ -22,6 +20,7 @@ import krping
 from krping import ADDR, ADDR6, Command, new_port, new_tag, wait_for
 from ktap import Suite
 from microbench import TESTS
+from program import load
 
 # Children do nothing before their exec.
 warnings.simplefilter("ignore", DeprecationWarning)
@@ -34,15 +33,7 @@ LIMIT = 2 << 20
 suite = Suite(check=krping.check)
 
 
-def _program():
-	loader = importlib.machinery.SourceFileLoader("krping_program", PROGRAM)
-	module = importlib.util.module_from_spec(importlib.util.spec_from_loader("krping_program",
-										 loader))
-	loader.exec_module(module)
-	return module
-
-
-program = _program()
+program = load(PROGRAM)
 
 
 def front(*words, status=0):
