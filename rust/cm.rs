@@ -304,6 +304,13 @@ impl CmId {
         // events after which this is called.
         unsafe { SocketAddress::from_raw(&(*self.as_ptr()).route.addr.dst_addr) }
     }
+
+    /// Whether the peer's address is this side's own, once resolved or connected.
+    pub(crate) fn is_loopback(&self) -> bool {
+        // SAFETY: As for `peer`.
+        let own = unsafe { SocketAddress::from_raw(&(*self.as_ptr()).route.addr.src_addr) };
+        own.ip() == self.peer().ip()
+    }
 }
 
 /// The right to make a queue pair on an identifier, which has room for one.

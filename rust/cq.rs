@@ -33,6 +33,8 @@ pub(crate) struct WorkCompletion {
     pub(crate) bytes: u32,
     /// For a receive, the key that the peer invalidated with its SEND.
     pub(crate) invalidated: Option<u32>,
+    /// For a receive, the immediate that came with it.
+    pub(crate) immediate: Option<u32>,
     /// A receive that a WRITE with an immediate has taken, and left as it was.
     pub(crate) written: bool,
 }
@@ -42,9 +44,13 @@ impl WorkCompletion {
         let invalidated = (wc.wc_flags & bindings::ib_wc_flags_IB_WC_WITH_INVALIDATE as i32 != 0)
             // SAFETY: With this flag the union holds the key; any bits are valid.
             .then(|| unsafe { *wc.ex.invalidate_rkey.as_ref() });
+        let immediate = (wc.wc_flags & bindings::ib_wc_flags_IB_WC_WITH_IMM as i32 != 0)
+            // SAFETY: With this flag the union holds the immediate; any bits are valid.
+            .then(|| u32::from_be(unsafe { *wc.ex.imm_data.as_ref() }));
         Self {
             op,
             slot,
+            immediate,
             bytes: wc.byte_len,
             invalidated,
             written: wc.opcode == bindings::ib_wc_opcode_IB_WC_RECV_RDMA_WITH_IMM,

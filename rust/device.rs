@@ -139,9 +139,12 @@ impl Device<'_> {
     /// The most bytes that one buffer can have: what one fast registration
     /// covers, and what is contiguous in memory.
     pub(crate) fn max_buffer(&self) -> usize {
-        (self.attrs().max_fast_reg_page_list_len as usize)
-            .saturating_mul(PAGE_SIZE)
-            .min(MAX_CONTIGUOUS)
+        self.max_registered().min(MAX_CONTIGUOUS)
+    }
+
+    /// The most bytes that one fast registration covers.
+    pub(crate) fn max_registered(&self) -> usize {
+        (self.attrs().max_fast_reg_page_list_len as usize).saturating_mul(PAGE_SIZE)
     }
 
     /// The most work requests that a queue holds.

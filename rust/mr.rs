@@ -11,6 +11,10 @@
 //! A peer can change an exposed buffer at any time, so no reference into one
 //! exists: [`Memory::read`] and [`Memory::write`] copy.
 
+mod request;
+
+use request::Segments;
+
 use crate::{bindings, cm::CmId, kernel_ext::pages::Contiguous, logic::wire::Advertisement};
 use core::ptr::NonNull;
 use kernel::{error::from_err_ptr, prelude::*, sync::Arc};
@@ -24,6 +28,8 @@ pub(crate) enum Access {
     RemoteRead,
     /// RDMA WRITE.
     RemoteWrite,
+    /// RDMA READ and RDMA WRITE.
+    Remote,
 }
 
 impl Access {
@@ -35,6 +41,7 @@ impl Access {
                 bindings::ib_access_flags_IB_ACCESS_REMOTE_WRITE
                     | bindings::ib_access_flags_IB_ACCESS_LOCAL_WRITE
             }
+            Self::Remote => Self::RemoteRead.flags() | Self::RemoteWrite.flags(),
         }
     }
 }
@@ -76,15 +83,15 @@ impl Drop for ProtectionDomain {
 ///
 /// `dma` maps `size` bytes of `memory` for the device of `id`.
 struct Buffer {
-    memory: Contiguous,
+    memory: Arc<Contiguous>,
     dma: u64,
     size: usize,
     id: Arc<CmId>,
 }
 
 impl Buffer {
-    fn new(id: &Arc<CmId>, size: usize) -> Result<Self> {
-        let memory = Contiguous::new(size)?;
+    fn new(id: &Arc<CmId>, memory: Arc<Contiguous>) -> Result<Self> {
+        let size = memory.len();
         let device = id.device()?;
         // SAFETY: The device is alive, the memory is ours and of that size.
         let dma = unsafe {
@@ -101,6 +108,24 @@ impl Buffer {
             size,
             id: id.clone(),
         })
+    }
+
+    fn sync_for_cpu(&self, offset: usize, len: usize) -> Result {
+        self.check(offset, len)?;
+        let device = self.id.device()?;
+        let dma = self.dma.wrapping_add(offset as u64);
+        // SAFETY: The device is alive, and the range is within the mapping.
+        unsafe { bindings::krping_dma_sync_for_cpu(device.as_ptr(), dma, len) };
+        Ok(())
+    }
+
+    fn sync_for_device(&self, offset: usize, len: usize) -> Result {
+        self.check(offset, len)?;
+        let device = self.id.device()?;
+        let dma = self.dma.wrapping_add(offset as u64);
+        // SAFETY: As for `sync_for_cpu`.
+        unsafe { bindings::krping_dma_sync_for_device(device.as_ptr(), dma, len) };
+        Ok(())
     }
 
     fn check(&self, offset: usize, len: usize) -> Result {
@@ -121,14 +146,17 @@ impl Drop for Buffer {
     }
 }
 
-/// A fast-registration memory region that covers one buffer exactly.
+/// A fast-registration memory region, over exactly one buffer or one request.
 ///
 /// # Invariants
 ///
-/// `raw` was allocated in the domain of the `Memory` that holds this, is mapped
-/// over a buffer of that `Memory`, and is freed by this object alone.
+/// `raw` was allocated in the domain of the `Memory` that holds this, and is freed
+/// by this object alone. It is mapped over a buffer of that `Memory`, or over
+/// `segments`, which only change while it is not valid.
 struct Region {
     raw: NonNull<bindings::ib_mr>,
+    /// The memory of a request, where it is not over a buffer.
+    segments: Option<Segments>,
     /// The variable byte of the key, changed by each registration.
     key: u8,
     /// Whether the device takes the key as valid once it has worked off what
@@ -138,7 +166,8 @@ struct Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: By the type invariant; the queue pair is gone before it.
+        // SAFETY: By the type invariant; the queue pair is gone before it. What it
+        // covers is unmapped after it.
         unsafe { bindings::krping_dereg_mr(self.raw.as_ptr()) };
     }
 }
@@ -146,7 +175,7 @@ impl Drop for Region {
 /// All memory of one queue pair. Fields are in drop order.
 pub(crate) struct Memory {
     regions: KVec<Region>,
-    buffers: KVec<Buffer>,
+    buffers: KVVec<Buffer>,
     pd: ProtectionDomain,
 }
 
@@ -173,7 +202,7 @@ impl Memory {
         let raw = from_err_ptr(unsafe { bindings::krping_alloc_pd(id.device()?.as_ptr(), flags) })?;
         Ok(Self {
             regions: KVec::new(),
-            buffers: KVec::new(),
+            buffers: KVVec::new(),
             // INVARIANT: Allocated just now.
             pd: ProtectionDomain {
                 raw: NonNull::new(raw).ok_or(ENOMEM)?,
@@ -188,8 +217,17 @@ impl Memory {
     ///
     /// `ENOMEM`; `EINVAL` for a size of 0 or more than can be contiguous.
     pub(crate) fn add_buffer(&mut self, size: usize) -> Result<BufferId> {
+        self.share(Arc::new(Contiguous::new(size)?, GFP_KERNEL)?)
+    }
+
+    /// Adds memory that others may hold too. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn share(&mut self, memory: Arc<Contiguous>) -> Result<BufferId> {
         self.buffers
-            .push(Buffer::new(&self.pd.id, size)?, GFP_KERNEL)?;
+            .push(Buffer::new(&self.pd.id, memory)?, GFP_KERNEL)?;
         Ok(BufferId(self.buffers.len().saturating_sub(1)))
     }
 
@@ -200,7 +238,18 @@ impl Memory {
     /// `ENOMEM`; `EINVAL` where the device cannot cover the buffer.
     pub(crate) fn add_region(&mut self, buffer: BufferId) -> Result<RegionId> {
         let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
+        let (dma, size) = (buffer.dma, buffer.size as u32);
         let pages = buffer.size.div_ceil(kernel::page::PAGE_SIZE) as u32;
+        let region = self.allocate_region(pages, None)?;
+        // SAFETY: The region is ours and not in use; the buffer is mapped.
+        if unsafe { bindings::krping_map_mr(region.raw.as_ptr(), dma, size) } != 1 {
+            return Err(EINVAL);
+        }
+        self.push_region(region)
+    }
+
+    /// Allocates a region for `pages` pages, mapped over nothing yet.
+    fn allocate_region(&self, pages: u32, segments: Option<Segments>) -> Result<Region> {
         // SAFETY: The domain is alive.
         let raw = from_err_ptr(unsafe {
             bindings::ib_alloc_mr(
@@ -209,17 +258,17 @@ impl Memory {
                 pages,
             )
         })?;
-        // INVARIANT: Allocated just now; the mapping follows, and only on its
-        // success does the region enter `regions`.
-        let region = Region {
+        // INVARIANT: Allocated just now; whoever adds it to `regions` has mapped it,
+        // or maps it before it becomes valid.
+        Ok(Region {
             raw: NonNull::new(raw).ok_or(ENOMEM)?,
+            segments,
             key: 0,
             valid: false,
-        };
-        // SAFETY: The region is ours and not in use; the buffer is mapped.
-        if unsafe { bindings::krping_map_mr(raw, buffer.dma, buffer.size as u32) } != 1 {
-            return Err(EINVAL);
-        }
+        })
+    }
+
+    fn push_region(&mut self, region: Region) -> Result<RegionId> {
         self.regions.push(region, GFP_KERNEL)?;
         Ok(RegionId(self.regions.len().saturating_sub(1)))
     }
@@ -361,18 +410,9 @@ impl Memory {
     /// `EINVAL` where the range is not within the buffer; nothing is copied.
     pub(crate) fn read(&self, buffer: BufferId, offset: usize, to: &mut [u8]) -> Result {
         let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
-        buffer.check(offset, to.len())?;
-        let device = buffer.id.device()?;
-        // SAFETY: The range is within the buffer, and `to` is not: a device may
-        // write meanwhile, and C's `memcpy()` copies whatever it finds.
-        unsafe {
-            let dma = buffer.dma.wrapping_add(offset as u64);
-            bindings::krping_dma_sync_for_cpu(device.as_ptr(), dma, to.len());
-            let from = buffer.memory.as_ptr().add(offset);
-            bindings::krping_memcpy(to.as_mut_ptr().cast(), from.cast(), to.len());
-            bindings::krping_dma_sync_for_device(device.as_ptr(), dma, to.len());
-        }
-        Ok(())
+        buffer.sync_for_cpu(offset, to.len())?;
+        buffer.memory.read(offset, to)?;
+        buffer.sync_for_device(offset, to.len())
     }
 
     /// Copies into a buffer, for the device to see. Any context.
@@ -382,15 +422,29 @@ impl Memory {
     /// `EINVAL` where the range is not within the buffer; nothing is copied.
     pub(crate) fn write(&mut self, buffer: BufferId, offset: usize, from: &[u8]) -> Result {
         let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
-        buffer.check(offset, from.len())?;
-        let device = buffer.id.device()?;
-        // SAFETY: As for `read`.
-        unsafe {
-            let dma = buffer.dma.wrapping_add(offset as u64);
-            let to = buffer.memory.as_ptr().add(offset);
-            bindings::krping_memcpy(to.cast(), from.as_ptr().cast(), from.len());
-            bindings::krping_dma_sync_for_device(device.as_ptr(), dma, from.len());
-        }
-        Ok(())
+        buffer.memory.write(offset, from)?;
+        buffer.sync_for_device(offset, from.len())
+    }
+
+    /// Lets the CPU see what the device has put into a buffer that others hold too.
+    /// Any context.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where the range is not within the buffer.
+    pub(crate) fn sync_for_cpu(&self, buffer: BufferId, offset: usize, len: usize) -> Result {
+        let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
+        buffer.sync_for_cpu(offset, len)
+    }
+
+    /// Lets the device see what was put into a buffer that others hold too. Any
+    /// context.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where the range is not within the buffer.
+    pub(crate) fn sync_for_device(&self, buffer: BufferId, offset: usize, len: usize) -> Result {
+        let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
+        buffer.sync_for_device(offset, len)
     }
 }

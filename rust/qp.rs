@@ -32,13 +32,34 @@ use crate::{
     logic::failure::{Failure, Operation},
     mr::Memory,
     outcome::Outcome,
-    wr::{batch::Batch, MAX_RECEIVES},
+    wr::batch::Batch,
 };
 use core::{marker::PhantomPinned, ptr::NonNull};
 use kernel::{error::to_result, ffi::c_void, prelude::*, static_lock_class, sync::Arc};
 
+/// What is left to do after a completion, without the queue pair's lock.
+pub(crate) trait Settle {
+    /// Does it. In the context of the completion: must not sleep.
+    fn settle(self);
+}
+
+impl Settle for () {
+    fn settle(self) {}
+}
+
+impl<T: Settle> Settle for Option<T> {
+    fn settle(self) {
+        if let Some(rest) = self {
+            rest.settle();
+        }
+    }
+}
+
 /// What completions drive.
 pub(crate) trait Workload: Send + 'static {
+    /// What a completion leaves to be done after the lock is released.
+    type Done: Settle;
+
     /// Takes a successful completion and posts what follows from it.
     ///
     /// Called with bottom halves off, from a softirq or the polling
@@ -47,7 +68,11 @@ pub(crate) trait Workload: Send + 'static {
     /// # Errors
     ///
     /// The failure that ends the run.
-    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure>;
+    fn completed(
+        &mut self,
+        queue: &mut Queue<'_>,
+        wc: &WorkCompletion,
+    ) -> Result<Self::Done, Failure>;
 
     /// The iteration that is under way, for reports.
     fn iteration(&self) -> u64;
@@ -75,6 +100,8 @@ pub(crate) struct Depths {
     pub(crate) send: u32,
     /// Requests that the receive queue holds.
     pub(crate) receive: u32,
+    /// Receives, and requests to the send queue, that completions tell apart.
+    pub(crate) slots: usize,
     /// Requests in a list of the batch; 0 for a workload without one.
     pub(crate) batch: usize,
     /// Scatter/gather elements of a request of the batch.
@@ -89,19 +116,24 @@ impl Depths {
         Self {
             send,
             receive,
+            slots: SLOTS,
             batch: 0,
             pieces: 1,
             inline: 0,
         }
     }
+
+    /// With that many slots.
+    pub(crate) const fn with_slots(self, slots: usize) -> Self {
+        Self { slots, ..self }
+    }
 }
 
-/// Kinds of completion entries: one for each operation of the send queue, and
-/// one for each receive buffer.
-const ENTRIES: usize = RECEIVE + MAX_RECEIVES;
+/// Slots of a workload that does not say.
+const SLOTS: usize = 4;
 
-/// The entry of the first receive buffer.
-const RECEIVE: usize = 6;
+/// Operations that completions tell apart.
+const OPERATIONS: usize = 7;
 
 /// Where the device finds the callback of a request.
 ///
@@ -112,32 +144,25 @@ const RECEIVE: usize = 6;
 struct Entry {
     raw: bindings::ib_cqe,
     owner: *const c_void,
-    index: usize,
+    op: Operation,
+    slot: usize,
 }
 
+/// The entry of an operation in a slot.
 fn entry_index(op: Operation, slot: usize) -> usize {
-    match op {
-        Operation::Send => 0,
-        Operation::Read => 1,
-        Operation::Write => 2,
-        Operation::Register => 3,
-        Operation::Invalidate => 4,
-        Operation::Control => 5,
-        Operation::Receive => slot.saturating_add(RECEIVE),
-    }
+    slot.saturating_mul(OPERATIONS).saturating_add(op as usize)
 }
 
-fn entry_meaning(index: usize) -> (Operation, usize) {
-    match index {
-        0 => (Operation::Send, 0),
-        1 => (Operation::Read, 0),
-        2 => (Operation::Write, 0),
-        3 => (Operation::Register, 0),
-        4 => (Operation::Invalidate, 0),
-        5 => (Operation::Control, 0),
-        slot => (Operation::Receive, slot.saturating_sub(RECEIVE)),
-    }
-}
+/// All operations, in the order of their entries.
+const ALL: [Operation; OPERATIONS] = [
+    Operation::Send,
+    Operation::Read,
+    Operation::Write,
+    Operation::Register,
+    Operation::Invalidate,
+    Operation::Receive,
+    Operation::Control,
+];
 
 struct Inner<W> {
     /// Taken out at the end: completions then have nothing to drive.
@@ -162,7 +187,7 @@ pub(crate) struct QueuePair<W: Workload> {
     cq: CompletionQueue,
     #[pin]
     inner: SpinLockBh<Inner<W>>,
-    entries: [Entry; ENTRIES],
+    entries: KVec<Entry>,
     drain: Drain,
     raw: NonNull<bindings::ib_qp>,
     outcome: Arc<Outcome>,
@@ -191,6 +216,8 @@ impl<W: Workload> QueuePair<W> {
         workload: W,
     ) -> Result<Pin<KBox<Self>>> {
         let room = KBox::<Self>::new_uninit(GFP_KERNEL)?;
+        let owner = room.as_ptr().cast();
+        let entries = Self::entries(depths.slots, owner)?;
         let batch = Batch::new(depths.batch, usize::from(depths.pieces))?;
         let place = memory.id().claim_queue_pair()?;
         let id = place.id();
@@ -230,11 +257,7 @@ impl<W: Workload> QueuePair<W> {
                 static_lock_class!(),
             ),
             // INVARIANT: The entries point to where the object stays.
-            entries: core::array::from_fn(|index| Entry {
-                raw: bindings::ib_cqe { done: Some(handle_completion::<W>) },
-                owner: this.as_ptr().cast_const().cast(),
-                index,
-            }),
+            entries,
             drain: Drain::new(this.as_ptr().cast_const().cast(), handle_drained::<W>),
             cq,
             raw,
@@ -246,6 +269,26 @@ impl<W: Workload> QueuePair<W> {
             Ok(this) => Ok(this),
             Err(never) => match never {},
         }
+    }
+
+    /// The entries of `slots` slots of the queue pair at `owner`.
+    fn entries(slots: usize, owner: *const c_void) -> Result<KVec<Entry>> {
+        let count = slots.checked_mul(OPERATIONS).ok_or(ERANGE)?;
+        let mut entries = KVec::with_capacity(count, GFP_KERNEL)?;
+        for slot in 0..slots {
+            for op in ALL {
+                let entry = Entry {
+                    raw: bindings::ib_cqe {
+                        done: Some(handle_completion::<W>),
+                    },
+                    owner,
+                    op,
+                    slot,
+                };
+                entries.push_within_capacity(entry).map_err(|_| ENOMEM)?;
+            }
+        }
+        Ok(entries)
     }
 
     /// Runs `f` on the workload and the queue, unless it has been stopped. Any
@@ -307,11 +350,11 @@ impl<W: Workload> QueuePair<W> {
     }
 
     fn completed(&self, op: Operation, slot: usize, wc: &bindings::ib_wc) {
-        self.with(|workload, queue| {
+        let done = self.with(|workload, queue| {
             let result = if wc.status == bindings::ib_wc_status_IB_WC_SUCCESS {
                 // After the end, a peer has nothing to be served any more.
                 if queue.outcome.settled() {
-                    return;
+                    return None;
                 }
                 queue.outcome.touch();
                 workload.completed(queue, &WorkCompletion::new(op, slot, wc))
@@ -323,10 +366,9 @@ impl<W: Workload> QueuePair<W> {
                     iteration: workload.iteration(),
                 })
             };
-            if let Err(failure) = result {
-                queue.outcome.fail(failure);
-            }
+            result.map_err(|failure| queue.outcome.fail(failure)).ok()
         });
+        done.flatten().settle();
     }
 }
 
@@ -355,16 +397,27 @@ unsafe extern "C" fn handle_completion<W: Workload>(
     _cq: *mut bindings::ib_cq,
     wc: *mut bindings::ib_wc,
 ) {
-    // SAFETY: The completion is valid during the call; its entry is the first
-    // field of an `Entry` that points to its queue pair, and both live until
-    // the queue pair has been drained, which waits for this call.
-    let (queue_pair, index, wc) = unsafe {
-        let entry = (*(*wc).__bindgen_anon_1.wr_cqe.as_ref()).cast::<Entry>();
-        let owner = (*entry).owner.cast::<QueuePair<W>>();
-        (&*owner, (*entry).index, &*wc)
-    };
-    let (op, slot) = entry_meaning(index);
-    queue_pair.completed(op, slot, wc);
+    // SAFETY: The completion is valid during the call.
+    let wc = unsafe { &*wc };
+    // SAFETY: As this function's.
+    let (queue_pair, entry) = unsafe { target::<W>(wc) };
+    queue_pair.completed(entry.op, entry.slot, wc);
+}
+
+/// The queue pair and the entry that a completion belongs to.
+///
+/// # Safety
+///
+/// `wc` is that of a request whose entry is one of a `QueuePair<W>`, and is being
+/// handled.
+unsafe fn target<'a, W: Workload>(wc: &'a bindings::ib_wc) -> (&'a QueuePair<W>, &'a Entry) {
+    // SAFETY: The completion's entry is the first field of an `Entry` that points
+    // to its queue pair, and both live until the queue pair has been drained, which
+    // waits for the handling of this one.
+    unsafe {
+        let entry = &*(*wc.__bindgen_anon_1.wr_cqe.as_ref()).cast::<Entry>();
+        (&*entry.owner.cast::<QueuePair<W>>(), entry)
+    }
 }
 
 /// The callback of the requests that drain a queue pair.
@@ -376,13 +429,9 @@ unsafe extern "C" fn handle_drained<W: Workload>(
     _cq: *mut bindings::ib_cq,
     wc: *mut bindings::ib_wc,
 ) {
-    // SAFETY: As for `handle_completion`; both live until this has been called for
-    // either queue.
-    let (queue_pair, index) = unsafe {
-        let entry = (*(*wc).__bindgen_anon_1.wr_cqe.as_ref()).cast::<Entry>();
-        (&*(*entry).owner.cast::<QueuePair<W>>(), (*entry).index)
-    };
-    queue_pair.drain.done(index);
+    // SAFETY: The completion is valid during the call; otherwise as this function's.
+    let (queue_pair, entry) = unsafe { target::<W>(&*wc) };
+    queue_pair.drain.done(entry.slot);
 }
 
 /// The callback of asynchronous events of a queue pair. Called by a worker.

@@ -18,17 +18,19 @@ use core::mem::{ManuallyDrop, MaybeUninit};
 use kernel::prelude::*;
 
 /// The most requests in one post.
-pub(crate) const MAX_CHAIN: usize = 6;
+pub(crate) const MAX_CHAIN: usize = 8;
 
-/// Receive buffers that a queue pair tells apart.
-pub(crate) const MAX_RECEIVES: usize = 4;
+/// The most scatter/gather elements of a request in a list.
+const MAX_PARTS: usize = 2;
 
 /// A part of a buffer, as a local operand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Local {
     /// The buffer.
     pub(crate) buffer: BufferId,
-    /// How many bytes of it, from its start.
+    /// Where in it.
+    pub(crate) offset: u32,
+    /// How many bytes of it.
     pub(crate) len: u32,
     /// The region whose key gives access; `None` for the local DMA lkey.
     pub(crate) region: Option<RegionId>,
@@ -49,6 +51,15 @@ pub(crate) enum WorkRequest {
         signaled: bool,
         /// Complete as [`Operation::Control`], apart from SENDs of data.
         control: bool,
+    },
+    /// SEND with an immediate.
+    SendImmediate {
+        /// What to send; the second part may be missing.
+        parts: (Local, Option<Local>),
+        /// What the peer's completion carries.
+        immediate: u32,
+        /// Complete on success too.
+        signaled: bool,
     },
     /// RDMA READ.
     Read {
@@ -134,7 +145,7 @@ union Raw {
 /// posted in one place and never moved.
 pub(super) struct Chain {
     requests: [MaybeUninit<Raw>; MAX_CHAIN],
-    sges: [MaybeUninit<bindings::ib_sge>; MAX_CHAIN],
+    sges: [MaybeUninit<[bindings::ib_sge; MAX_PARTS]>; MAX_CHAIN],
 }
 
 impl Chain {
@@ -187,9 +198,10 @@ impl Local {
     fn sge<'a>(
         &self,
         memory: &Memory,
-        slot: &'a mut MaybeUninit<bindings::ib_sge>,
+        slot: &'a mut MaybeUninit<[bindings::ib_sge; MAX_PARTS]>,
     ) -> Result<&'a mut bindings::ib_sge> {
-        Ok(slot.write(self.raw(memory)?))
+        let [first, _] = slot.write([self.raw(memory)?, bindings::ib_sge::default()]);
+        Ok(first)
     }
 
     /// The scatter/gather element for this operand.
@@ -200,7 +212,7 @@ impl Local {
             Some(region) => unsafe { (*memory.mr(region)?).lkey },
         };
         Ok(bindings::ib_sge {
-            addr: memory.dma(self.buffer, 0, self.len as usize)?,
+            addr: memory.dma(self.buffer, self.offset as usize, self.len as usize)?,
             length: self.len,
             lkey,
         })
@@ -260,7 +272,7 @@ impl WorkRequest {
         &self,
         memory: &mut Memory,
         cqe_of: &impl Fn(Operation) -> *mut bindings::ib_cqe,
-        slot: &mut MaybeUninit<bindings::ib_sge>,
+        slot: &mut MaybeUninit<[bindings::ib_sge; MAX_PARTS]>,
     ) -> Result<Raw> {
         Ok(match *self {
             Self::Send {
@@ -284,6 +296,22 @@ impl WorkRequest {
                 if let Some(key) = invalidate {
                     set_invalidate(&mut wr, key);
                 }
+                Raw::plain(wr)
+            }
+            Self::SendImmediate {
+                parts: (first, second),
+                immediate,
+                signaled,
+            } => {
+                let opcode = bindings::ib_wr_opcode_IB_WR_SEND_WITH_IMM;
+                let mut wr = header(opcode, cqe_of(Operation::Send), false, signaled);
+                let rest = second.map(|local| local.raw(memory)).transpose()?;
+                let count = if rest.is_some() { 2 } else { 1 };
+                let elements = slot.write([first.raw(memory)?, rest.unwrap_or_default()]);
+                wr.sg_list = elements.as_mut_ptr();
+                wr.num_sge = count;
+                // SAFETY: Every bit pattern is valid for either member of this union.
+                *unsafe { wr.ex.imm_data.as_mut() } = immediate.to_be();
                 Raw::plain(wr)
             }
             Self::Read {

@@ -138,6 +138,11 @@ impl Listener {
         to_result(unsafe { bindings::rdma_bind_addr(self.raw.as_ptr(), addr.as_ptr().cast_mut()) })
     }
 
+    /// Where it reports to.
+    pub(crate) fn outcome(&self) -> &Outcome {
+        &self.shared.outcome
+    }
+
     /// The address listened on, with the port that the kernel chose for port 0.
     pub(crate) fn local(&self) -> SocketAddress {
         // SAFETY: The identifier is valid, and bound for good.

@@ -26,7 +26,8 @@ pub(crate) struct Contiguous {
 
 // SAFETY: Owned memory without thread affinity.
 unsafe impl Send for Contiguous {}
-// SAFETY: No method reads or writes the memory.
+// SAFETY: What methods do to the memory, C functions do, on bytes that any other may
+// change at the same time.
 unsafe impl Sync for Contiguous {}
 
 impl Contiguous {
@@ -53,6 +54,73 @@ impl Contiguous {
     pub(crate) fn as_ptr(&self) -> *mut u8 {
         self.start.as_ptr()
     }
+
+    /// How many bytes there are.
+    pub(crate) fn len(&self) -> usize {
+        self.size
+    }
+
+    /// The address of `len` bytes at `offset`.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where they are not all within.
+    pub(super) fn at(&self, offset: usize, len: usize) -> Result<*mut u8> {
+        match offset.checked_add(len) {
+            Some(end) if end <= self.size => Ok(self.start.as_ptr().wrapping_add(offset)),
+            _ => Err(EINVAL),
+        }
+    }
+
+    /// Copies from it whatever is there at the time. Any context.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where the range is not within; nothing is copied.
+    pub(crate) fn read(&self, offset: usize, to: &mut [u8]) -> Result {
+        let from = self.at(offset, to.len())?;
+        // SAFETY: Both sides are valid for so many bytes and apart. Others may write
+        // meanwhile, and C's `memcpy()` copies whatever it finds.
+        unsafe { bindings::krping_memcpy(to.as_mut_ptr().cast(), from.cast(), to.len()) };
+        Ok(())
+    }
+
+    /// Copies into it. Any context.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where the range is not within; nothing is copied.
+    pub(crate) fn write(&self, offset: usize, from: &[u8]) -> Result {
+        let to = self.at(offset, from.len())?;
+        // SAFETY: As for `read`; nobody has a reference into the memory.
+        unsafe { bindings::krping_memcpy(to.cast(), from.as_ptr().cast(), from.len()) };
+        Ok(())
+    }
+
+    /// Copies `len` bytes at `offset` to `to_offset` of `to`. Any context.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where either range is not within; nothing is copied.
+    pub(crate) fn copy_to(&self, offset: usize, to: &Self, to_offset: usize, len: usize) -> Result {
+        let from = self.at(offset, len)?;
+        let to = to.at(to_offset, len)?;
+        // SAFETY: As for `read`; `memmove()` takes ranges that overlap.
+        unsafe { bindings::krping_memmove(to.cast(), from.cast(), len) };
+        Ok(())
+    }
+
+    /// Zeroes `len` bytes. Any context.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where the range is not within; nothing is done.
+    pub(crate) fn zero(&self, offset: usize, len: usize) -> Result {
+        let start = self.at(offset, len)?;
+        // SAFETY: As for `write`.
+        unsafe { bindings::krping_zero(start.cast(), len) };
+        Ok(())
+    }
 }
 
 impl Drop for Contiguous {
@@ -60,4 +128,11 @@ impl Drop for Contiguous {
         // SAFETY: By the type invariant, and nothing else frees it.
         unsafe { bindings::free_pages_exact(self.start.as_ptr().cast(), self.size) }
     }
+}
+
+/// How much memory can be had without others having to give up theirs, in bytes.
+pub(crate) fn available() -> u64 {
+    // SAFETY: Reads counters of the kernel's; no requirements.
+    let pages = u64::try_from(unsafe { bindings::si_mem_available() }).unwrap_or(0);
+    pages.saturating_mul(kernel::page::PAGE_SIZE as u64)
 }

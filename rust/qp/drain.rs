@@ -10,6 +10,7 @@ use crate::{
     bindings,
     cq::CompletionQueue,
     kernel_ext::time::{give_way, Deadline},
+    logic::failure::Operation,
 };
 use core::ptr::NonNull;
 use kernel::{
@@ -43,20 +44,21 @@ impl Drain {
         handler: unsafe extern "C" fn(*mut bindings::ib_cq, *mut bindings::ib_wc),
     ) -> Self {
         Self {
-            entries: core::array::from_fn(|index| Entry {
+            entries: core::array::from_fn(|slot| Entry {
                 raw: bindings::ib_cqe {
                     done: Some(handler),
                 },
                 owner,
-                index,
+                op: Operation::Control,
+                slot,
             }),
             done: Atomic::new(0),
         }
     }
 
-    /// Notes that request `index` has completed.
-    pub(super) fn done(&self, index: usize) {
-        let bit = if index == 0 { 1 } else { 2 };
+    /// Notes that the request of `slot` has completed.
+    pub(super) fn done(&self, slot: usize) {
+        let bit = if slot == 0 { 1 } else { 2 };
         // Only the thread that polls comes here.
         self.done.store(self.done.load(Relaxed) | bit, Relaxed);
     }

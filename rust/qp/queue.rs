@@ -2,9 +2,10 @@
 
 //! What a workload may do on its queue pair, while it holds the lock.
 
-use super::{entry_index, Entry, ENTRIES};
+use super::{entry_index, Entry};
 use crate::{
     bindings,
+    kernel_ext::blk::request::Request,
     logic::failure::{Failure, Operation},
     mr::{BufferId, Memory, RegionId},
     outcome::Outcome,
@@ -16,10 +17,12 @@ use crate::{
 use core::ptr::NonNull;
 use kernel::{error::to_result, prelude::*};
 
+const POSTING: &str = "posting to the send queue";
+
 /// The locked view of a queue pair: what a workload may do.
 pub(crate) struct Queue<'a> {
     pub(super) raw: NonNull<bindings::ib_qp>,
-    pub(super) entries: &'a [Entry; ENTRIES],
+    pub(super) entries: &'a [Entry],
     pub(super) memory: &'a mut Memory,
     pub(super) batch: &'a mut Batch,
     /// Where the workload reports its end and signs of life.
@@ -40,6 +43,20 @@ impl Queue<'_> {
     /// Those of [`Memory::write`].
     pub(crate) fn write(&mut self, buffer: BufferId, offset: usize, from: &[u8]) -> Result {
         self.memory.write(buffer, offset, from)
+    }
+
+    /// As [`Memory::open_request`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::open_request`].
+    pub(crate) fn open_request(&mut self, region: RegionId, request: &Request) -> Result {
+        self.memory.open_request(region, request)
+    }
+
+    /// As [`Memory::close_request`].
+    pub(crate) fn close_request(&mut self, region: RegionId) {
+        self.memory.close_request(region);
     }
 
     /// As [`Memory::renew_key`].
@@ -64,22 +81,36 @@ impl Queue<'_> {
     /// [`Failure::Kernel`] with `EINVAL` for a request that makes no sense, or
     /// what the device says, `ENOMEM` where the queue is full.
     pub(crate) fn post(&mut self, list: &[WorkRequest]) -> Result<(), Failure> {
-        let entries = self.entries.as_ptr();
+        self.post_for(0, list)
+    }
+
+    /// As [`Self::post`]; the completions carry `slot`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::post`]; `EINVAL` for a slot that the queue pair does not have.
+    pub(crate) fn post_for(&mut self, slot: usize, list: &[WorkRequest]) -> Result<(), Failure> {
+        let entries = self.entries;
         let qp = self.raw.as_ptr();
+        // Each slot has an entry for every operation.
+        if entry_index(Operation::Send, slot) >= entries.len() {
+            return Err(Failure::Kernel(POSTING, EINVAL.to_errno()));
+        }
         Chain::new()
             .build(
                 list,
                 self.memory,
                 |op| {
                     // The index is that of an existing entry.
-                    entries.wrapping_add(entry_index(op, 0)).cast_mut().cast()
+                    let entry = entries.as_ptr().wrapping_add(entry_index(op, slot));
+                    entry.cast_mut().cast()
                 },
                 // SAFETY: The queue pair is alive while a `Queue` is, and the
                 // list, the entries and the memory that it names are valid; the
                 // latter two until the queue pair has been drained.
                 |head| to_result(unsafe { bindings::krping_post_send(qp, head) }),
             )
-            .map_err(|e| Failure::Kernel("posting to the send queue", e.to_errno()))
+            .map_err(|e| Failure::Kernel(POSTING, e.to_errno()))
     }
 
     /// Fills the batch with copies of `template`.
@@ -117,7 +148,7 @@ impl Queue<'_> {
             // SAFETY: The queue pair is alive while a `Queue` is. The batch names
             // its entries and its memory, which live until it has been drained.
             .and_then(|head| to_result(unsafe { bindings::krping_post_send(qp, head) }))
-            .map_err(|e| Failure::Kernel("posting to the send queue", e.to_errno()))
+            .map_err(|e| Failure::Kernel(POSTING, e.to_errno()))
     }
 
     /// Posts a receive into the first `len` bytes of `buffer`, as number `slot`.
@@ -131,18 +162,34 @@ impl Queue<'_> {
         buffer: BufferId,
         len: u32,
     ) -> Result<(), Failure> {
-        self.try_post_receive(slot, buffer, len)
-            .map_err(|e| Failure::Kernel("posting to the receive queue", e.to_errno()))
+        self.post_receive_at(slot, buffer, 0, len)
     }
 
-    fn try_post_receive(&mut self, slot: usize, buffer: BufferId, len: u32) -> Result {
-        let index = entry_index(Operation::Receive, slot);
-        let entry = self.entries.get(index).ok_or(EINVAL)?;
+    /// As [`Self::post_receive`], into `len` bytes from `offset` of `buffer`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::post`].
+    pub(crate) fn post_receive_at(
+        &mut self,
+        slot: usize,
+        buffer: BufferId,
+        offset: u32,
+        len: u32,
+    ) -> Result<(), Failure> {
         let local = Local {
             buffer,
+            offset,
             len,
             region: None,
         };
+        self.try_post_receive(slot, &local)
+            .map_err(|e| Failure::Kernel("posting to the receive queue", e.to_errno()))
+    }
+
+    fn try_post_receive(&mut self, slot: usize, local: &Local) -> Result {
+        let index = entry_index(Operation::Receive, slot);
+        let entry = self.entries.get(index).ok_or(EINVAL)?;
         let mut sge = local.raw(self.memory)?;
         let mut wr = bindings::ib_recv_wr {
             sg_list: &mut sge,

@@ -113,6 +113,7 @@ impl Exchange {
     pub(crate) fn send(&self, invalidate: Option<u32>, fence: bool, signaled: bool) -> WorkRequest {
         WorkRequest::Send {
             local: Local {
+                offset: 0,
                 buffer: self.outgoing,
                 len: MESSAGE_SIZE,
                 region: None,

@@ -131,6 +131,8 @@ impl Lead for FastReg {
 }
 
 impl Workload for FastReg {
+    type Done = ();
+
     fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure> {
         if wc.op != Operation::Invalidate {
             return Ok(());

@@ -208,6 +208,7 @@ impl Link {
         }
         list.push(WorkRequest::Send {
             local: Local {
+                offset: 0,
                 buffer,
                 len,
                 region: None,

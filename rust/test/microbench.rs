@@ -277,6 +277,8 @@ impl Microbench {
 }
 
 impl Workload for Microbench {
+    type Done = ();
+
     fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure> {
         match wc.op {
             Operation::Receive => {

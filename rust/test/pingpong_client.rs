@@ -309,6 +309,8 @@ pub(crate) fn print_start(queue: &Queue<'_>, buffer: BufferId, size: usize, what
 }
 
 impl Workload for PingPongClient {
+    type Done = ();
+
     fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure> {
         if wc.op != Operation::Receive {
             return Ok(());

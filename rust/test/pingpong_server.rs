@@ -114,6 +114,7 @@ impl PingPongServer {
 
     fn local(&self, len: u32, region: Option<RegionId>) -> Local {
         Local {
+            offset: 0,
             buffer: self.buffer,
             len,
             region,
@@ -245,6 +246,8 @@ impl Follow for PingPongServer {
 }
 
 impl Workload for PingPongServer {
+    type Done = ();
+
     fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure> {
         match wc.op {
             Operation::Read => self.read_done(queue),

@@ -148,8 +148,6 @@ impl Plan {
     pub(crate) fn depths(&self) -> Depths {
         let posts = self.posts();
         Depths {
-            send: self.sends(),
-            receive: self.receives(),
             batch: if posts {
                 usize::from(self.load.postlist)
             } else {
@@ -161,6 +159,7 @@ impl Plan {
             } else {
                 0
             },
+            ..Depths::plain(self.sends(), self.receives())
         }
     }
 }
