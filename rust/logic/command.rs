@@ -2,8 +2,8 @@
 
 //! What one command asks for.
 //!
-//! [`Command::parse`] makes a [`Command`] of what was written to `/proc/krping`, or a
-//! [`ParseError`] that says in a sentence what was wrong:
+//! [`Order::parse`] makes a [`Command`] of what was written to `/proc/krping`, or a [`ParseError`]
+//! that says in a sentence what was wrong:
 //!
 //! ```text
 //! client,addr=192.0.2.1,port=9999,count=100,size=4K,mem_mode=reg,server_inv,validate
@@ -16,13 +16,22 @@
 
 pub(crate) use super::{
     addr::Addr,
+    block_options::{
+        BlockOptions,
+        StoreName, //
+    },
     cpus::CpuList,
     load::{
         Load,
         Test, //
     },
+    order::Order,
     pattern::PatternKind,
-    text::Tag, //
+    text::{
+        Comm,
+        PathName,
+        Tag, //
+    },
 };
 
 use super::{
@@ -100,6 +109,25 @@ pub(crate) mod limits {
     pub(in super::super) const SIGNAL_EVERY: RangeInclusive<u64> = 1..=1024;
     pub(in super::super) const SGE: RangeInclusive<u64> = 1..=16;
     pub(in super::super) const MAX_P99_NS: RangeInclusive<u64> = 1..=1_000_000_000_000;
+    /// Without `queues=`.
+    pub(crate) const DEFAULT_QUEUES: u16 = 1;
+    /// Without `depth=`.
+    pub(crate) const DEFAULT_DEPTH: u16 = 128;
+    /// Without `reconnect=`.
+    pub(crate) const DEFAULT_RECONNECT_S: u32 = 30;
+    /// Without `size=` for a tap.
+    pub(crate) const DEFAULT_RING: u64 = 16 << 20;
+    /// What the size of a store is a multiple of.
+    pub(crate) const SECTOR: u64 = 512;
+    /// The most bytes of a disk: the kernel has signed offsets.
+    pub(crate) const MOST_BYTES: u64 = (i64::MAX as u64) & !(SECTOR - 1);
+
+    pub(in super::super) const STORE: RangeInclusive<u64> = 4096..=MOST_BYTES;
+    pub(in super::super) const RING: RangeInclusive<u64> = 1 << 20..=1 << 30;
+    pub(in super::super) const QUEUES: RangeInclusive<u64> = 1..=64;
+    pub(in super::super) const DEPTH: RangeInclusive<u64> = 1..=1024;
+    pub(in super::super) const RECONNECT_S: RangeInclusive<u64> = 0..=86400;
+    pub(in super::super) const DISK: RangeInclusive<u64> = 0..=0xffff_ffff;
     pub(in super::super) const MIN_BW: RangeInclusive<u64> = 1..=u64::MAX;
 }
 
@@ -114,6 +142,8 @@ pub(crate) mod limits {
 /// - `load` suits the test and the size. That of a client's or loopback's [`Test::WriteLatency`]
 ///   has `imm` unless `poll` is set.
 /// - A microbenchmark has [`MemMode::Dma`], and one of latency no `validate`.
+/// - `block` suits the role and the test. What a disk or tap does not take has its default, which
+///   goes for `count` where it is no tap's client, and for `threads` where it is no server.
 /// - `max_p99_ns` and `min_bw` are set for tests only that measure the latency or the bandwidth, or
 ///   for a server that leaves the test to its client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,7 +160,7 @@ pub(crate) struct Command {
     pub(crate) count: u64,
     /// After how many seconds to stop.
     pub(crate) duration_s: Option<u32>,
-    /// Bytes of data in each iteration.
+    /// Bytes of data in each iteration; 0 for a disk or tap, which have [`BlockOptions::bytes`].
     pub(crate) size: u32,
     /// How a microbenchmark loads the connection.
     pub(crate) load: Load,
@@ -172,6 +202,8 @@ pub(crate) struct Command {
     pub(crate) pattern: PatternKind,
     /// Copied to the result.
     pub(crate) tag: Tag,
+    /// Of a disk, a tap, or the server of one.
+    pub(crate) block: BlockOptions,
 }
 
 impl Command {
@@ -208,6 +240,7 @@ impl Command {
             expect: None,
             pattern: PatternKind::Text,
             tag: Tag::EMPTY,
+            block: BlockOptions::NONE,
         }
     }
 
@@ -260,7 +293,8 @@ impl fmt::Display for Command {
         if let Some(seconds) = self.duration_s {
             write!(f, ",duration={seconds}")?;
         }
-        if self.size != default.size {
+        self.block.show(self.role, self.test, f)?;
+        if self.size != default.size && !self.test.is_block() {
             write!(f, ",size={}", self.size)?;
         }
         if self.mem_mode != default.mem_mode {

@@ -5,8 +5,12 @@
 
 pub(crate) const EINTR: i32 = 4;
 pub(crate) const EIO: i32 = 5;
+pub(crate) const EBUSY: i32 = 16;
 pub(crate) const ENODEV: i32 = 19;
 pub(crate) const EINVAL: i32 = 22;
+pub(crate) const EFBIG: i32 = 27;
+pub(crate) const ENOSPC: i32 = 28;
+pub(crate) const EROFS: i32 = 30;
 pub(crate) const ERANGE: i32 = 34;
 pub(crate) const EPROTO: i32 = 71;
 pub(crate) const EBADMSG: i32 = 74;
@@ -16,24 +20,36 @@ pub(crate) const EADDRNOTAVAIL: i32 = 99;
 pub(crate) const ECONNRESET: i32 = 104;
 pub(crate) const ETIMEDOUT: i32 = 110;
 pub(crate) const ECONNREFUSED: i32 = 111;
+pub(crate) const ESTALE: i32 = 116;
 pub(crate) const EREMOTEIO: i32 = 121;
+pub(crate) const EDQUOT: i32 = 122;
 pub(crate) const ECANCELED: i32 = 125;
 
 /// Every errno that a run is known to end with.
-pub(super) const NAMES: [(i32, &str); 31] = [
+pub(super) const NAMES: [(i32, &str); 43] = [
     (1, "EPERM"),
     (2, "ENOENT"),
     (4, "EINTR"),
     (5, "EIO"),
+    (6, "ENXIO"),
     (7, "E2BIG"),
     (11, "EAGAIN"),
     (12, "ENOMEM"),
     (13, "EACCES"),
     (14, "EFAULT"),
+    (15, "ENOTBLK"),
     (16, "EBUSY"),
+    (17, "EEXIST"),
     (19, "ENODEV"),
+    (20, "ENOTDIR"),
+    (21, "EISDIR"),
     (22, "EINVAL"),
+    (26, "ETXTBSY"),
+    (27, "EFBIG"),
+    (28, "ENOSPC"),
+    (30, "EROFS"),
     (34, "ERANGE"),
+    (36, "ENAMETOOLONG"),
     (38, "ENOSYS"),
     (71, "EPROTO"),
     (74, "EBADMSG"),
@@ -50,7 +66,9 @@ pub(super) const NAMES: [(i32, &str); 31] = [
     (110, "ETIMEDOUT"),
     (111, "ECONNREFUSED"),
     (113, "EHOSTUNREACH"),
+    (116, "ESTALE"),
     (121, "EREMOTEIO"),
+    (122, "EDQUOT"),
     (125, "ECANCELED"),
 ];
 

@@ -7,6 +7,7 @@
 //! value; it turns into text only when somebody reads it.
 
 use super::{
+    block::MessageError,
     errno,
     pattern::Mismatch,
     protocol::Violation,
@@ -62,12 +63,20 @@ pub(crate) enum Failure {
     Protocol(Violation, u64),
     /// The peer's private data cannot be understood.
     PrivateData(PrivateDataError),
+    /// The peer sent a message of a disk or tap that makes no sense.
+    Message(MessageError),
     /// What came back is not what was sent.
     Mismatch(Mismatch),
     /// What arrived at the peer is not what was sent.
     PeerMismatch,
     /// The peer went away.
     Disconnected,
+    /// The client of this connection has made a new one in its place.
+    Replaced,
+    /// The server that a disk came back to is not the one it left, with the reason.
+    OtherStore(&'static str),
+    /// It is in use, with what and by whom.
+    Busy(&'static str),
     /// The RDMA device was removed.
     DeviceRemoved,
     /// The device reported an asynchronous error: `enum ib_event_type`, its name.
@@ -198,9 +207,11 @@ impl Failure {
                 (12 | 20, _) => errno::ETIMEDOUT,
                 _ => errno::EIO,
             },
-            Self::Protocol(..) | Self::PrivateData(_) => errno::EPROTO,
+            Self::Protocol(..) | Self::PrivateData(_) | Self::Message(_) => errno::EPROTO,
             Self::Mismatch(_) | Self::PeerMismatch => errno::EBADMSG,
-            Self::Disconnected => errno::ECONNRESET,
+            Self::Disconnected | Self::Replaced => errno::ECONNRESET,
+            Self::OtherStore(_) => errno::ESTALE,
+            Self::Busy(_) => errno::EBUSY,
             Self::DeviceRemoved => errno::ENODEV,
             // QP_REQ_ERR, QP_ACCESS_ERR: the peer asked for what it may not.
             Self::Async(2 | 3, _) => errno::EPROTO,
@@ -243,11 +254,20 @@ impl fmt::Display for Failure {
                 write!(f, "the peer {violation} in iteration {iteration}")
             }
             Self::PrivateData(error) => write!(f, "{error}"),
+            Self::Message(error) => write!(f, "the peer {error}"),
             Self::Mismatch(mismatch) => write!(f, "{mismatch}"),
             Self::PeerMismatch => {
                 f.write_str("the peer says that the data which arrived there is not what was sent")
             }
             Self::Disconnected => f.write_str("the peer disconnected before the end"),
+            Self::Replaced => f.write_str("the client has connected anew"),
+            Self::OtherStore(why) => {
+                write!(
+                    f,
+                    "the disk cannot go on with what the server has now: {why}"
+                )
+            }
+            Self::Busy(why) => f.write_str(why),
             Self::DeviceRemoved => f.write_str("the RDMA device was removed"),
             Self::Async(event, name) => {
                 write!(

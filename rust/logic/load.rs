@@ -21,6 +21,10 @@ pub(crate) enum Test {
     ReadBandwidth,
     /// The bandwidth of SEND.
     SendBandwidth,
+    /// A disk whose blocks are at the server.
+    Block,
+    /// Requests to an existing disk, which also go to the server.
+    Tap,
 }
 
 impl Test {
@@ -35,6 +39,8 @@ impl Test {
             Self::WriteBandwidth => "bw",
             Self::ReadBandwidth => "rbw",
             Self::SendBandwidth => "sbw",
+            Self::Block => "blk",
+            Self::Tap => "tap",
         }
     }
 
@@ -57,6 +63,11 @@ impl Test {
     /// Whether it measures one operation of the device, over and over.
     pub(crate) const fn is_microbench(self) -> bool {
         self.is_latency() || self.is_bandwidth()
+    }
+
+    /// Whether it forwards requests to blocks.
+    pub(crate) const fn is_block(self) -> bool {
+        matches!(self, Self::Block | Self::Tap)
     }
 
     /// Whether not each of its operations needs a completion.

@@ -17,16 +17,23 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod addr;
+pub(crate) mod backoff;
+pub(crate) mod block;
+mod block_options;
+mod block_rules;
+mod block_status;
 pub(crate) mod command;
 pub(crate) mod control;
 pub(crate) mod cpus;
 pub(crate) mod crc;
 pub(crate) mod errno;
 pub(crate) mod failure;
+pub(crate) mod hello;
 pub(crate) mod histogram;
 pub(crate) mod json;
 mod load;
 mod options;
+mod order;
 mod parse;
 pub(crate) mod parse_error;
 pub(crate) mod pattern;

@@ -30,6 +30,8 @@ pub(super) enum Opt {
     Bw,
     Rbw,
     Sbw,
+    Blk,
+    Tap,
     Duplex,
     Duration,
     Qps,
@@ -51,6 +53,16 @@ pub(super) enum Opt {
     Expect,
     Pattern,
     Tag,
+    Store,
+    Ro,
+    Queues,
+    Depth,
+    Reconnect,
+    Detach,
+    Comm,
+    Log,
+    Stop,
+    Force,
 }
 
 impl Opt {
@@ -60,6 +72,11 @@ impl Opt {
             .iter()
             .find(|(_, opt)| *opt == self)
             .map_or("", |(name, _)| name)
+    }
+
+    /// Whether it ends a disk.
+    pub(super) const fn is_stop(self) -> bool {
+        matches!(self, Self::Stop | Self::Force)
     }
 }
 
@@ -79,6 +96,12 @@ impl OptSet {
     /// Whether an option is in it.
     pub(super) const fn has(self, opt: Opt) -> bool {
         self.0 & Self::bit(opt) != 0
+    }
+
+    /// The options in it; each alias is one more.
+    pub(super) fn iter(self) -> impl Iterator<Item = Opt> {
+        let all = NAMES.iter().map(|(_, opt)| *opt);
+        all.filter(move |opt| self.has(*opt))
     }
 
     const fn bit(opt: Opt) -> u64 {
@@ -110,6 +133,8 @@ pub(super) const NAMES: &[(&str, Opt)] = &[
     ("bw", Opt::Bw),
     ("rbw", Opt::Rbw),
     ("sbw", Opt::Sbw),
+    ("blk", Opt::Blk),
+    ("tap", Opt::Tap),
     ("duplex", Opt::Duplex),
     ("duration", Opt::Duration),
     ("qps", Opt::Qps),
@@ -132,25 +157,20 @@ pub(super) const NAMES: &[(&str, Opt)] = &[
     ("expect", Opt::Expect),
     ("pattern", Opt::Pattern),
     ("tag", Opt::Tag),
+    ("store", Opt::Store),
+    ("ro", Opt::Ro),
+    ("queues", Opt::Queues),
+    ("depth", Opt::Depth),
+    ("reconnect", Opt::Reconnect),
+    ("detach", Opt::Detach),
+    ("comm", Opt::Comm),
+    ("log", Opt::Log),
+    ("stop", Opt::Stop),
+    ("force", Opt::Force),
 ];
 
 /// Known, but not served by this version: refused by name, whatever their value.
-pub(super) const NOT_SUPPORTED: &[&str] = &[
-    "neg",
-    "caps",
-    "blk",
-    "tap",
-    "store",
-    "ro",
-    "queues",
-    "depth",
-    "reconnect",
-    "stop",
-    "force",
-    "detach",
-    "comm",
-    "log",
-];
+pub(super) const NOT_SUPPORTED: &[&str] = &["neg", "caps"];
 
 /// The option called `name`.
 pub(super) fn find(name: &str) -> Option<Opt> {

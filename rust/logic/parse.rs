@@ -12,10 +12,13 @@ use super::{
     },
     command::{
         limits,
+        Comm,
         Command,
         MemMode,
+        Order,
         PatternKind,
         Role,
+        StoreName,
         Tag,
         Test, //
     },
@@ -39,43 +42,79 @@ use super::{
         Result,
         RATE,
         SECONDS,
-        SIZE,
+        SPACE,
         TIME, //
     },
 };
 
-impl Command {
-    /// Reads one command, as written to `/proc/krping`.
-    pub(crate) fn parse(text: &str) -> Result<'_, Command> {
-        let text = text.strip_suffix('\n').unwrap_or(text).trim_matches(SPACE);
-        if text.is_empty() {
-            return Err(invalid("", Reason::EmptyCommand));
+impl Order {
+    /// Reads what was written to `/proc/krping`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it: the first option that is not read, else the first rule broken.
+    pub(crate) fn parse(text: &str) -> Result<'_, Order> {
+        let mut parser = Parser::new();
+        parser.read(text)?;
+        if parser.seen.has(Opt::Stop) || parser.seen.has(Opt::Force) {
+            return Order::stop(parser.stop, parser.seen);
         }
-        // The role is known at the end: until then it is a guess that nothing reads.
-        let mut parser = Parser {
-            command: Command::new(Role::Client),
-            seen: OptSet::EMPTY,
-        };
-        for option in text.split(',') {
-            parser.option(option.trim_matches(SPACE))?;
-        }
-        rules::settle(parser.command, parser.seen)
+        rules::settle(&mut parser.command, &parser.late, parser.seen)?;
+        Ok(Order::Run(parser.command))
     }
 }
 
-/// White space that may stand around options; nothing else that counts as such is printable.
-const SPACE: [char; 2] = [' ', '\t'];
+/// Options whose meaning depends on others.
+pub(super) struct Late<'a> {
+    pub(super) size: Option<Given<'a>>,
+    pub(super) tap: Option<Given<'a>>,
+}
 
 /// A command that is being read.
-struct Parser {
+struct Parser<'a> {
     command: Command,
+    /// The disk to be stopped.
+    stop: u32,
+    late: Late<'a>,
     /// The options read so far.
     seen: OptSet,
 }
 
-impl Parser {
+impl<'a> Parser<'a> {
+    /// Before the first option. The role is known at the end: until then it is a guess that nothing
+    /// reads.
+    const fn new() -> Self {
+        Self {
+            command: Command::new(Role::Client),
+            stop: 0,
+            late: Late {
+                size: None,
+                tap: None,
+            },
+            seen: OptSet::EMPTY,
+        }
+    }
+
+    /// Reads all options.
+    fn read(&mut self, text: &'a str) -> Result<'a, ()> {
+        let text = text.strip_suffix('\n').unwrap_or(text).trim_matches(SPACE);
+        if text.is_empty() {
+            return Err(invalid("", Reason::EmptyCommand));
+        }
+        let mut rest = Some(text);
+        while let Some(text) = rest {
+            let (option, others) = match text.split_once(',') {
+                Some((option, others)) => (option, Some(others)),
+                None => (text, None),
+            };
+            self.option(option.trim_matches(SPACE))?;
+            rest = others;
+        }
+        Ok(())
+    }
+
     /// Reads one option.
-    fn option<'a>(&mut self, text: &'a str) -> Result<'a, ()> {
+    fn option(&mut self, text: &'a str) -> Result<'a, ()> {
         if text.is_empty() {
             return Err(invalid("", Reason::EmptyOption));
         }
@@ -105,7 +144,7 @@ impl Parser {
     }
 
     /// Takes the value of one option.
-    fn take<'a>(&mut self, opt: Opt, given: Given<'a>) -> Result<'a, ()> {
+    fn take(&mut self, opt: Opt, given: Given<'a>) -> Result<'a, ()> {
         let command = &mut self.command;
         match opt {
             // Which role it is counts when all options are known.
@@ -128,7 +167,7 @@ impl Parser {
             }
             Opt::Port => command.port = given.number("9999", limits::PORT)?,
             Opt::Count => command.count = given.number("1000", limits::COUNT)?,
-            Opt::Size => command.size = given.scaled("4K", limits::SIZE, &SIZE)?,
+            Opt::Size => self.late.size = Some(given),
             Opt::Verbose => command.verbose = given.set()?,
             Opt::Validate => command.validate = given.set()?,
             Opt::MemMode => {
@@ -154,6 +193,11 @@ impl Parser {
             Opt::Bw => command.test = given.mean(Test::WriteBandwidth)?,
             Opt::Rbw => command.test = given.mean(Test::ReadBandwidth)?,
             Opt::Sbw => command.test = given.mean(Test::SendBandwidth)?,
+            Opt::Blk => command.test = given.mean(Test::Block)?,
+            Opt::Tap => {
+                command.test = Test::Tap;
+                self.late.tap = Some(given);
+            }
             Opt::Duplex => command.load.duplex = given.set()?,
             Opt::Duration => {
                 let seconds = given.scaled("10", limits::DURATION_S, &SECONDS)?;
@@ -205,12 +249,38 @@ impl Parser {
                 }
             }
             Opt::Tag => {
-                let value = given.value("TEXT")?;
-                let fits = !value.is_empty() && value.trim_matches(SPACE) == value;
-                let tag = Tag::new(value).filter(|_| fits);
-                command.tag = tag.ok_or(given.invalid(Reason::NotTag))?;
+                let max = Tag::MAX;
+                command.tag = given.text("TEXT", |_| Reason::NotText { max })?;
             }
+            Opt::Stop => self.stop = given.number("0", limits::DISK)?,
+            Opt::Force => given.flag()?,
+            Opt::Store => command.block.store = Some(store(given)?),
+            Opt::Ro => command.block.read_only = given.set()?,
+            Opt::Queues => command.block.queues = given.number("4", limits::QUEUES)?,
+            Opt::Depth => command.block.depth = given.number("32", limits::DEPTH)?,
+            Opt::Reconnect => {
+                command.block.reconnect_s = given.scaled("60", limits::RECONNECT_S, &SECONDS)?;
+            }
+            Opt::Detach => command.block.detach = given.set()?,
+            Opt::Comm => {
+                let max = Comm::MAX;
+                command.block.comm = Some(given.text("dd", |_| Reason::NotText { max })?);
+            }
+            Opt::Log => command.block.log = given.set()?,
         }
         Ok(())
+    }
+}
+
+/// Reads where a server keeps blocks.
+fn store(given: Given<'_>) -> Result<'_, StoreName> {
+    if given.value == Some("ram") {
+        return Ok(StoreName::Ram);
+    }
+    let not_store = |value| Reason::NotStore { value };
+    let path = given.text("ram", not_store)?;
+    match given.value {
+        Some(value) if !value.starts_with('/') => Err(given.invalid(not_store(value))),
+        _ => Ok(StoreName::Path(path)),
     }
 }

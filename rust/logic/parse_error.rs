@@ -3,13 +3,13 @@
 //! What is wrong with a command, in a sentence for the log.
 
 use super::{
-    command::Test,
+    command::{
+        PathName,
+        Test, //
+    },
     cpus, errno,
     options::NAMES,
-    text::{
-        Escaped,
-        Tag, //
-    },
+    text::Escaped,
 };
 use core::fmt;
 
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
 pub(crate) struct ParseError<'a> {
     /// The sort.
     pub(crate) kind: Kind,
-    /// The option as it was typed; empty where there is none.
+    /// The option as it was typed, or its usual name; empty where there is none.
     pub(crate) option: &'a str,
     pub(super) reason: Reason<'a>,
 }
@@ -84,7 +84,9 @@ pub(super) enum Reason<'a> {
     NotErrno {
         value: &'a str,
     },
-    NotTag,
+    NotText {
+        max: usize,
+    },
     NoRole,
     TwoRoles {
         other: &'static str,
@@ -108,6 +110,29 @@ pub(super) enum Reason<'a> {
         sge: u8,
         size: u32,
     },
+    NotStore {
+        value: &'a str,
+    },
+    NotDisk {
+        value: &'a str,
+    },
+    NotMultiple {
+        bytes: u64,
+        unit: u64,
+    },
+    IsFor {
+        valid: &'static str,
+    },
+    TapLoopback,
+    SizeOfDisk,
+    SizeOfNothing,
+    OneThread,
+    NoStore {
+        or_log: bool,
+    },
+    RamNeedsSize,
+    NeedsStop,
+    NotWithStop,
 }
 
 impl fmt::Display for ParseError<'_> {
@@ -205,11 +230,27 @@ impl fmt::Display for ParseError<'_> {
                 }
                 Ok(())
             }
-            Reason::NotTag => write!(
+            Reason::NotText { max } => write!(
                 f,
-                "{option}: must be 1 to {} characters, and no space first or last",
-                Tag::MAX
+                "{option}: must be 1 to {max} characters, and no space first or last"
             ),
+            Reason::NotStore { value } => write!(
+                f,
+                "{option}={}: must be ram or a path that begins with / and has at most {} \
+                 characters",
+                Escaped(value),
+                PathName::MAX
+            ),
+            Reason::NotDisk { value } => write!(
+                f,
+                "{option}={}: must be the path of a disk or its name under /dev, of at most {} \
+                 characters",
+                Escaped(value),
+                PathName::MAX
+            ),
+            Reason::NotMultiple { bytes, unit } => {
+                write!(f, "{option}={bytes}: must be a multiple of {unit}")
+            }
             Reason::NoRole => f.write_str("no role is given; give one of client, server, loopback"),
             Reason::TwoRoles { other } => write!(
                 f,
@@ -245,6 +286,42 @@ impl fmt::Display for ParseError<'_> {
             Reason::SgeAboveSize { sge, size } => write!(
                 f,
                 "{option}={sge} does not go with size={size}; each piece needs a byte"
+            ),
+            Reason::IsFor { valid } => write!(f, "{option} is for {valid}"),
+            Reason::TapLoopback => write!(
+                f,
+                "{option} does not go with loopback; give server,{option} and client,{option}=DISK \
+                 in a command each"
+            ),
+            Reason::SizeOfDisk => write!(
+                f,
+                "{option} does not go with client,blk; the server says how large the disk is"
+            ),
+            Reason::SizeOfNothing => {
+                write!(f, "{option} needs a store; give store=ram or store=PATH")
+            }
+            Reason::OneThread => write!(
+                f,
+                "{option} must be 1 for a disk or tap; give a command for each"
+            ),
+            Reason::NoStore { or_log: false } => write!(
+                f,
+                "{option} needs a place for the blocks; give store=ram or store=PATH"
+            ),
+            Reason::NoStore { or_log: true } => write!(
+                f,
+                "{option} needs a place for the blocks; give store=ram, store=PATH or log"
+            ),
+            Reason::RamNeedsSize => {
+                write!(f, "{option}=ram needs a size; give size=1G or the like")
+            }
+            Reason::NeedsStop => write!(
+                f,
+                "{option} is for the end of a disk; give stop=ID,{option}"
+            ),
+            Reason::NotWithStop => write!(
+                f,
+                "{option} does not go with stop; give stop=ID, and force where the disk is in use"
             ),
         }
     }

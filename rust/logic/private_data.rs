@@ -26,6 +26,23 @@ pub(crate) enum PeerRole {
     Server,
 }
 
+impl PeerRole {
+    pub(super) const fn number(self) -> u8 {
+        match self {
+            Self::Client => 1,
+            Self::Server => 2,
+        }
+    }
+
+    pub(super) const fn of_number(number: u8) -> Result<Self, PrivateDataError> {
+        match number {
+            1 => Ok(Self::Client),
+            2 => Ok(Self::Server),
+            _ => Err(PrivateDataError::Role(number)),
+        }
+    }
+}
+
 /// What one side of ours tells the other while they connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PrivateData {
@@ -70,7 +87,7 @@ impl PrivateData {
     /// The version of this layout.
     pub(crate) const VERSION: u8 = 1;
 
-    const MAGIC: [u8; 4] = *b"krpg";
+    pub(super) const MAGIC: [u8; 4] = *b"krpg";
     /// What only a microbenchmark has.
     const LOAD: usize = 24;
 
@@ -86,13 +103,9 @@ impl PrivateData {
     const UNTIMED: u32 = 1 << 7;
     const LOAD_FLAGS: u32 = Self::DUPLEX | Self::IMM | Self::INLINE | Self::UNTIMED;
 
-    /// As it is sent.
-    pub(crate) fn encode(&self) -> [u8; Self::LEN] {
-        let role = match self.role {
-            PeerRole::Client => 1,
-            PeerRole::Server => 2,
-        };
-        let test = match self.test {
+    /// The number of a test.
+    pub(super) const fn number(test: Test) -> u8 {
+        match test {
             Test::PingPong => 1,
             Test::FastReg => 2,
             Test::WriteLatency => 3,
@@ -101,7 +114,31 @@ impl PrivateData {
             Test::WriteBandwidth => 6,
             Test::ReadBandwidth => 7,
             Test::SendBandwidth => 8,
-        };
+            Test::Block => 9,
+            Test::Tap => 10,
+        }
+    }
+
+    /// The test that has a number.
+    pub(super) const fn test(number: u8) -> Result<Test, PrivateDataError> {
+        Ok(match number {
+            1 => Test::PingPong,
+            2 => Test::FastReg,
+            3 => Test::WriteLatency,
+            4 => Test::ReadLatency,
+            5 => Test::SendLatency,
+            6 => Test::WriteBandwidth,
+            7 => Test::ReadBandwidth,
+            8 => Test::SendBandwidth,
+            9 => Test::Block,
+            10 => Test::Tap,
+            _ => return Err(PrivateDataError::Test(number)),
+        })
+    }
+
+    /// As it is sent.
+    pub(crate) fn encode(&self) -> [u8; Self::LEN] {
+        let (role, test) = (self.role.number(), Self::number(self.test));
         let mem_mode = match self.mem_mode {
             MemMode::Dma => 1,
             MemMode::Reg => 2,
@@ -150,10 +187,8 @@ impl PrivateData {
         (flags, fields)
     }
 
-    /// What a peer's private data says; `None` from a legacy peer.
-    ///
-    /// Bytes after [`LEN`](Self::LEN) are ignored: transports pad to a length of their own.
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Option<Self>, PrivateDataError> {
+    /// The bytes of private data that is of ours and of this version; `None` from a legacy peer.
+    pub(super) fn whole(bytes: &[u8]) -> Result<Option<&[u8; Self::LEN]>, PrivateDataError> {
         let Some(rest) = bytes.strip_prefix(&Self::MAGIC) else {
             return Ok(None);
         };
@@ -163,29 +198,32 @@ impl PrivateData {
             Some(&version) => return Err(PrivateDataError::Version(version)),
             None => return Err(PrivateDataError::Truncated(bytes.len())),
         }
-        let Some(bytes) = bytes.first_chunk::<{ Self::LEN }>() else {
-            return Err(PrivateDataError::Truncated(bytes.len()));
-        };
+        match bytes.first_chunk() {
+            Some(bytes) => Ok(Some(bytes)),
+            None => Err(PrivateDataError::Truncated(bytes.len())),
+        }
+    }
 
+    /// What a peer's private data says; `None` from a legacy peer.
+    ///
+    /// Bytes after [`LEN`](Self::LEN) are ignored: transports pad to a length of their own.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, or [`PrivateDataError::OtherTest`] for a disk's or tap's, which has
+    /// another layout.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Option<Self>, PrivateDataError> {
+        let Some(bytes) = Self::whole(bytes)? else {
+            return Ok(None);
+        };
         let mut fields = Fields(bytes);
         let [_, _, _, _, _, role, test, mem_mode] = fields.take();
         let flags = u32::from_be_bytes(fields.take());
         let mut data = Self {
-            role: match role {
-                1 => PeerRole::Client,
-                2 => PeerRole::Server,
-                _ => return Err(PrivateDataError::Role(role)),
-            },
-            test: match test {
-                1 => Test::PingPong,
-                2 => Test::FastReg,
-                3 => Test::WriteLatency,
-                4 => Test::ReadLatency,
-                5 => Test::SendLatency,
-                6 => Test::WriteBandwidth,
-                7 => Test::ReadBandwidth,
-                8 => Test::SendBandwidth,
-                _ => return Err(PrivateDataError::Test(test)),
+            role: PeerRole::of_number(role)?,
+            test: match Self::test(test)? {
+                test if test.is_block() => return Err(PrivateDataError::OtherTest(test)),
+                test => test,
             },
             mem_mode: match mem_mode {
                 1 => MemMode::Dma,
@@ -300,6 +338,14 @@ pub(crate) enum PrivateDataError {
     Load,
     /// What must be zero is not.
     Reserved,
+    /// It is not marked as ours, where it must be.
+    Missing,
+    /// It is that of the other side.
+    Side,
+    /// It is of a test whose private data has another layout.
+    OtherTest(Test),
+    /// This field of a disk's or tap's is out of its range.
+    Range(&'static str),
 }
 
 impl fmt::Display for PrivateDataError {
@@ -321,6 +367,10 @@ impl fmt::Display for PrivateDataError {
             Self::Size => f.write_str("asks for 0 bytes of data"),
             Self::Load => f.write_str("asks for a load that is out of range"),
             Self::Reserved => f.write_str("has reserved bytes that are not zero"),
+            Self::Missing => f.write_str("is missing, or not that of a krping"),
+            Self::Side => f.write_str("announces the wrong side"),
+            Self::OtherTest(test) => write!(f, "is of another test ({})", test.as_str()),
+            Self::Range(field) => write!(f, "has a number out of range ({field})"),
         }
     }
 }

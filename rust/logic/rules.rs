@@ -4,7 +4,9 @@
 //! which options go together.
 
 use super::{
+    block_rules,
     command::{
+        limits,
         Command,
         Load,
         MemMode,
@@ -15,10 +17,12 @@ use super::{
         Opt,
         OptSet, //
     },
+    parse::Late,
     parse_error::Reason,
     value::{
         invalid,
-        Result, //
+        Result,
+        SIZE, //
     },
 };
 
@@ -26,14 +30,16 @@ const LATENCY: &str = "wlat, rlat or slat";
 const BANDWIDTH: &str = "bw, rbw or sbw";
 const MICROBENCH: &str = "wlat, rlat, slat, bw, rbw or sbw";
 
-/// Completes `command`, whose options are `given`, and checks them against each other.
-pub(super) fn settle(mut command: Command, given: OptSet) -> Result<'static, Command> {
+/// Completes `command`, whose options are `given` and those of them not read yet `late`, and checks
+/// them against each other.
+pub(super) fn settle<'a>(command: &mut Command, late: &Late<'a>, given: OptSet) -> Result<'a, ()> {
     let role = role(given)?;
     command.role = role;
     if !given.has(Opt::Port) {
         command.port = Command::new(role).port;
     }
     not_both(given)?;
+    take(command, late)?;
     if command.addr.is_none() && role != Role::Server {
         return Err(invalid(role.as_str(), Reason::NoAddr));
     }
@@ -44,12 +50,16 @@ pub(super) fn settle(mut command: Command, given: OptSet) -> Result<'static, Com
         if !given.has(Opt::SignalEvery) {
             command.load.signal_every = Load::new(command.test).signal_every;
         }
-        fits_test(&command, given)?;
+        fits_test(command, given)?;
     }
-    fits_rest(&command, given)?;
+    fits_rest(command, given)?;
+    block_rules::are_placed(command, given)?;
+    if command.test.is_block() {
+        block_rules::fits(command, given)?;
+    }
     command.load.imm |= command.needs_imm();
     // INVARIANT: each line of `Command`'s was checked above.
-    Ok(command)
+    Ok(())
 }
 
 /// The one role that is given.
@@ -70,6 +80,25 @@ fn role(given: OptSet) -> Result<'static, Role> {
     }
 }
 
+/// Takes the options whose meaning depends on the role and the test.
+fn take<'a>(command: &mut Command, late: &Late<'a>) -> Result<'a, ()> {
+    let is_block = command.test.is_block();
+    if is_block {
+        command.size = 0;
+    }
+    if let Some(tap) = late.tap {
+        block_rules::take_tap(command, tap)?;
+    }
+    match late.size {
+        Some(size) if is_block => block_rules::take_size(command, size),
+        Some(size) => {
+            command.size = size.scaled("4K", limits::SIZE, &SIZE)?;
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
 /// Checks that of options that stand for each other's place only one is given.
 fn not_both(given: OptSet) -> Result<'static, ()> {
     let groups: [&[Opt]; 4] = [
@@ -82,6 +111,8 @@ fn not_both(given: OptSet) -> Result<'static, ()> {
             Opt::Bw,
             Opt::Rbw,
             Opt::Sbw,
+            Opt::Blk,
+            Opt::Tap,
         ],
         &[Opt::ServerInv, Opt::ReadInv],
         &[Opt::MaxP99, Opt::Untimed],
@@ -100,16 +131,17 @@ fn not_both(given: OptSet) -> Result<'static, ()> {
 fn fits_test(command: &Command, given: OptSet) -> Result<'static, ()> {
     let test = command.test;
     let (microbench, bandwidth) = (test.is_microbench(), test.is_bandwidth());
+    let iterates = !microbench && !test.is_block();
     let timed = test == Test::PingPong || test.is_latency();
     let unsignaled = "wlat, slat, bw, rbw or sbw";
     let rules = [
         (
             Opt::Validate,
-            !test.is_latency(),
+            iterates || bandwidth,
             "the ping/pong, bw, rbw or sbw",
         ),
-        (Opt::ServerInv, !microbench, "the ping/pong"),
-        (Opt::ReadInv, !microbench, "the ping/pong"),
+        (Opt::ServerInv, iterates, "the ping/pong"),
+        (Opt::ReadInv, iterates, "the ping/pong"),
         (Opt::Duplex, bandwidth, BANDWIDTH),
         (Opt::Qps, microbench, MICROBENCH),
         (Opt::PostList, bandwidth, BANDWIDTH),
@@ -130,7 +162,7 @@ fn fits_test(command: &Command, given: OptSet) -> Result<'static, ()> {
         return Err(invalid(Opt::MemMode.name(), Reason::RegWithTest { test }));
     }
     let (sge, size) = (command.load.sge, command.size);
-    if u32::from(sge) > size {
+    if u32::from(sge) > size && !test.is_block() {
         return Err(invalid(Opt::Sge.name(), Reason::SgeAboveSize { sge, size }));
     }
     Ok(())

@@ -73,3 +73,51 @@ impl fmt::Display for Counters {
         )
     }
 }
+
+/// What a disk, a tap or the server of one counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BlockFigures {
+    /// The number of the disk, on the side that has it.
+    pub(crate) disk: Option<u32>,
+    /// Bytes that the disk has.
+    pub(crate) size: u64,
+    /// Requests, whatever they asked for.
+    pub(crate) requests: u64,
+    /// Of them, reads.
+    pub(crate) reads: u64,
+    /// Of them, writes.
+    pub(crate) writes: u64,
+    /// Of them, all others.
+    pub(crate) others: u64,
+    /// Bytes that were read from the disk.
+    pub(crate) read_bytes: u64,
+    /// Bytes that were written to it.
+    pub(crate) write_bytes: u64,
+    /// Requests that ended with an error.
+    pub(crate) errors: u64,
+    /// How often the disk has come back after its connections were lost.
+    pub(crate) reconnects: u64,
+    /// Requests that a tap has seen and not forwarded.
+    pub(crate) dropped: u64,
+}
+
+impl Add for BlockFigures {
+    type Output = Self;
+
+    /// Adds each count to its like; they wrap. The disk is that of the first that has one.
+    fn add(self, other: Self) -> Self {
+        Self {
+            disk: self.disk.or(other.disk),
+            size: self.size.max(other.size),
+            requests: self.requests.wrapping_add(other.requests),
+            reads: self.reads.wrapping_add(other.reads),
+            writes: self.writes.wrapping_add(other.writes),
+            others: self.others.wrapping_add(other.others),
+            read_bytes: self.read_bytes.wrapping_add(other.read_bytes),
+            write_bytes: self.write_bytes.wrapping_add(other.write_bytes),
+            errors: self.errors.wrapping_add(other.errors),
+            reconnects: self.reconnects.wrapping_add(other.reconnects),
+            dropped: self.dropped.wrapping_add(other.dropped),
+        }
+    }
+}

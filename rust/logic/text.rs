@@ -10,6 +10,12 @@ pub(crate) type IfName = Text<15>;
 /// What `tag=` copies to the result.
 pub(crate) type Tag = Text<64>;
 
+/// The path of a file or the name of a disk.
+pub(crate) type PathName = Text<255>;
+
+/// The name of a program; the kernel's limit without its NUL.
+pub(crate) type Comm = Text<15>;
+
 /// A string of at most `N` printable ASCII characters, kept in place.
 ///
 /// # Invariants

@@ -2,14 +2,20 @@
 
 //! The values of options.
 
-use super::parse_error::{
-    Kind,
-    ParseError,
-    Reason, //
+use super::{
+    parse_error::{
+        Kind,
+        ParseError,
+        Reason, //
+    },
+    text::Text,
 };
 use core::ops::RangeInclusive;
 
 pub(super) type Result<'a, T> = core::result::Result<T, ParseError<'a>>;
+
+/// White space that may stand around options; nothing else that counts as such is printable.
+pub(super) const SPACE: [char; 2] = [' ', '\t'];
 
 /// One option as it was given.
 #[derive(Clone, Copy)]
@@ -43,6 +49,18 @@ impl<'a> Given<'a> {
             Some(value) if !value.is_empty() => Ok(value),
             _ => Err(self.invalid(Reason::NeedsValue { example })),
         }
+    }
+
+    /// Its value as a text that is neither empty nor too long, and has no space first or last.
+    pub(super) fn text<const N: usize>(
+        self,
+        example: &'static str,
+        otherwise: impl FnOnce(&'a str) -> Reason<'a>,
+    ) -> Result<'a, Text<N>> {
+        let value = self.value(example)?;
+        Text::new(value)
+            .filter(|_| value.trim_matches(SPACE) == value)
+            .ok_or(self.invalid(otherwise(value)))
     }
 
     /// Its value as a number within `range`.

@@ -12,29 +12,35 @@ mod logic;
 
 use core::fmt::{self, Write};
 use logic::{
-    command::Command,
+    backoff::Backoff,
+    block::{self, BareWrite, DataAnswer, Limits, Request, Response},
+    command::{Command, Order},
     control::Control,
     cpus::CpuList,
     failure::Failure,
+    hello::{announced, Geometry, Hello},
     histogram::Histogram,
     json::Object,
     pattern::{Check, Fill, Pattern, PatternKind},
     protocol::{check_answer, check_request, Client, Message, Server, ServerStep},
-    stats::Counters,
+    stats::{BlockFigures, Counters},
     window::{warmup, Window},
     wire::{Advertisement, PrivateData, Reject},
 };
 
 pub fn command(text: &str, out: &mut dyn Write) -> fmt::Result {
-    match Command::parse(text) {
-        Ok(command) => {
-            write!(out, "{command} {:?}", command.duration_ms())?;
-            match command.judge(Err(Failure::Interrupted)) {
-                Ok(_) => Ok(()),
-                Err(failure) => write!(out, "{failure}"),
-            }
-        }
+    match Order::parse(text) {
+        Ok(Order::Run(command)) => run(&command, out),
+        Ok(stop) => write!(out, "{stop}"),
         Err(error) => write!(out, "{error}"),
+    }
+}
+
+fn run(command: &Command, out: &mut dyn Write) -> fmt::Result {
+    write!(out, "{command} {:?}", command.duration_ms())?;
+    match command.judge(Err(Failure::Interrupted)) {
+        Ok(_) => Ok(()),
+        Err(failure) => write!(out, "{failure}"),
     }
 }
 
@@ -53,6 +59,97 @@ pub fn private_data(bytes: &[u8], out: &mut dyn Write) -> Result<Option<[u8; 56]
         Ok(data) => Ok(data.map(|data| data.encode())),
         Err(error) => write!(out, "{error}").map(|()| None),
     }
+}
+
+pub fn hello(bytes: &[u8], out: &mut dyn Write) -> Result<[u8; 56], fmt::Error> {
+    if announced(bytes).is_err() {
+        return Err(fmt::Error);
+    }
+    match Hello::decode(bytes) {
+        Ok(hello) => Ok(hello.encode()),
+        Err(error) => write!(out, "{error}").map(|()| [0; 56]),
+    }
+}
+
+pub fn geometry(bytes: &[u8], other: &[u8], out: &mut dyn Write) -> Result<[u8; 56], fmt::Error> {
+    match (Geometry::decode(bytes), Geometry::decode(other)) {
+        (Ok(one), Ok(other)) => {
+            out.write_str(one.continues(&other).unwrap_or_default())?;
+            Ok(one.encode())
+        }
+        (Err(error), _) | (_, Err(error)) => write!(out, "{error}").map(|()| [0; 56]),
+    }
+}
+
+pub struct Store(Limits);
+
+/// As a server has it: of a peer's message and what the store takes.
+pub fn request(
+    header: &[u8; Request::LEN],
+    len: u32,
+    store: &Store,
+    out: &mut dyn Write,
+) -> Result<([u8; Request::LEN], i32, u32), fmt::Error> {
+    match Request::decode(header, len) {
+        Ok(request) => {
+            let status = block::check(&request, &store.0).err();
+            out.write_str(request.action.as_str())?;
+            let answer = DataAnswer::to(&request).encode();
+            let errno = status.map_or(0, |status| status.errno());
+            Ok((request.encode(), errno, answer))
+        }
+        Err(error) => write!(out, "{error}").map(|()| ([0; Request::LEN], 0, 0)),
+    }
+}
+
+pub fn response(
+    bytes: &[u8; Response::LEN],
+    len: u32,
+    out: &mut dyn Write,
+) -> Result<[u8; Response::LEN], fmt::Error> {
+    match Response::decode(bytes, len) {
+        Ok(response) => {
+            out.write_str(response.status.as_str())?;
+            Ok(response.encode())
+        }
+        Err(error) => write!(out, "{error}").map(|()| [0; Response::LEN]),
+    }
+}
+
+pub fn data_answer(immediate: u32, seq: u32, out: &mut dyn Write) -> Result<u32, fmt::Error> {
+    let answer = DataAnswer::decode(immediate);
+    match answer.answers(seq) {
+        true => Ok(answer.encode()),
+        false => write!(out, "{}", answer.tag).map(|()| 0),
+    }
+}
+
+pub fn bare(depth: u16, tag: u16, offset: u64, bytes: u32) -> Option<u32> {
+    BareWrite::new(depth).encode(tag, offset, bytes)
+}
+
+pub fn bare_write(
+    depth: u16,
+    immediate: u32,
+    bytes: u32,
+    out: &mut dyn Write,
+) -> Result<[u8; Request::LEN], fmt::Error> {
+    match BareWrite::new(depth).decode(immediate, bytes) {
+        Ok(request) => Ok(request.encode()),
+        Err(error) => write!(out, "{error}").map(|()| [0; Request::LEN]),
+    }
+}
+
+pub struct Pauses(Backoff);
+
+pub fn pause(pauses: &mut Pauses) -> u32 {
+    pauses.0.next_ms()
+}
+
+pub struct Disk(BlockFigures);
+
+pub fn disks(sum: &mut Disk, more: Disk) {
+    sum.0 = sum.0 + more.0;
 }
 
 pub fn reject(bytes: &[u8], out: &mut dyn Write) -> Result<[u8; 16], fmt::Error> {

@@ -11,12 +11,110 @@ mod logic;
 
 use libfuzzer_sys::fuzz_target;
 use logic::{
+    block::{check, Action, BareWrite, DataAnswer, MessageError, Request, Response},
     control::Control,
+    hello::{announced, Geometry, Hello},
     protocol::check_request,
     wire::{Advertisement, PrivateData, Reject},
 };
 
+/// What disks, taps and their servers send each other.
+fn blocks(bytes: &[u8]) {
+    let whole = bytes.get(..PrivateData::LEN);
+    match Hello::decode(bytes) {
+        Ok(hello) => {
+            assert_eq!(whole, Some(&hello.encode()[..]));
+            assert_eq!(announced(bytes), Ok(Some(hello.test)));
+        }
+        Err(error) => assert!(error.to_string().len() > 30, "{error}"),
+    }
+    let geometry = Geometry::decode(bytes);
+    match geometry {
+        Ok(geometry) => {
+            assert_eq!(whole, Some(&geometry.encode()[..]));
+            assert_eq!(geometry.continues(&geometry), None);
+        }
+        Err(error) => assert!(error.to_string().len() > 30, "{error}"),
+    }
+    // The geometry of a store, then a request to it.
+    let (limits, message) = match geometry {
+        Ok(geometry) => (Some(geometry.limits()), &bytes[PrivateData::LEN..]),
+        Err(_) => (None, bytes),
+    };
+    let len = message.len() as u32;
+    if let Some(header) = message.first_chunk() {
+        match Request::decode(header, len) {
+            Ok(request) => {
+                assert_eq!(request.encode(), *header);
+                let follows = request.inline && request.action == Action::Write;
+                assert_eq!(len, 32 + if follows { request.bytes() } else { 0 });
+                assert!(!request.inline || request.bytes() <= Request::INLINE);
+                assert!(DataAnswer::to(&request).answers(request.seq));
+                if let Some(limits) = limits {
+                    let end = request.offset.checked_add(request.bytes().into());
+                    let inside = end.is_some_and(|end| end <= limits.size);
+                    let touches = !matches!(
+                        request.action,
+                        Action::Flush | Action::Ping | Action::Close | Action::Note
+                    );
+                    assert!(check(&request, &limits).is_err() || inside || !touches);
+                }
+            }
+            Err(error) => assert!(error.to_string().starts_with("sent "), "{error}"),
+        }
+    }
+    if let Some(header) = message.first_chunk() {
+        match Response::decode(header, len) {
+            Ok(response) => assert_eq!(response.encode(), *header),
+            Err(error) => assert!(error.to_string().starts_with("sent "), "{error}"),
+        }
+    }
+}
+
+/// What comes with messages that are nothing but data: an immediate, how much
+/// data, and to whom.
+fn immediates(bytes: &[u8]) {
+    let Some((immediate, rest)) = bytes.split_first_chunk() else {
+        return;
+    };
+    let immediate = u32::from_be_bytes(*immediate);
+    let answer = DataAnswer::decode(immediate);
+    assert_eq!(answer.encode(), immediate);
+    assert!(answer.answers(immediate));
+    let Some((size, rest)) = rest.split_first_chunk() else {
+        return;
+    };
+    let size = u32::from_be_bytes(*size);
+    let Some((depth, rest)) = rest.split_first_chunk() else {
+        return;
+    };
+    let bare = BareWrite::new(u16::from_be_bytes(*depth));
+    match bare.decode(immediate, size) {
+        Ok(write) => {
+            let again = bare.encode(write.tag, write.offset, write.bytes());
+            assert_eq!(again, Some(immediate));
+            let len = Request::LEN as u32 + size;
+            assert_eq!(Request::decode(&write.encode(), len), Ok(write));
+        }
+        Err(error) => assert_eq!(error, MessageError::Length(size, Request::INLINE)),
+    }
+    // Then what somebody would write.
+    let Some((tag, rest)) = rest.split_first_chunk() else {
+        return;
+    };
+    let tag = u16::from_be_bytes(*tag);
+    if let Some(offset) = rest.first_chunk() {
+        let offset = u64::from_be_bytes(*offset);
+        if let Some(immediate) = bare.encode(tag, offset, size) {
+            let write = bare.decode(immediate, size).unwrap();
+            assert_eq!((write.tag, write.offset), (tag, offset));
+        }
+    }
+}
+
 fuzz_target!(|bytes: &[u8]| {
+    blocks(bytes);
+    immediates(bytes);
     match PrivateData::decode(bytes) {
         Ok(Some(data)) => {
             assert_eq!(bytes.get(..PrivateData::LEN), Some(&data.encode()[..]));

@@ -2,13 +2,15 @@
 
 //! Commands for property tests.
 
+use super::any_block::block_command;
 use crate::logic::{
-    command::{Addr, Command, CpuList, Load, MemMode, PatternKind, Role, Tag, Test},
+    command::{Addr, BlockOptions, Command, CpuList, Load, MemMode, PatternKind, Role, Tag, Test},
     errno,
     text::IfName,
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
+/// Those without a disk.
 pub(super) const TESTS: [Test; 8] = [
     Test::PingPong,
     Test::FastReg,
@@ -20,7 +22,7 @@ pub(super) const TESTS: [Test; 8] = [
     Test::SendBandwidth,
 ];
 
-fn addr() -> impl Strategy<Value = Addr> {
+pub(super) fn addr() -> impl Strategy<Value = Addr> {
     let scope = "[!-.0-9;-~]{3,15}".prop_filter("no comma", |name| !name.contains(','));
     let link_local = (any::<u64>(), scope).prop_map(|(host, name)| Addr::V6 {
         addr: (0xfe80_u128 << 112 | u128::from(host)).to_be_bytes(),
@@ -96,15 +98,22 @@ fn rest(test: Test, size: u32) -> impl Strategy<Value = Rest> {
 
 /// Any command that keeps the rules.
 pub(super) fn command() -> impl Strategy<Value = Command> {
+    prop_oneof![2 => plain_command(), 1 => block_command()]
+}
+
+/// What `tag=` takes.
+pub(super) const TAG: &str = "([!-+\\--~]([ -+\\--~]{0,62}[!-+\\--~])?)?";
+
+/// Any without a disk.
+fn plain_command() -> impl Strategy<Value = Command> {
     let role = prop_oneof![Just(Role::Client), Just(Role::Server), Just(Role::Loopback)];
-    let tag = "([!-+\\--~]([ -+\\--~]{0,62}[!-+\\--~])?)?";
     let size = prop_oneof![1u32.., 1u32..20];
     let sizes = (1u16.., any::<u64>(), 1u32..=65536, 1u32..=1024);
     let rare = (
         option::of(any::<u8>()),
         option::of(1u32..=3_600_000),
         option::of(1u32..=86400),
-        tag,
+        TAG,
     );
     let bits = any::<[bool; 12]>();
     (role, select(&TESTS), size)
@@ -169,6 +178,7 @@ pub(super) fn command() -> impl Strategy<Value = Command> {
                     PatternKind::Text
                 },
                 tag: Tag::new(&tag).expect("the strategy keeps its rules"),
+                block: BlockOptions::NONE,
             };
             if plain {
                 // Defaults are not shown, so they need a case of their own.

@@ -4,7 +4,7 @@
 //! with one line.
 
 use super::{any_command::command, cases};
-use crate::logic::command::Command;
+use crate::logic::command::Order;
 use proptest::prelude::*;
 
 /// Texts that look like commands, so that more than their first letter is read.
@@ -30,12 +30,20 @@ fn like_command() -> impl Strategy<Value = String> {
         Just("min_bw"),
         Just("expect"),
         Just("blk"),
+        Just("tap"),
+        Just("store"),
+        Just("queues"),
+        Just("detach"),
+        Just("comm"),
+        Just("stop"),
+        Just("force"),
     ];
     let value = prop_oneof![
         Just(String::new()),
         "=[0-9a-fxKM.:%]{0,12}",
         "=[1-9][-+0-9]{0,8}(ns|us|ms|s|G)?",
         "=.{0,80}",
+        "=(ram|/[a-z]{0,3})",
         ".{0,3}"
     ];
     let option = (name, value).prop_map(|(name, value)| format!("{name}{value}"));
@@ -48,14 +56,16 @@ fn is_one_clean_line(sentence: &str) -> bool {
 
 /// Whatever it is, it is taken and means itself again, or refused with a line.
 fn digest(text: &str) -> Result<(), TestCaseError> {
-    match Command::parse(text) {
-        Ok(command) => {
-            let shown = command.to_string();
-            prop_assert_eq!(Command::parse(&shown), Ok(command), "{}", shown);
+    match Order::parse(text) {
+        Ok(order) => {
+            let shown = order.to_string();
+            prop_assert_eq!(Order::parse(&shown), Ok(order), "{}", shown);
         }
         Err(error) => {
             prop_assert!(is_one_clean_line(&error.to_string()), "{}", error);
-            prop_assert!(text.contains(error.option), "{}", error.option);
+            // Its usual name where it has another.
+            let named = text.replace("tx-depth", "txdepth").contains(error.option);
+            prop_assert!(named || text.contains(error.option), "{}", error.option);
         }
     }
     Ok(())

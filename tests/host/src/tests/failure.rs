@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 use crate::logic::{
+    block::MessageError,
     errno,
     failure::{Failure, Operation},
     pattern::Mismatch,
@@ -35,7 +36,12 @@ fn each_failure_has_its_errno() {
         (Failure::Protocol(Violation::Early, 1), "EPROTO"),
         (Failure::PrivateData(PrivateDataError::Size), "EPROTO"),
         (Failure::Mismatch(MISMATCH), "EBADMSG"),
+        (Failure::Message(MessageError::Reserved), "EPROTO"),
         (Failure::Disconnected, "ECONNRESET"),
+        (Failure::Replaced, "ECONNRESET"),
+        (Failure::OtherStore("the reason"), "ESTALE"),
+        (Failure::Busy("the reason"), "EBUSY"),
+        (Failure::Kernel("opening the store", -30), "EROFS"),
         (Failure::DeviceRemoved, "ENODEV"),
         (Failure::TimedOut("connecting", 5), "ETIMEDOUT"),
         (Failure::Interrupted, "EINTR"),
@@ -74,6 +80,26 @@ fn each_failure_has_its_errno() {
             "{failure:?}"
         );
         assert!(failure.to_string().len() > 9, "{failure:?}");
+    }
+}
+
+#[test]
+fn what_disks_meet_is_said() {
+    for (failure, sentence) in [
+        (
+            Failure::Message(MessageError::Tag(7)),
+            "the peer sent a message of tag 7, which is out of turn",
+        ),
+        (Failure::Replaced, "the client has connected anew"),
+        (
+            Failure::OtherStore("its size is another one"),
+            "the disk cannot go on with what the server has now: its size is another one",
+        ),
+        (Failure::Busy("krping0 is open"), "krping0 is open"),
+    ] {
+        assert_eq!(failure.to_string(), sentence);
+        assert_eq!(failure.rank(), Failure::CAUSE);
+        assert!(!failure.is_verdict());
     }
 }
 

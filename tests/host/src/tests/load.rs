@@ -19,6 +19,11 @@ fn tests_and_what_they_are() {
     assert_eq!(of(|t| t.is_latency()), ["wlat", "rlat", "slat"]);
     assert_eq!(of(|t| t.is_bandwidth()), ["bw", "rbw", "sbw"]);
     assert_eq!(of(|t| !t.is_microbench()), ["pingpong", "fastreg"]);
+    assert!(TESTS.iter().all(|test| !test.is_block()));
+    for (test, name) in [(Test::Block, "blk"), (Test::Tap, "tap")] {
+        assert!(test.is_block() && !test.is_microbench());
+        assert_eq!(test.as_str(), name);
+    }
 }
 
 proptest! {

@@ -2,18 +2,29 @@
 
 //! The tests, a file for each concept.
 
+mod any_block;
 mod any_command;
+mod backoff;
+mod block;
+mod block_check;
+mod block_immediate;
+mod block_inline;
 mod command;
 mod command_any;
+mod command_block;
+mod command_block_rules;
 mod command_errors;
 mod command_rules;
 mod control;
 mod cpus;
 mod crc;
 mod failure;
+mod hello;
+mod hello_any;
 mod histogram;
 mod json;
 mod load;
+mod order;
 mod pattern;
 mod private_data;
 mod protocol;
@@ -21,7 +32,21 @@ mod stats;
 mod window;
 mod wire;
 
+use crate::logic::{
+    command::{Command, Order},
+    parse_error::ParseError,
+};
 use proptest::prelude::ProptestConfig;
+
+impl Command {
+    /// Reads a command that runs something.
+    fn parse(text: &str) -> Result<Self, ParseError<'_>> {
+        match Order::parse(text)? {
+            Order::Run(command) => Ok(command),
+            stop => panic!("{text} was taken as {stop}"),
+        }
+    }
+}
 
 /// Property tests with `cases` cases. What fails is printed and not kept: the
 /// checkout may be read-only.

@@ -214,8 +214,14 @@ fn each_error_is_found() {
             Err(PrivateDataError::MemMode(other))
         );
     }
-    for other in [0, 9, 255] {
+    for other in [0, 11, 255] {
         assert_eq!(example_with(6, other), Err(PrivateDataError::Test(other)));
+    }
+    for (number, test) in [(9, Test::Block), (10, Test::Tap)] {
+        assert_eq!(
+            example_with(6, number),
+            Err(PrivateDataError::OtherTest(test))
+        );
     }
     for bit in 4..32 {
         let mut bytes = EXAMPLE;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 use super::cases;
-use crate::logic::stats::Counters;
+use crate::logic::stats::{BlockFigures, Counters};
 use proptest::prelude::*;
 
 fn counters(n: [u64; 8]) -> Counters {
@@ -24,8 +24,48 @@ fn shown_in_the_order_of_c_krping() {
     assert_eq!(Counters::default().to_string(), "0 0 0 0 0 0 0 0");
 }
 
+fn figures(n: [u64; 9]) -> BlockFigures {
+    BlockFigures {
+        disk: None,
+        size: 0,
+        requests: n[0],
+        reads: n[1],
+        writes: n[2],
+        others: n[3],
+        read_bytes: n[4],
+        write_bytes: n[5],
+        errors: n[6],
+        reconnects: n[7],
+        dropped: n[8],
+    }
+}
+
+#[test]
+fn figures_of_one_disk_are_added() {
+    let of = |disk, size| BlockFigures {
+        disk,
+        size,
+        ..figures([1; 9])
+    };
+    for (one, other, sum) in [
+        ((None, 0), (None, 0), (None, 0)),
+        ((Some(0), 5), (None, 0), (Some(0), 5)),
+        ((None, 0), (Some(7), 5), (Some(7), 5)),
+        ((Some(1), 6), (Some(2), 5), (Some(1), 6)),
+    ] {
+        let added = of(one.0, one.1) + of(other.0, other.1);
+        assert_eq!((added.disk, added.size), sum);
+    }
+}
+
 proptest! {
     #![proptest_config(cases(500))]
+
+    #[test]
+    fn each_figure_is_added_to_its_like(a: [u64; 9], b: [u64; 9]) {
+        let sum = figures(std::array::from_fn(|i| a[i].wrapping_add(b[i])));
+        prop_assert_eq!(figures(a) + figures(b), sum);
+    }
 
     #[test]
     fn each_counter_is_added_to_its_like(a: [u64; 8], b: [u64; 8]) {

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The end of disks, and what may be written besides commands.
+
+use super::{any_command::command, cases};
+use crate::logic::{
+    command::{Command, Order},
+    parse_error::Kind,
+};
+use proptest::prelude::*;
+
+#[track_caller]
+fn refused(text: &str, kind: Kind, option: &str, sentence: &str) {
+    let error = Order::parse(text).expect_err(text);
+    assert_eq!(error.to_string(), sentence, "{text}");
+    assert_eq!((error.kind, error.option), (kind, option), "{text}");
+}
+
+#[test]
+fn the_end_of_a_disk() {
+    for (text, id, force) in [
+        ("stop=0", 0, false),
+        ("stop=7,force", 7, true),
+        ("force,stop=7\n", 7, true),
+        (" stop=0x10 ", 16, false),
+        ("\tstop=4294967295 , force", u32::MAX, true),
+    ] {
+        assert_eq!(Order::parse(text), Ok(Order::Stop { id, force }), "{text}");
+    }
+    for text in ["stop=0", "stop=12,force"] {
+        assert_eq!(Order::parse(text).unwrap().to_string(), text);
+    }
+}
+
+#[test]
+fn nothing_else_goes_with_it() {
+    for (other, option) in [
+        ("client", "client"),
+        ("server", "server"),
+        ("blk", "blk"),
+        ("tap=sda", "tap"),
+        ("addr=192.0.2.1", "addr"),
+        ("size=5G", "size"),
+        ("tag=a", "tag"),
+        ("expect=ok", "expect"),
+        ("tx-depth=5", "txdepth"),
+        ("log", "log"),
+    ] {
+        let sentence = format!(
+            "{option} does not go with stop; give stop=ID, and force where the disk is in use"
+        );
+        for text in [format!("stop=1,{other}"), format!("{other},force,stop=1")] {
+            refused(&text, Kind::Invalid, option, &sentence);
+        }
+    }
+    let force = "force is for the end of a disk; give stop=ID,force";
+    for text in ["force", "client,blk,addr=192.0.2.1,force"] {
+        refused(text, Kind::Invalid, "force", force);
+    }
+}
+
+#[test]
+fn what_is_wrong_with_it() {
+    let range = |value: &str| format!("stop={value}: must be from 0 to 4294967295");
+    for value in ["4294967296", "0xffffffffffffffffff"] {
+        let text = format!("stop={value}");
+        refused(&text, Kind::Range, "stop", &range(value));
+    }
+    let value = "stop needs a value, as in stop=0";
+    for text in ["stop", "stop=", "client,stop"] {
+        refused(text, Kind::Invalid, "stop", value);
+    }
+    let number = "stop=krping0: must be a number, decimal without leading zeros or hexadecimal \
+                  after 0x";
+    refused("stop=krping0", Kind::Invalid, "stop", number);
+    let twice = "stop is given twice; give it once";
+    refused("stop=1,stop=2", Kind::Invalid, "stop", twice);
+    let alone = "force takes no value; give force alone";
+    refused("stop=1,force=1", Kind::Invalid, "force", alone);
+    let unknown = "unknown option 'fforce'; did you mean 'force'?";
+    refused("stop=1,fforce", Kind::Invalid, "fforce", unknown);
+    let empty = "an option is empty; give options with one comma between them";
+    refused("stop=1,", Kind::Invalid, "", empty);
+}
+
+#[test]
+fn a_command_is_not_the_end_of_a_disk() {
+    for text in [
+        "server,tag=stop",
+        "server,blk,store=/stop=1",
+        "server,tap,store=/a=force",
+    ] {
+        let command = Command::parse(text).unwrap();
+        assert_eq!(Order::parse(text), Ok(Order::Run(command)));
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(1000))]
+
+    #[test]
+    fn commands_are_orders(command in command()) {
+        let text = command.to_string();
+        let order = Order::Run(command);
+        prop_assert_eq!(order.to_string(), &*text);
+        prop_assert_eq!(Order::parse(&text), Ok(order), "{}", text);
+    }
+
+    #[test]
+    fn shown_and_read_is_the_same(id: u32, force: bool) {
+        let stop = Order::Stop { id, force };
+        let text = stop.to_string();
+        prop_assert_eq!(Order::parse(&text), Ok(stop), "{}", text);
+    }
+
+    #[test]
+    fn no_command_stops_a_disk(command in command(), which in 0usize..2, at: prop::sample::Index) {
+        let text = command.to_string();
+        let mut options: Vec<&str> = text.split(',').collect();
+        options.insert(at.index(options.len() + 1), ["stop=1", "force"][which]);
+        prop_assert!(Order::parse(&options.join(",")).is_err());
+    }
+}
