@@ -313,6 +313,12 @@ impl Outcome {
         }
     }
 
+    /// Sleeps until something is reported, to this or to another outcome of the same
+    /// bell, or `deadline`. For kernel threads that have a condition of their own.
+    pub(crate) fn pause(&self, deadline: Deadline) {
+        self.sleep(deadline);
+    }
+
     /// Sleeps until something changes. Only kernel threads wait here, and get no
     /// signals; but in this state they neither count as load nor as hung.
     fn sleep(&self, deadline: Deadline) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* See helpers.h. */
+#include <linux/blk-mq.h>
+#include <linux/blkdev.h>
 #include <linux/capability.h>
 #include <linux/completion.h>
 #include <linux/cpumask.h>
+#include <linux/fs.h>
 #include <linux/gfp.h>
 #include <linux/irq_poll.h>
 #include <linux/jiffies.h>
@@ -11,9 +14,13 @@
 #include <linux/proc_fs.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/stat.h>
 #include <linux/sched/task.h>
 #include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+#include <linux/vmalloc.h>
 #include <net/net_namespace.h>
 
 #include "helpers.h"
@@ -137,6 +144,35 @@ void krping_memcpy(void *to, const void *from, size_t size)
 	memcpy(to, from, size);
 }
 
+void krping_memmove(void *to, const void *from, size_t size)
+{
+	memmove(to, from, size);
+}
+
+void krping_zero(void *to, size_t size)
+{
+	memset(to, 0, size);
+}
+
+int krping_dma_map_sg(struct ib_device *device, struct scatterlist *sg,
+		      int count, bool to_device)
+{
+	return ib_dma_map_sg(device, sg, count,
+			     to_device ? DMA_TO_DEVICE : DMA_FROM_DEVICE);
+}
+
+void krping_dma_unmap_sg(struct ib_device *device, struct scatterlist *sg,
+			 int count, bool to_device)
+{
+	ib_dma_unmap_sg(device, sg, count,
+			to_device ? DMA_TO_DEVICE : DMA_FROM_DEVICE);
+}
+
+int krping_map_mr_sg(struct ib_mr *mr, struct scatterlist *sg, int count)
+{
+	return ib_map_mr_sg(mr, sg, count, NULL, PAGE_SIZE);
+}
+
 int krping_map_mr(struct ib_mr *mr, u64 addr, unsigned int size)
 {
 	struct scatterlist sg;
@@ -146,6 +182,57 @@ int krping_map_mr(struct ib_mr *mr, u64 addr, unsigned int size)
 	sg_dma_address(&sg) = addr;
 	sg_dma_len(&sg) = size;
 	return ib_map_mr_sg(mr, &sg, 1, NULL, PAGE_SIZE);
+}
+
+const struct block_device_operations krping_disk_operations = {
+	.owner = THIS_MODULE,
+};
+
+void krping_name_disk(struct gendisk *disk, unsigned int number)
+{
+	snprintf(disk->disk_name, DISK_NAME_LEN, "krping%u", number);
+}
+
+unsigned int krping_disk_openers(struct gendisk *disk)
+{
+	return disk_openers(disk);
+}
+
+unsigned int krping_noio_save(void)
+{
+	return memalloc_noio_save();
+}
+
+void krping_noio_restore(unsigned int flags)
+{
+	memalloc_noio_restore(flags);
+}
+
+unsigned int krping_possible_cpus(void)
+{
+	return num_possible_cpus();
+}
+
+void krping_copy_request(struct request *rq, char *to)
+{
+	struct req_iterator iter;
+	struct bio_vec bvec;
+
+	rq_for_each_segment(bvec, rq, iter) {
+		memcpy_from_bvec(to, &bvec);
+		to += bvec.bv_len;
+	}
+}
+
+void krping_fill_request(struct request *rq, const char *from)
+{
+	struct req_iterator iter;
+	struct bio_vec bvec;
+
+	rq_for_each_segment(bvec, rq, iter) {
+		memcpy_to_bvec(&bvec, from);
+		from += bvec.bv_len;
+	}
 }
 
 void krping_spin_lock_bh(spinlock_t *lock)
@@ -245,4 +332,126 @@ void krping_cond_resched(void)
 {
 	cond_resched();
 	cpu_relax();
+}
+
+loff_t krping_file_size(struct file *file)
+{
+	return i_size_read(file->f_mapping->host);
+}
+
+unsigned int krping_file_block_size(struct file *file)
+{
+	return bdev_logical_block_size(file_bdev(file));
+}
+
+int krping_truncate(struct file *file, loff_t size)
+{
+	return vfs_truncate(&file->f_path, size);
+}
+
+void krping_throttle_locally(void)
+{
+	current->flags |= PF_LOCAL_THROTTLE;
+}
+
+/* Returns when no probe runs any more that has been unregistered. */
+void krping_settle_tracepoints(void)
+{
+	tracepoint_synchronize_unregister();
+}
+
+/* For what may be too large: then it fails, and nothing is killed for it. */
+void *krping_vmalloc(size_t size)
+{
+	return __vmalloc(size, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN |
+			 __GFP_RETRY_MAYFAIL);
+}
+
+void krping_vfree(const void *start)
+{
+	vfree(start);
+}
+
+void krping_current_comm(char *to)
+{
+	strscpy_pad(to, current->comm, TASK_COMM_LEN);
+}
+
+struct block_device *krping_file_bdev(const struct file *file)
+{
+	return I_BDEV(file->f_mapping->host);
+}
+
+bool krping_file_bdev_is_there(const struct file *file)
+{
+	return !inode_unhashed(file->f_mapping->host);
+}
+
+/* Those of zoned disks may leave it to the disk where they go. */
+bool krping_bdev_has_requests(struct block_device *bdev)
+{
+	return queue_is_mq(bdev_get_queue(bdev)) && !bdev_is_zoned(bdev);
+}
+
+struct request_queue *krping_bdev_queue(struct block_device *bdev)
+{
+	return bdev_get_queue(bdev);
+}
+
+u64 krping_bdev_start(struct block_device *bdev)
+{
+	return get_start_sect(bdev) << SECTOR_SHIFT;
+}
+
+u64 krping_bdev_size(struct block_device *bdev)
+{
+	return bdev_nr_bytes(bdev);
+}
+
+unsigned int krping_bdev_block(struct block_device *bdev)
+{
+	return bdev_logical_block_size(bdev);
+}
+
+u32 krping_rq_op(const struct request *rq)
+{
+	return (__force u32)req_op(rq);
+}
+
+bool krping_rq_is_fua(const struct request *rq)
+{
+	return rq->cmd_flags & REQ_FUA;
+}
+
+u64 krping_rq_offset(const struct request *rq)
+{
+	return blk_rq_pos(rq) << SECTOR_SHIFT;
+}
+
+unsigned int krping_rq_bytes(const struct request *rq)
+{
+	return blk_rq_bytes(rq);
+}
+
+/* Copy LEN bytes of a write's data from SKIP on, and return how many there were. */
+size_t krping_rq_copy(struct request *rq, size_t skip, void *to, size_t len)
+{
+	struct req_iterator iter;
+	struct bio_vec bvec;
+	size_t copied = 0;
+
+	rq_for_each_segment(bvec, rq, iter) {
+		/* The loop goes on behind bvec, which so must stay as it is. */
+		struct bio_vec part = bvec;
+		size_t over = min_t(size_t, skip, bvec.bv_len);
+
+		skip -= over;
+		part.bv_offset += over;
+		part.bv_len = min_t(size_t, bvec.bv_len - over, len - copied);
+		memcpy_from_bvec(to + copied, &part);
+		copied += part.bv_len;
+		if (copied == len)
+			return copied;
+	}
+	return copied;
 }

@@ -6,6 +6,7 @@
 #ifndef KRPING_HELPERS_H
 #define KRPING_HELPERS_H
 
+#include <linux/blk-mq.h>
 #include <linux/kthread.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
@@ -36,7 +37,29 @@ void krping_dma_sync_for_cpu(struct ib_device *device, u64 addr, size_t size);
 void krping_dma_sync_for_device(struct ib_device *device, u64 addr,
 				size_t size);
 void krping_memcpy(void *to, const void *from, size_t size);
+void krping_memmove(void *to, const void *from, size_t size);
+void krping_zero(void *to, size_t size);
+int krping_dma_map_sg(struct ib_device *device, struct scatterlist *sg,
+		      int count, bool to_device);
+void krping_dma_unmap_sg(struct ib_device *device, struct scatterlist *sg,
+			 int count, bool to_device);
+int krping_map_mr_sg(struct ib_mr *mr, struct scatterlist *sg, int count);
 int krping_map_mr(struct ib_mr *mr, u64 addr, unsigned int size);
+
+/* Features of a queue: it has a volatile cache, and can write past it. */
+enum krping_block {
+	KRPING_BLOCK_CACHE = (__force unsigned int)(BLK_FEAT_WRITE_CACHE |
+						     BLK_FEAT_FUA),
+};
+
+extern const struct block_device_operations krping_disk_operations;
+void krping_name_disk(struct gendisk *disk, unsigned int number);
+unsigned int krping_disk_openers(struct gendisk *disk);
+unsigned int krping_possible_cpus(void);
+unsigned int krping_noio_save(void);
+void krping_noio_restore(unsigned int flags);
+void krping_copy_request(struct request *rq, char *to);
+void krping_fill_request(struct request *rq, const char *from);
 
 void krping_spin_lock_bh(spinlock_t *lock);
 void krping_spin_unlock_bh(spinlock_t *lock);
@@ -57,4 +80,27 @@ bool krping_capable_net_admin(void);
 unsigned long krping_jiffies(void);
 void krping_cond_resched(void);
 bool krping_single_task_running(void);
+
+loff_t krping_file_size(struct file *file);
+unsigned int krping_file_block_size(struct file *file);
+int krping_truncate(struct file *file, loff_t size);
+void krping_throttle_locally(void);
+
+/* Disks that are tapped, and the tracepoints for it. */
+void krping_settle_tracepoints(void);
+void *krping_vmalloc(size_t size);
+void krping_vfree(const void *start);
+void krping_current_comm(char *to);
+struct block_device *krping_file_bdev(const struct file *file);
+bool krping_file_bdev_is_there(const struct file *file);
+bool krping_bdev_has_requests(struct block_device *bdev);
+struct request_queue *krping_bdev_queue(struct block_device *bdev);
+u64 krping_bdev_start(struct block_device *bdev);
+u64 krping_bdev_size(struct block_device *bdev);
+unsigned int krping_bdev_block(struct block_device *bdev);
+u32 krping_rq_op(const struct request *rq);
+bool krping_rq_is_fua(const struct request *rq);
+u64 krping_rq_offset(const struct request *rq);
+unsigned int krping_rq_bytes(const struct request *rq);
+size_t krping_rq_copy(struct request *rq, size_t skip, void *to, size_t len);
 #endif

@@ -55,6 +55,12 @@ impl Completion {
         unsafe { bindings::complete(self.inner.get()) };
     }
 
+    /// Wakes all waiters, those to come as well. May be called in any context.
+    pub(crate) fn complete_all(&self) {
+        // SAFETY: By the type invariant `inner` is initialised.
+        unsafe { bindings::complete_all(self.inner.get()) };
+    }
+
     /// Waits for an event until `deadline`, whatever signals arrive. May sleep.
     pub(crate) fn wait(&self, deadline: Deadline) -> Waited {
         // SAFETY: By the type invariant `inner` is initialised.

@@ -4,6 +4,7 @@
 //!
 //! C header: `include/linux/kthread.h`
 
+use super::module::ModuleRef;
 use crate::bindings;
 use core::ptr::NonNull;
 use kernel::{
@@ -79,6 +80,36 @@ impl Drop for Kthread {
     }
 }
 
+/// Starts a kernel thread named `krping/ID` that runs `body` and that nobody joins.
+/// It holds `module` until it has left this module's code. May sleep.
+///
+/// # Errors
+///
+/// Those of [`Kthread::run`].
+pub(crate) fn run_detached<F: FnOnce() + Send + 'static>(
+    id: u32,
+    module: ModuleRef,
+    body: F,
+) -> Result {
+    let data: *mut c_void = KBox::into_raw(KBox::new((module, body), GFP_KERNEL)?).cast();
+    // SAFETY: `detached_trampoline::<F>` takes over `data`, which came from
+    // `KBox::into_raw()` with that type, once, if the thread runs; nobody stops it
+    // before, so it does.
+    let task = unsafe { bindings::krping_kthread_run(Some(detached_trampoline::<F>), data, id) };
+    match from_err_ptr(task).map(NonNull::new) {
+        Ok(Some(task)) => {
+            // SAFETY: The helper took this reference, and nobody needs it.
+            unsafe { bindings::krping_put_task(task.as_ptr()) };
+            Ok(())
+        }
+        other => {
+            // SAFETY: No thread was made, so the closure is still ours.
+            unsafe { discard::<(ModuleRef, F)>(data) };
+            Err(other.err().unwrap_or(ENOMEM))
+        }
+    }
+}
+
 /// Whether threads can run on `cpu` at present.
 pub(crate) fn is_online(cpu: u32) -> bool {
     // SAFETY: Reads a mask of the kernel's; no requirements.
@@ -118,4 +149,18 @@ unsafe extern "C" fn trampoline<F: FnOnce() + Send + 'static>(data: *mut c_void)
     let body = unsafe { KBox::from_raw(data.cast::<F>()) };
     (KBox::into_inner(body))();
     RAN
+}
+
+/// Runs the closure of a thread that nobody joins, and does not return.
+///
+/// # Safety
+///
+/// `data` came from `KBox::<(ModuleRef, F)>::into_raw()`, and this is called once
+/// with it.
+unsafe extern "C" fn detached_trampoline<F: FnOnce() + Send + 'static>(data: *mut c_void) -> c_int {
+    // SAFETY: By the function's requirements.
+    let data = unsafe { KBox::from_raw(data.cast::<(ModuleRef, F)>()) };
+    let (module, body) = KBox::into_inner(data);
+    body();
+    module.put_and_exit()
 }

@@ -7,24 +7,37 @@
 //!
 //! | type | wraps |
 //! |---|---|
+//! | [`blk::disk::Disk`], [`blk::request::Request`] | disks of the multi-queue block layer |
 //! | [`completion::Completion`] | `struct completion` with deadlines and signals |
 //! | [`spinlock::SpinLockBh`] | `spin_lock_bh()` |
 //! | [`spinlock::SpinLockIrq`] | `spin_lock_irqsave()` |
 //! | [`pages::Contiguous`] | `alloc_pages_exact()` |
+//! | [`area::Area`] | `__vmalloc()` |
+//! | [`tapped::Tap`] | tracepoints of requests to disks that others use |
 //! | [`display::Plain`], [`zeroed::zeroed_box`] | printing and allocation for `logic` |
+//! | [`file::OpenFile`] | files and block devices that the kernel itself reads and writes |
 //! | [`kthread::Kthread`] | `kthread_create()`, `kthread_stop()` |
 //! | [`procfs::ProcEntry`] | `proc_create_data()`, `proc_remove()` |
+//! | [`memory::NoIo`] | `memalloc_noio_save()` |
 //! | [`module::ModuleRef`] | `try_module_get()`, `module_put()` |
 //! | [`net::Netns`] | a counted reference on a network namespace |
+//! | [`random::random`] | `get_random_u64()` |
 //! | [`time::Deadline`] | a point in time in jiffies |
 
+pub(crate) mod area;
+pub(crate) mod blk;
 pub(crate) mod completion;
 pub(crate) mod display;
+pub(crate) mod file;
 pub(crate) mod kthread;
+pub(crate) mod memory;
 pub(crate) mod module;
 pub(crate) mod net;
 pub(crate) mod pages;
 pub(crate) mod procfs;
+pub(crate) mod random;
 pub(crate) mod spinlock;
+pub(crate) mod tapped;
 pub(crate) mod time;
+mod tracepoint;
 pub(crate) mod zeroed;

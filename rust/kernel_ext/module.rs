@@ -33,6 +33,17 @@ impl ModuleRef {
     }
 }
 
+impl ModuleRef {
+    /// Gives the reference back and ends the calling kernel thread, in code that is
+    /// not this module's.
+    pub(super) fn put_and_exit(self) -> ! {
+        let module = self.module.as_ptr();
+        core::mem::forget(self);
+        // SAFETY: The reference is ours to give back, and a kernel thread calls.
+        unsafe { bindings::__module_put_and_kthread_exit(module, 0) }
+    }
+}
+
 impl Drop for ModuleRef {
     fn drop(&mut self) {
         // SAFETY: By the type invariant the reference is ours to give back.

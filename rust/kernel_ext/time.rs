@@ -18,6 +18,12 @@ pub(crate) fn jiffies() -> usize {
     unsafe { bindings::krping_jiffies() }
 }
 
+/// The monotonic clock, in nanoseconds. Any context.
+pub(crate) fn monotonic_ns() -> u64 {
+    // SAFETY: Reads a clock; no requirements.
+    u64::try_from(unsafe { bindings::ktime_get() }).unwrap_or(0)
+}
+
 impl Deadline {
     /// A deadline `ms` milliseconds from now.
     pub(crate) fn after_ms(ms: u32) -> Self {

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A disk and its hardware queues.
+//!
+//! C headers: `include/linux/blkdev.h`, `include/linux/blk-mq.h`
+
+use super::{request::Request, Operations};
+use crate::bindings;
+use core::{marker::PhantomData, ptr::NonNull};
+use kernel::{
+    error::{from_err_ptr, to_result},
+    ffi::c_uint,
+    page::PAGE_SIZE,
+    prelude::*,
+    static_lock_class,
+    sync::{
+        atomic::{Atomic, Relaxed},
+        Arc,
+    },
+    time::msecs_to_jiffies,
+};
+
+/// The shape of a disk, as it is created. Sizes are in bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    /// The number in its name.
+    pub(crate) number: u32,
+    /// Its size.
+    pub(crate) size: u64,
+    /// The unit in which it can be addressed.
+    pub(crate) block: u32,
+    /// What the memory of requests must be aligned to.
+    pub(crate) alignment: u32,
+    /// The most that one request transfers.
+    pub(crate) max_bytes: u32,
+    /// The most that one request discards or zeroes; 0 where it cannot.
+    pub(crate) max_discard: u32,
+    /// Whether it refuses to be written.
+    pub(crate) read_only: bool,
+    /// Hardware queues, at most as many as there are CPUs.
+    pub(crate) queues: u16,
+    /// Requests under way in each of them.
+    pub(crate) depth: u16,
+    /// After how long a request counts as not answered, in ms.
+    pub(crate) timeout_ms: u32,
+}
+
+/// How many hardware queues a disk can have: one for each CPU.
+pub(crate) fn max_queues() -> u32 {
+    // SAFETY: Reads a number of the kernel's that does not change.
+    unsafe { bindings::krping_possible_cpus() }
+}
+
+/// A disk. Dropping it removes it.
+///
+/// All segments of a request but the first begin at the start of a page, and all but
+/// the last end at the end of one, so that one fast registration covers them.
+///
+/// # Invariants
+///
+/// - `tag_set` is allocated and stays where it is; it is freed by this object alone.
+/// - `raw` is a disk of that tag set whose queue's data is `data`; this object alone
+///   removes it.
+pub(crate) struct Disk<T: Operations> {
+    raw: NonNull<bindings::gendisk>,
+    tag_set: KBox<bindings::blk_mq_tag_set>,
+    data: Arc<T>,
+    /// Whether it is visible.
+    added: Atomic<u32>,
+}
+
+// SAFETY: The block layer's functions may be called from any task.
+unsafe impl<T: Operations> Send for Disk<T> {}
+// SAFETY: As above.
+unsafe impl<T: Operations> Sync for Disk<T> {}
+
+impl<T: Operations> Disk<T> {
+    /// Creates a disk that nobody sees yet. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; `EINVAL` for a shape that the block layer refuses.
+    pub(crate) fn new(data: Arc<T>, shape: &Shape) -> Result<Self> {
+        let mut tag_set = KBox::new(
+            bindings::blk_mq_tag_set {
+                ops: &Vtable::<T>::TABLE,
+                nr_hw_queues: c_uint::from(shape.queues),
+                queue_depth: c_uint::from(shape.depth),
+                numa_node: bindings::NUMA_NO_NODE,
+                timeout: c_uint::try_from(msecs_to_jiffies(shape.timeout_ms))
+                    .unwrap_or(c_uint::MAX),
+                flags: bindings::BLK_MQ_F_NO_SCHED_BY_DEFAULT,
+                ..Default::default()
+            },
+            GFP_KERNEL,
+        )?;
+        // SAFETY: The set is zeroed but for what a driver sets, and stays where it is.
+        to_result(unsafe { bindings::blk_mq_alloc_tag_set(&mut *tag_set) })?;
+        match Self::allocate(&mut tag_set, &data, shape) {
+            // INVARIANT: Allocated just now, with this data.
+            Ok(raw) => Ok(Self {
+                raw,
+                tag_set,
+                data,
+                added: Atomic::new(0),
+            }),
+            Err(error) => {
+                // SAFETY: Allocated just now, and no queue uses it.
+                unsafe { bindings::blk_mq_free_tag_set(&mut *tag_set) };
+                Err(error)
+            }
+        }
+    }
+
+    fn allocate(
+        tag_set: &mut bindings::blk_mq_tag_set,
+        data: &Arc<T>,
+        shape: &Shape,
+    ) -> Result<NonNull<bindings::gendisk>> {
+        let sectors = |bytes: u32| bytes >> bindings::SECTOR_SHIFT;
+        let page = u32::try_from(PAGE_SIZE).map_err(|_| EINVAL)?;
+        let mut limits = bindings::queue_limits {
+            features: bindings::krping_block_KRPING_BLOCK_CACHE,
+            logical_block_size: shape.block,
+            physical_block_size: shape.block,
+            max_hw_sectors: sectors(shape.max_bytes),
+            max_segments: u16::try_from(shape.max_bytes.div_ceil(page).saturating_add(1))
+                .map_err(|_| EINVAL)?,
+            max_hw_discard_sectors: sectors(shape.max_discard),
+            max_write_zeroes_sectors: sectors(shape.max_discard),
+            discard_granularity: shape.block,
+            dma_alignment: shape.alignment.saturating_sub(1),
+            virt_boundary_mask: PAGE_SIZE.wrapping_sub(1),
+            ..Default::default()
+        };
+        let queue_data = Arc::as_ptr(data).cast_mut().cast();
+        // SAFETY: The tag set is allocated and outlives the queue's use of it. The
+        // data is held as long as requests come: until the disk has been removed.
+        let raw = from_err_ptr(unsafe {
+            bindings::__blk_mq_alloc_disk(
+                tag_set,
+                &mut limits,
+                queue_data,
+                static_lock_class!().as_ptr(),
+            )
+        })?;
+        let disk = NonNull::new(raw).ok_or(ENOMEM)?;
+        // SAFETY: The disk is ours, and nobody sees it yet.
+        unsafe {
+            (*raw).fops = &raw const bindings::krping_disk_operations;
+            bindings::krping_name_disk(raw, shape.number);
+            bindings::set_capacity(raw, shape.size >> bindings::SECTOR_SHIFT);
+            if shape.read_only {
+                bindings::set_disk_ro(raw, true);
+            }
+        }
+        Ok(disk)
+    }
+
+    /// Makes it visible, which reads its partition table. Sleeps; requests must be
+    /// answered meanwhile, by another thread.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, `EEXIST` for a name that is taken.
+    pub(crate) fn add(&self) -> Result {
+        // SAFETY: By the type invariant the disk is there, and not added yet.
+        to_result(unsafe {
+            bindings::device_add_disk(
+                core::ptr::null_mut(),
+                self.raw.as_ptr(),
+                core::ptr::null_mut(),
+            )
+        })?;
+        // It was opened to read the partition table, and a kernel thread's files are
+        // closed later: until then it would count as open.
+        // SAFETY: Process context, and no lock is held.
+        unsafe { bindings::flush_delayed_fput() };
+        self.added.store(1, Relaxed);
+        Ok(())
+    }
+
+    /// How many have it open, be it as a whole or as partitions. Any context.
+    pub(crate) fn openers(&self) -> u32 {
+        // SAFETY: By the type invariant the disk is there; a mere number is read.
+        unsafe { bindings::krping_disk_openers(self.raw.as_ptr()) }
+    }
+
+    /// Removes it: what was written is written out first. Sleeps until no request is
+    /// left; they must be answered meanwhile, by another thread.
+    pub(crate) fn remove(&self) {
+        if self.added.xchg(0, Relaxed) != 0 {
+            // SAFETY: By the type invariant the disk is there; it was added, and is
+            // removed once.
+            unsafe { bindings::del_gendisk(self.raw.as_ptr()) };
+        }
+    }
+
+    /// Has all requests that come from now on fail at once. May sleep.
+    pub(crate) fn mark_dead(&self) {
+        if self.added.load(Relaxed) != 0 {
+            // SAFETY: By the type invariant the disk is there.
+            unsafe { bindings::blk_mark_disk_dead(self.raw.as_ptr()) };
+        }
+    }
+
+    /// Has no request come any more, until [`resume`](Self::resume). Sleeps until
+    /// none is on its way to [`Operations::queue`].
+    pub(crate) fn quiesce(&self) {
+        // SAFETY: By the type invariant the tag set is there; the kernel locks it.
+        unsafe { bindings::blk_mq_quiesce_tagset(self.tags()) };
+    }
+
+    /// Lets requests come again, those that were requeued too. May sleep.
+    pub(crate) fn resume(&self) {
+        // SAFETY: As for `quiesce`; the disk has a queue as long as it is there.
+        unsafe {
+            bindings::blk_mq_unquiesce_tagset(self.tags());
+            bindings::blk_mq_kick_requeue_list((*self.raw.as_ptr()).queue);
+        }
+    }
+
+    fn tags(&self) -> *mut bindings::blk_mq_tag_set {
+        core::ptr::from_ref(&*self.tag_set).cast_mut()
+    }
+
+    /// The driver's data.
+    pub(crate) fn data(&self) -> &Arc<T> {
+        &self.data
+    }
+}
+
+impl<T: Operations> Drop for Disk<T> {
+    fn drop(&mut self) {
+        self.remove();
+        // SAFETY: By the type invariant both are ours. Nobody sees the disk any more,
+        // and who still has it open finds a queue that takes no request.
+        unsafe {
+            bindings::put_disk(self.raw.as_ptr());
+            bindings::blk_mq_free_tag_set(&mut *self.tag_set);
+        }
+    }
+}
+
+/// The C operations of disks whose data is a `T`.
+struct Vtable<T>(PhantomData<T>);
+
+impl<T: Operations> Vtable<T> {
+    const TABLE: bindings::blk_mq_ops = bindings::blk_mq_ops {
+        queue_rq: Some(Self::queue_rq),
+        timeout: Some(Self::timeout),
+        ..pin_init::zeroed()
+    };
+
+    /// # Safety
+    ///
+    /// Called by the block layer for a queue whose data is a `T`.
+    unsafe extern "C" fn queue_rq(
+        hctx: *mut bindings::blk_mq_hw_ctx,
+        request: *const bindings::blk_mq_queue_data,
+    ) -> bindings::blk_status_t {
+        // SAFETY: All are valid during the call, and the data until the disk has been
+        // removed. The request is handed over, and is ours once started.
+        let (data, queue, request) = unsafe {
+            let Some(raw) = NonNull::new((*request).rq) else {
+                return bindings::errno_to_blk_status(EIO.to_errno());
+            };
+            bindings::blk_mq_start_request(raw.as_ptr());
+            let data = &*(*(*hctx).queue).queuedata.cast::<T>();
+            (data, (*hctx).queue_num, Request::from_raw(raw))
+        };
+        match data.queue(queue as usize, request) {
+            Ok(()) => bindings::BLK_STS_OK as bindings::blk_status_t,
+            Err(request) => {
+                // The block layer takes it back with the status.
+                request.release();
+                // SAFETY: A mere translation; this errno is that of BLK_STS_RESOURCE.
+                unsafe { bindings::errno_to_blk_status(ENOMEM.to_errno()) }
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As for `queue_rq`; `request` is one that was started.
+    unsafe extern "C" fn timeout(request: *mut bindings::request) -> bindings::blk_eh_timer_return {
+        // SAFETY: The block layer holds the request during the call; the data is
+        // there until the disk has been removed.
+        let (data, queue) = unsafe {
+            let data = &*(*(*request).q).queuedata.cast::<T>();
+            (data, (*(*request).mq_hctx).queue_num)
+        };
+        data.timed_out(queue as usize);
+        bindings::blk_eh_timer_return_BLK_EH_RESET_TIMER
+    }
+}

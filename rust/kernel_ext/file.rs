@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Regular files and block devices, opened and used by the kernel itself.
+//!
+//! Reads and writes go through the page cache, at positions that the caller gives:
+//! several threads may use one file at once.
+//!
+//! C header: `include/linux/fs.h`
+
+use super::pages::Contiguous;
+use crate::bindings;
+use core::ptr::NonNull;
+use kernel::{
+    error::{from_err_ptr, to_result},
+    ffi::c_int,
+    prelude::*,
+};
+
+/// Which parts of a file no data is kept for, `FALLOC_FL_*`.
+const PUNCH_HOLE: u32 = bindings::FALLOC_FL_PUNCH_HOLE | bindings::FALLOC_FL_KEEP_SIZE;
+
+/// Which parts of a file are to read as zeroes, `FALLOC_FL_*`.
+const ZERO_RANGE: u32 = bindings::FALLOC_FL_ZERO_RANGE | bindings::FALLOC_FL_KEEP_SIZE;
+
+/// Who may use a file that is made.
+const OWNER_ONLY: bindings::umode_t = 0o600;
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// To be read only.
+    Read,
+    /// To be read and written. A block device is claimed: nobody else who claims
+    /// it, as a file system does, can use it.
+    Write,
+    /// As [`Write`](Self::Write), a regular file that there is not yet.
+    Create,
+}
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A regular file.
+    Regular,
+    /// A block device.
+    Block,
+}
+
+/// What tells a file from all others of this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    /// The device that it is on, or that it is.
+    pub(crate) device: u32,
+    /// The number of its inode, and the generation of that; 0 for a block device.
+    pub(crate) inode: (u64, u32),
+}
+
+/// An open regular file or block device, closed when dropped.
+///
+/// # Invariants
+///
+/// Owns one reference on `raw`, an open file of kind `kind`.
+pub(crate) struct OpenFile {
+    raw: NonNull<bindings::file>,
+    kind: Kind,
+}
+
+// SAFETY: A `struct file` may be used from any task, and the functions used here
+// neither have nor need its position.
+unsafe impl Send for OpenFile {}
+// SAFETY: As above.
+unsafe impl Sync for OpenFile {}
+
+impl OpenFile {
+    /// Opens `path`, with the rights and as seen by the calling task. Process
+    /// context; sleeps.
+    ///
+    /// # Errors
+    ///
+    /// As `open(2)` has them; `EBUSY` for a block device that is claimed by another;
+    /// `EINVAL` for what is neither a regular file nor a block device.
+    pub(crate) fn open(path: &CStr, mode: Mode) -> Result<Self> {
+        let access = match mode {
+            Mode::Read => bindings::O_RDONLY,
+            Mode::Write => bindings::O_RDWR | bindings::O_EXCL,
+            Mode::Create => bindings::O_RDWR | bindings::O_EXCL | bindings::O_CREAT,
+        };
+        // Not to wait for what is no such file: the other end of a FIFO, a line.
+        let flags = access | bindings::O_LARGEFILE | bindings::O_NONBLOCK | bindings::O_NOCTTY;
+        // SAFETY: The path ends with a NUL and is only read.
+        let raw = from_err_ptr(unsafe {
+            bindings::filp_open(path.as_char_ptr(), flags as c_int, OWNER_ONLY)
+        })?;
+        let mut this = Self {
+            raw: NonNull::new(raw).ok_or(ENOENT)?,
+            kind: Kind::Regular,
+        };
+        // SAFETY: The file is open, so it has an inode, whose type never changes.
+        let mode = unsafe { (*(*raw).f_inode).i_mode };
+        // INVARIANT: Only on success does it become anybody's.
+        this.kind = match u32::from(mode) & bindings::S_IFMT {
+            bindings::S_IFREG => Kind::Regular,
+            bindings::S_IFBLK => Kind::Block,
+            _ => return Err(EINVAL),
+        };
+        Ok(this)
+    }
+
+    /// The raw file, valid while `self` lives.
+    pub(super) fn as_ptr(&self) -> *mut bindings::file {
+        self.raw.as_ptr()
+    }
+
+    /// What it is.
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// How many bytes it has at present.
+    pub(crate) fn size(&self) -> u64 {
+        // SAFETY: By the type invariant the file is open.
+        u64::try_from(unsafe { bindings::krping_file_size(self.as_ptr()) }).unwrap_or(0)
+    }
+
+    /// The least that a block device reads or writes, in bytes; `None` for a file.
+    pub(crate) fn logical_block_size(&self) -> Option<u32> {
+        (self.kind == Kind::Block)
+            // SAFETY: By the type invariant the file is open and is a block device.
+            .then(|| unsafe { bindings::krping_file_block_size(self.as_ptr()) })
+    }
+
+    /// What tells it from others. A file that was removed and made anew is another
+    /// one, where its file system counts generations.
+    pub(crate) fn identity(&self) -> Identity {
+        // SAFETY: By the type invariant the file is open, so its inode and the file
+        // system of that are there; these members of theirs never change.
+        unsafe {
+            let inode = (*self.as_ptr()).f_inode;
+            match self.kind {
+                Kind::Regular => Identity {
+                    device: (*(*inode).i_sb).s_dev,
+                    inode: ((*inode).i_ino, (*inode).i_generation),
+                },
+                Kind::Block => Identity {
+                    device: (*inode).i_rdev,
+                    inode: (0, 0),
+                },
+            }
+        }
+    }
+
+    /// Sets the size of a regular file. What is added reads as zeroes, and takes no
+    /// room where the file system has holes. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// As `ftruncate(2)` has them: `EFBIG`, `EPERM`, `EIO`.
+    pub(crate) fn set_size(&self, bytes: u64) -> Result {
+        let bytes = position(bytes, 0)?;
+        // SAFETY: By the type invariant the file is open, and so its path is held.
+        to_result(unsafe { bindings::krping_truncate(self.as_ptr(), bytes) })
+    }
+
+    /// Reads `len` bytes at `from` of the file to `offset` of `memory`, and returns
+    /// how many there were: fewer only at the file's end. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// As `pread(2)` has them; `EINVAL` for a range that is not within `memory`, or
+    /// that no file has.
+    pub(crate) fn read(
+        &self,
+        memory: &Contiguous,
+        offset: usize,
+        len: usize,
+        from: u64,
+    ) -> Result<usize> {
+        let mut at = position(from, len as u64)?;
+        let mut done = 0usize;
+        while done < len {
+            let to = part(memory, offset, done, len)?;
+            // SAFETY: The file is open, and so many bytes are there at `to`, which C
+            // code writes: nobody has a reference into them.
+            let ret = unsafe {
+                bindings::kernel_read(self.as_ptr(), to.cast(), len.saturating_sub(done), &mut at)
+            };
+            match usize::try_from(ret) {
+                Ok(0) => break,
+                Ok(count) => done = done.saturating_add(count),
+                Err(_) => return Err(Error::from_errno(ret as c_int)),
+            }
+        }
+        Ok(done)
+    }
+
+    /// Writes `len` bytes at `offset` of `memory` to `to` of the file. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// As `pwrite(2)` has them, with part of the data written or none; `EINVAL` for a
+    /// range that is not within `memory`, or that no file has.
+    pub(crate) fn write(&self, memory: &Contiguous, offset: usize, len: usize, to: u64) -> Result {
+        let mut at = position(to, len as u64)?;
+        let mut done = 0usize;
+        while done < len {
+            let from = part(memory, offset, done, len)?;
+            // SAFETY: The file is open, and so many bytes are there at `from`, which
+            // C code copies, whatever they are at the time.
+            let ret = unsafe {
+                bindings::kernel_write(
+                    self.as_ptr(),
+                    from.cast(),
+                    len.saturating_sub(done),
+                    &mut at,
+                )
+            };
+            match usize::try_from(ret) {
+                Ok(0) => return Err(EIO),
+                Ok(count) => done = done.saturating_add(count),
+                Err(_) => return Err(Error::from_errno(ret as c_int)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until all that has been written is on stable storage. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// As `fdatasync(2)` has them: `EIO`, `ENOSPC` also for what was written before.
+    pub(crate) fn sync(&self) -> Result {
+        // SAFETY: By the type invariant the file is open.
+        to_result(unsafe { bindings::vfs_fsync(self.as_ptr(), 1) })
+    }
+
+    /// As [`sync`](Self::sync), for `len` bytes at `from`. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// As [`sync`](Self::sync); `EINVAL` for a range that no file has.
+    pub(crate) fn sync_range(&self, from: u64, len: u64) -> Result {
+        let start = position(from, len)?;
+        // Does not wrap, as has been checked just now.
+        let last = start.wrapping_add_unsigned(len.saturating_sub(1));
+        // SAFETY: By the type invariant the file is open.
+        to_result(unsafe { bindings::vfs_fsync_range(self.as_ptr(), start, last, 1) })
+    }
+
+    /// Has `len` bytes at `from` read as zeroes, and frees what they took where it
+    /// can. Returns whether it could; where it could not, zeroes must be written.
+    /// Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// As `fallocate(2)` has them.
+    pub(crate) fn zero(&self, from: u64, len: u64) -> Result<bool> {
+        for mode in [PUNCH_HOLE, ZERO_RANGE] {
+            match self.allocate(mode, from, len) {
+                Err(error) if error.to_errno() == -(bindings::EOPNOTSUPP as c_int) => {}
+                result => return result.map(|()| true),
+            }
+        }
+        Ok(false)
+    }
+
+    fn allocate(&self, mode: u32, from: u64, len: u64) -> Result {
+        let start = position(from, len)?;
+        let len = position(len, 0)?;
+        // SAFETY: By the type invariant the file is open.
+        to_result(unsafe { bindings::vfs_fallocate(self.as_ptr(), mode as c_int, start, len) })
+    }
+}
+
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        // A kernel thread's `fput()` leaves the closing to a worker, for a while:
+        // then the file system is still busy, or the device claimed.
+        // SAFETY: By the type invariant the reference is ours to give back. Nothing
+        // is dropped in atomic context or with a lock that closing might want.
+        unsafe { bindings::__fput_sync(self.as_ptr()) }
+    }
+}
+
+/// `at` as the kernel's type for positions, where `len` bytes may follow.
+fn position(at: u64, len: u64) -> Result<bindings::loff_t> {
+    let end = at.checked_add(len).ok_or(EINVAL)?;
+    let _ = bindings::loff_t::try_from(end).map_err(|_| EINVAL)?;
+    bindings::loff_t::try_from(at).map_err(|_| EINVAL)
+}
+
+/// Where byte number `done` of `len` is that begin at `offset` of `memory`.
+fn part(memory: &Contiguous, offset: usize, done: usize, len: usize) -> Result<*mut u8> {
+    match offset.checked_add(len) {
+        Some(end) if end <= memory.len() => {
+            Ok(memory.as_ptr().wrapping_add(offset).wrapping_add(done))
+        }
+        _ => Err(EINVAL),
+    }
+}
+
+/// Has the writing of the calling kernel thread, from now on, be held back only for
+/// the sake of where it goes, not for what others have written: for a thread that
+/// others wait for with theirs.
+pub(crate) fn throttle_locally() {
+    // SAFETY: Changes a flag of the calling task's own.
+    unsafe { bindings::krping_throttle_locally() }
+}

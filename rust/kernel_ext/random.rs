@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Random numbers.
+//!
+//! C header: `include/linux/random.h`
+
+use crate::bindings;
+
+/// A number that nobody can guess. Any context.
+pub(crate) fn random() -> u64 {
+    // SAFETY: May be called at any time.
+    unsafe { bindings::get_random_u64() }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Functions that the kernel calls at its tracepoints.
+//!
+//! Registration is the last step and removal the first: the drop of a
+//! [`Registration`] waits until no call is in progress. A probe runs in whatever
+//! context its tracepoint is in, so it must not sleep, allocate or wait.
+//!
+//! Only the tracepoints of the kernel itself are found, not those of modules: these
+//! go with their modules.
+//!
+//! C header: `include/linux/tracepoint.h`
+
+use crate::bindings;
+use core::ptr::NonNull;
+use kernel::{error::to_result, ffi::c_void, prelude::*, sync::Arc};
+
+/// A probe at a tracepoint, removed when dropped.
+///
+/// # Invariants
+///
+/// `function` is registered at `tracepoint` with the address of `data`'s contents.
+pub(super) struct Registration<T> {
+    tracepoint: NonNull<bindings::tracepoint>,
+    function: NonNull<c_void>,
+    data: Arc<T>,
+}
+
+// SAFETY: A probe may be removed by any task; `T` is sent and shared with it.
+unsafe impl<T: Send + Sync> Send for Registration<T> {}
+// SAFETY: No method takes `&self`.
+unsafe impl<T: Send + Sync> Sync for Registration<T> {}
+
+impl<T: Send + Sync + 'static> Registration<T> {
+    /// Has the kernel call `function` at the tracepoint `name`. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOENT` where this kernel has no such tracepoint; `ENOMEM`.
+    ///
+    /// # Safety
+    ///
+    /// `function` is a C function without a result. Its first parameter is a pointer to
+    /// a `T`, and the others are those of the tracepoint `name`. With what the kernel
+    /// passes there, it is sound in any context.
+    pub(super) unsafe fn new(name: &CStr, function: NonNull<c_void>, data: Arc<T>) -> Result<Self> {
+        let tracepoint = find(name).ok_or(ENOENT)?;
+        // SAFETY: The tracepoint is the kernel's and stays. By the function's
+        // requirements the probe suits it; the data is held until it has been removed
+        // and no call is in progress.
+        to_result(unsafe {
+            bindings::tracepoint_probe_register(
+                tracepoint.as_ptr(),
+                function.as_ptr(),
+                Arc::as_ptr(&data).cast_mut().cast(),
+            )
+        })?;
+        // INVARIANT: Registered just now.
+        Ok(Self {
+            tracepoint,
+            function,
+            data,
+        })
+    }
+}
+
+impl<T> Drop for Registration<T> {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant. It only fails for what is not registered.
+        // Once the second call has returned, no probe runs, so the data may go.
+        unsafe {
+            bindings::tracepoint_probe_unregister(
+                self.tracepoint.as_ptr(),
+                self.function.as_ptr(),
+                Arc::as_ptr(&self.data).cast_mut().cast(),
+            );
+            bindings::krping_settle_tracepoints();
+        }
+    }
+}
+
+/// What [`compare`] looks for, and what it has found.
+struct Search<'a> {
+    name: &'a CStr,
+    found: Option<NonNull<bindings::tracepoint>>,
+}
+
+/// The kernel's tracepoint `name`.
+fn find(name: &CStr) -> Option<NonNull<bindings::tracepoint>> {
+    let mut search = Search { name, found: None };
+    // SAFETY: `compare` gets what it expects, and is called during the call only.
+    unsafe {
+        bindings::for_each_kernel_tracepoint(
+            Some(compare),
+            core::ptr::from_mut(&mut search).cast(),
+        );
+    }
+    search.found
+}
+
+/// Looks at one tracepoint.
+///
+/// # Safety
+///
+/// `tracepoint` is the kernel's, and `search` a [`Search`] that nobody else uses.
+unsafe extern "C" fn compare(tracepoint: *mut bindings::tracepoint, search: *mut c_void) {
+    // SAFETY: By the function's requirements; names are static and end with a NUL.
+    let (search, name) = unsafe {
+        (
+            &mut *search.cast::<Search<'_>>(),
+            CStr::from_char_ptr((*tracepoint).name),
+        )
+    };
+    if name == search.name {
+        search.found = NonNull::new(tracepoint);
+    }
+}
