@@ -3,8 +3,9 @@
 //! The messages of disks and taps, and what a server checks of them.
 //!
 //! A [`Request`] is answered by one [`Response`] of the same tag. All numbers are big-endian. The
-//! data of a request goes by RDMA, at the key that the request advertises, or follows the request
-//! in the same message, which only small writes do.
+//! data of a request goes by RDMA, at the key that the request advertises, where it is not small.
+//! That of a small write follows the request in the same message, or is all of the message
+//! ([`BareWrite`]); that of a small read is its answer ([`DataAnswer`]).
 //!
 //! A request can be wrong in two ways. One that does not decode is a [`MessageError`], and breaks
 //! the protocol; one that decodes and asks for what the store does not have is answered with a
@@ -117,7 +118,7 @@ pub(crate) struct Request {
 impl Request {
     /// Bytes on the wire, without data.
     pub(crate) const LEN: usize = 32;
-    /// The most bytes of data that follow in the same message.
+    /// The most bytes of data that go without RDMA.
     pub(crate) const INLINE: u32 = 4096;
 
     const FUA: u8 = 1 << 0;
@@ -433,7 +434,7 @@ impl fmt::Display for MessageError {
             }
             Self::Inline(bytes) => write!(
                 f,
-                "sent {bytes} bytes of data in a message, which takes {}",
+                "wants {bytes} bytes of data in a message, which takes {}",
                 Request::INLINE
             ),
             Self::NoKey => f.write_str("sent a request without a key for its data"),
