@@ -79,7 +79,8 @@ pub(super) fn rejection(failure: &Failure) -> Reject {
         Failure::PrivateData(_) | Failure::Unsupported(_) | Failure::Protocol(..) => {
             (RejectReason::Test, 0)
         }
-        Failure::Interrupted => (RejectReason::Stopping, 0),
+        Failure::Busy(_) => (RejectReason::Busy, 0),
+        Failure::Interrupted | Failure::Replaced => (RejectReason::Stopping, 0),
         _ => (RejectReason::Resources, 0),
     };
     Reject { reason, value }

@@ -8,7 +8,7 @@
 use super::{
     drive::{
         adapt_ack_timeout, check_load, check_size, drive, failed, note_device, patience, poll_mode,
-        read_limits, room,
+        read_limits, room, READS,
     },
     service::{rejection, service},
     worker::Worker,
@@ -21,6 +21,7 @@ use crate::{
     logic::{
         command::Test,
         failure::Failure,
+        hello::announced,
         pattern::Pattern,
         protocol::{check_request, Violation},
         wire::{PeerRole, PrivateData},
@@ -121,6 +122,12 @@ impl Serving<'_> {
         let device = self.device()?;
         note_device(self.worker, &device);
         report.device = Some((device.name(), device.transport()));
+        let test = announced(data.as_slice()).map_err(Failure::PrivateData)?;
+        if test.is_some_and(Test::is_block) {
+            return Err(Failure::Unsupported(
+                "the client wants a disk or a tap, and this server has no store",
+            ));
+        }
         let peer = PrivateData::decode(data.as_slice()).map_err(Failure::PrivateData)?;
         report.legacy = Some(peer.is_none());
         if let Some(peer) = &peer {
@@ -137,7 +144,7 @@ impl Serving<'_> {
         if device.max_reads_started() == 0 {
             return Err(Failure::Unsupported("the device starts no RDMA READ"));
         }
-        let limits = read_limits(&device, Some(limits));
+        let limits = read_limits(&device, Some(limits), READS);
         if limits.initiator_depth == 0 {
             return Err(Failure::Protocol(Violation::NoReads, 0));
         }

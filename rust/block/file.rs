@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A store in a regular file or on a block device.
+
+#![forbid(unsafe_code)]
+
+use crate::kernel_ext::{
+    file::{Identity, Kind, Mode, OpenFile},
+    pages::Contiguous,
+};
+use kernel::{prelude::*, str::CString};
+
+/// The least that a regular file is asked to read or write, in bytes.
+const FILE_BLOCK: u32 = 512;
+
+/// How many zeroes are written at a time where they must be written.
+const ZEROES: usize = 64 * 1024;
+
+/// How much is zeroed at a time, in bytes: what takes a moment even where zeroes
+/// must be written.
+const SLICE: u64 = 16 << 20;
+
+/// An open file, of which the first so many bytes are the store.
+pub(crate) struct FileStore {
+    file: OpenFile,
+    /// Only read.
+    zeroes: Contiguous,
+}
+
+impl FileStore {
+    /// Opens the file `path`. With `create`, makes one that is not there. Process
+    /// context of the writer; sleeps.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OpenFile::open`]; `ENOMEM`.
+    pub(crate) fn open(path: &str, read_only: bool, create: bool) -> Result<Self> {
+        let path = CString::try_from_fmt(fmt!("{path}"))?;
+        let mode = if read_only { Mode::Read } else { Mode::Write };
+        let file = match OpenFile::open(&path, mode) {
+            Err(error) if error == ENOENT && create && !read_only => {
+                OpenFile::open(&path, Mode::Create)?
+            }
+            other => other?,
+        };
+        Ok(Self {
+            file,
+            zeroes: Contiguous::new(ZEROES)?,
+        })
+    }
+
+    /// Makes it have `wanted` bytes, or takes all of it where that is 0; returns how
+    /// many there are to be used, a whole number of blocks. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `ENOSPC` for a block device, or a file that is only read, that has less;
+    /// `EINVAL` for one that has none; what the file system says.
+    pub(crate) fn provide(&self, wanted: u64, read_only: bool) -> Result<u64> {
+        let block = u64::from(self.block());
+        let there = self.file.size();
+        let bytes = if wanted == 0 { there } else { wanted };
+        if bytes > there {
+            if self.file.kind() == Kind::Block || read_only {
+                return Err(ENOSPC);
+            }
+            self.file.set_size(bytes)?;
+        }
+        match bytes.checked_rem(block) {
+            Some(rest) if bytes >= block => Ok(bytes.wrapping_sub(rest)),
+            _ => Err(EINVAL),
+        }
+    }
+
+    /// The least that can be read or written, in bytes.
+    pub(crate) fn block(&self) -> u32 {
+        self.file.logical_block_size().unwrap_or(FILE_BLOCK)
+    }
+
+    /// What tells the file from others.
+    pub(crate) fn identity(&self) -> Identity {
+        self.file.identity()
+    }
+
+    /// Reads `len` bytes at `from` to `offset` of `memory`. What a regular file has
+    /// lost of its end meanwhile reads as zeroes. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `EIO` and what else the file system says; `EINVAL` for a range that is not
+    /// within `memory`.
+    pub(crate) fn read(&self, memory: &Contiguous, offset: usize, len: usize, from: u64) -> Result {
+        let done = self.file.read(memory, offset, len, from)?;
+        let missing = len.saturating_sub(done);
+        if missing == 0 {
+            return Ok(());
+        }
+        match self.file.kind() {
+            Kind::Regular => memory.zero(offset.saturating_add(done), missing),
+            Kind::Block => Err(EIO),
+        }
+    }
+
+    /// Writes `len` bytes at `offset` of `memory` to `to`, with `durable` to stable
+    /// storage. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `EIO`, `ENOSPC` and what else the file system says; `EINVAL` for a range that
+    /// is not within `memory`.
+    pub(crate) fn write(
+        &self,
+        memory: &Contiguous,
+        offset: usize,
+        len: usize,
+        to: u64,
+        durable: bool,
+    ) -> Result {
+        self.file.write(memory, offset, len, to)?;
+        self.settle(to, len as u64, durable)
+    }
+
+    /// Has all that has been written reach stable storage. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `EIO`, `ENOSPC` and what else the file system says, also of earlier writes.
+    pub(crate) fn flush(&self) -> Result {
+        self.file.sync()
+    }
+
+    /// Has `len` bytes at `from` read as zeroes, with `durable` from stable storage
+    /// too. Asks `go_on` now and then whether to go on. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](Self::write); `EINTR` where it was not to go on.
+    pub(crate) fn zero(
+        &self,
+        from: u64,
+        len: u64,
+        durable: bool,
+        go_on: impl Fn() -> bool,
+    ) -> Result {
+        let (mut at, mut left) = (from, len);
+        while left > 0 {
+            if !go_on() {
+                return Err(EINTR);
+            }
+            let slice = left.min(SLICE);
+            if !self.file.zero(at, slice)? {
+                self.write_zeroes(at, slice)?;
+            }
+            at = at.saturating_add(slice);
+            left = left.saturating_sub(slice);
+        }
+        self.settle(from, len, durable)
+    }
+
+    fn write_zeroes(&self, from: u64, len: u64) -> Result {
+        let (mut at, mut left) = (from, len);
+        while left > 0 {
+            let part = left.min(ZEROES as u64);
+            self.file.write(&self.zeroes, 0, part as usize, at)?;
+            at = at.saturating_add(part);
+            left = left.saturating_sub(part);
+        }
+        Ok(())
+    }
+
+    fn settle(&self, from: u64, len: u64, durable: bool) -> Result {
+        if durable {
+            self.file.sync_range(from, len)
+        } else {
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,614 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a server's connection posts: receives, RDMA to and from the client's memory,
+//! answers.
+//!
+//! A request lives in the slot of the receive that brought it, from its arrival to
+//! its answer: then the receive is posted again, just before the answer, so that
+//! there is one for whatever the client sends when it has that. What does not fit
+//! the send queue waits in its order.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    arena::{Arena, Part},
+    fifo::Fifo,
+    ram::pieces,
+    receives::Receives,
+    room::{self, SendRoom},
+};
+use crate::{
+    cq::WorkCompletion,
+    kernel_ext::pages::Contiguous,
+    logic::{
+        block::{Action, BareWrite, DataAnswer, MessageError, Request, Response, Status},
+        failure::Failure,
+        protocol::Violation,
+        wire::Advertisement,
+    },
+    mr::{BufferId, Memory},
+    qp::{Depths, Queue},
+    traffic::Traffic,
+    wr::{List, Local, WorkRequest},
+};
+use kernel::{prelude::*, sync::Arc};
+
+/// Bytes of an answer.
+const ANSWER: u32 = Response::LEN as u32;
+
+/// Where the data of a request is, or is to go, on this side.
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    /// In the message, or there is none.
+    Message,
+    /// In the chunks of the store.
+    Chunks,
+    /// In a part of the arena.
+    Arena(Part),
+}
+
+/// What is under way for a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Nothing: it is being worked on, or there is none.
+    Held,
+    /// READs wait for room in the send queue.
+    Fetch,
+    /// So many READs have been posted.
+    Fetching(u8),
+    /// The answer waits for room in the send queue.
+    Answer(Status),
+}
+
+/// A request, from its arrival to its answer.
+#[derive(Clone, Copy)]
+pub(super) struct Slot {
+    /// What the client asks for.
+    pub(super) request: Request,
+    /// Where its data is, or is to go.
+    pub(super) place: Place,
+    /// Whether the message was nothing but data.
+    bare: bool,
+    stage: Stage,
+}
+
+impl Slot {
+    const EMPTY: Self = Self {
+        request: Request {
+            action: Action::Ping,
+            fua: false,
+            inline: false,
+            keep: false,
+            tag: 0,
+            seq: 0,
+            offset: 0,
+            remote: Advertisement {
+                addr: 0,
+                rkey: 0,
+                size: 0,
+            },
+        },
+        place: Place::Message,
+        bare: false,
+        stage: Stage::Held,
+    };
+
+    /// Whether its data is still to come.
+    pub(super) fn is_fetching(&self) -> bool {
+        matches!(self.stage, Stage::Fetch | Stage::Fetching(_))
+    }
+}
+
+/// What a connection is made of.
+pub(super) struct Shape {
+    /// The most requests that the client has under way, but for a sign of life.
+    pub(super) depth: u16,
+    /// What the client wanted that to be.
+    announced: u16,
+    /// Requests that the send queue holds.
+    pub(super) send: u32,
+}
+
+impl Shape {
+    /// For a client that wants `depth` requests under way, on a device with room for
+    /// `requests` in a queue and for `completions`.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a device that has no room to speak of.
+    pub(super) fn new(depth: u16, requests: u32, completions: u32) -> Result<Self> {
+        let mut shape = Self {
+            depth,
+            announced: depth,
+            send: 0,
+        };
+        loop {
+            // A READ or a WRITE for each, and its answer; what is larger waits.
+            let wanted = shape.receives().saturating_mul(2).max(room::LEAST);
+            shape.send = wanted.checked_next_power_of_two().ok_or(EINVAL)?;
+            let most = shape.send.max(shape.receives());
+            let all = shape.send.saturating_add(shape.receives());
+            if most <= requests && all <= completions {
+                return Ok(shape);
+            }
+            if shape.depth <= 1 {
+                return Err(EINVAL);
+            }
+            shape.depth /= 2;
+        }
+    }
+
+    /// Receives: one more than requests that the client may have under way, so that
+    /// one too many is told from a receive that is missing.
+    fn receives(&self) -> u32 {
+        u32::from(self.depth).saturating_add(2)
+    }
+}
+
+/// One connection.
+pub(super) struct Link {
+    shape: Shape,
+    bare: BareWrite,
+    receives: Receives,
+    /// Answers that are being sent, each at the place of its SEND in the send queue.
+    answers: BufferId,
+    slots: KVec<Slot>,
+    /// How many hold a request.
+    taken: u32,
+    /// Slots whose READs or answer did not fit the send queue.
+    waiting: Fifo<usize>,
+    room: SendRoom,
+    /// The store's, where it is in memory.
+    chunks: KVVec<BufferId>,
+    /// Where data passes through, if it must.
+    arena: Option<Arena>,
+    traffic: Arc<Traffic>,
+}
+
+impl Link {
+    /// Allocates the buffers in `memory`, for a store that consists of `chunks`, or
+    /// otherwise takes data by way of an arena. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn new(
+        shape: Shape,
+        chunks: Option<&[Arc<Contiguous>]>,
+        memory: &mut Memory,
+        traffic: Arc<Traffic>,
+    ) -> Result<Self> {
+        let count = shape.receives() as usize;
+        let mut shared = KVVec::new();
+        for chunk in chunks.unwrap_or(&[]) {
+            shared.push(memory.share(chunk.clone())?, GFP_KERNEL)?;
+        }
+        Ok(Self {
+            receives: Receives::new(memory, count)?,
+            answers: memory.add_buffer(shape.send.saturating_mul(ANSWER) as usize)?,
+            slots: KVec::from_elem(Slot::EMPTY, count, GFP_KERNEL)?,
+            taken: 0,
+            waiting: Fifo::new(count, 0)?,
+            room: SendRoom::new(shape.send)?,
+            chunks: shared,
+            arena: match chunks {
+                Some(_) => None,
+                None => Some(Arena::new(memory, count)?),
+            },
+            traffic,
+            bare: BareWrite::new(shape.announced),
+            shape,
+        })
+    }
+
+    /// How large its queue pair must be.
+    pub(super) fn depths(&self) -> Depths {
+        Depths {
+            // A small read may begin in one chunk and end in the next.
+            pieces: 2,
+            ..Depths::plain(self.shape.send, self.shape.receives())
+        }
+        .with_slots(self.slots.len())
+    }
+
+    /// Posts all receives, before the connection is made.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    pub(super) fn prepare(&self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        (0..self.slots.len()).try_for_each(|slot| self.receives.post(queue, slot))
+    }
+
+    /// Takes the request that a receive has brought, and returns its slot.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Message`] and [`Failure::Protocol`] for what no client of ours
+    /// sends.
+    pub(super) fn receive(
+        &mut self,
+        queue: &Queue<'_>,
+        wc: &WorkCompletion,
+    ) -> Result<usize, Failure> {
+        if let Some(key) = wc.invalidated {
+            return Err(Failure::Protocol(Violation::Unasked(key), 0));
+        }
+        if wc.written {
+            return Err(Failure::Protocol(Violation::Early, 0));
+        }
+        let request = match wc.immediate {
+            Some(immediate) => self.bare.decode(immediate, wc.bytes),
+            None => Request::decode(&self.receives.header(queue, wc.slot)?, wc.bytes),
+        }
+        .map_err(Failure::Message)?;
+        self.traffic.received(wc.bytes);
+        self.taken = self.taken.saturating_add(1);
+        let depth = self.shape.depth;
+        if request.tag > depth || self.taken > u32::from(depth).saturating_add(1) {
+            return Err(Failure::Message(MessageError::Tag(request.tag)));
+        }
+        *self.slot_mut(wc.slot)? = Slot {
+            request,
+            bare: wc.immediate.is_some(),
+            place: if self.chunks.is_empty() {
+                Place::Message
+            } else {
+                Place::Chunks
+            },
+            stage: Stage::Held,
+        };
+        Ok(wc.slot)
+    }
+
+    /// The request in `slot`.
+    ///
+    /// # Errors
+    ///
+    /// None that a client could cause.
+    pub(super) fn slot(&self, slot: usize) -> Result<&Slot, Failure> {
+        self.slots.get(slot).ok_or(NO_SLOT)
+    }
+
+    fn slot_mut(&mut self, slot: usize) -> Result<&mut Slot, Failure> {
+        self.slots.get_mut(slot).ok_or(NO_SLOT)
+    }
+
+    /// Where the data is that came with the request in `slot`.
+    ///
+    /// # Errors
+    ///
+    /// None that a client could cause.
+    pub(super) fn message_data(
+        &self,
+        queue: &Queue<'_>,
+        slot: usize,
+    ) -> Result<(&Arc<Contiguous>, usize), Failure> {
+        let taken = self.slot(slot)?;
+        let bytes = taken.request.bytes();
+        if taken.bare {
+            self.receives.message(queue, slot, bytes)
+        } else {
+            self.receives.data(queue, slot, bytes)
+        }
+    }
+
+    /// Finds a place for the data of the request in `slot` to pass through, where it
+    /// needs one. Returns whether it has what it needs.
+    ///
+    /// # Errors
+    ///
+    /// None that a client could cause.
+    pub(super) fn make_place(&mut self, slot: usize) -> Result<bool, Failure> {
+        let request = self.slot(slot)?.request;
+        let Some(arena) = &mut self.arena else {
+            return Ok(true);
+        };
+        let Some(part) = arena.take(request.bytes()) else {
+            return Ok(false);
+        };
+        self.slot_mut(slot)?.place = Place::Arena(part);
+        Ok(true)
+    }
+
+    /// The memory of `part`.
+    pub(super) fn memory_of(&self, part: &Part) -> Option<(&Arc<Contiguous>, usize)> {
+        let pages = self.arena.as_ref()?.buffer(part.index)?;
+        Some((pages, part.offset as usize))
+    }
+
+    /// Has the data of the request in `slot` come to its place.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    pub(super) fn fetch(&mut self, queue: &mut Queue<'_>, slot: usize) -> Result<(), Failure> {
+        self.slot_mut(slot)?.stage = Stage::Fetch;
+        self.post_in_turn(queue, slot)
+    }
+
+    /// Takes the completion of a READ. Returns whether all data of the request in its
+    /// slot has come.
+    ///
+    /// # Errors
+    ///
+    /// None that a client could cause.
+    pub(super) fn fetched(
+        &mut self,
+        queue: &Queue<'_>,
+        wc: &WorkCompletion,
+    ) -> Result<bool, Failure> {
+        self.room.completed();
+        self.traffic.read(wc.bytes);
+        let slot = self.slot_mut(wc.slot)?;
+        slot.stage = match slot.stage {
+            Stage::Fetching(left) if left > 1 => Stage::Fetching(left.wrapping_sub(1)),
+            _ => Stage::Held,
+        };
+        if slot.is_fetching() {
+            return Ok(false);
+        }
+        let slot = *slot;
+        for local in self.locals(&slot) {
+            let local = local.map_err(failed)?;
+            queue
+                .memory()
+                .sync_for_cpu(local.buffer, local.offset as usize, local.len as usize)
+                .map_err(failed)?;
+        }
+        Ok(true)
+    }
+
+    /// Answers the request in `slot` with `status`, after the data of a read. The
+    /// slot is free then.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    pub(super) fn answer(
+        &mut self,
+        queue: &mut Queue<'_>,
+        slot: usize,
+        status: Status,
+    ) -> Result<(), Failure> {
+        let taken = self.slot_mut(slot)?;
+        taken.stage = Stage::Answer(status);
+        let (place, moves) = (taken.place, moves_out(&taken.request, status));
+        if let (Place::Arena(part), false, Some(arena)) = (place, moves, &mut self.arena) {
+            arena.give_back(&part, 0);
+        }
+        self.post_in_turn(queue, slot)
+    }
+
+    /// Notes that a SEND which asked for it has completed.
+    pub(super) fn sent(&mut self) {
+        self.room.completed();
+    }
+
+    /// Posts what waited for room, now that something has completed, and takes memory
+    /// back.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    pub(super) fn go_on(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        while let Some(slot) = self.waiting.get(0) {
+            if !self.try_post(queue, slot)? {
+                break;
+            }
+            self.waiting.pop();
+        }
+        if let Some(arena) = &mut self.arena {
+            arena.reclaim(self.room.done());
+        }
+        Ok(())
+    }
+
+    /// Posts what is due for the request in `slot`, after what waits already.
+    fn post_in_turn(&mut self, queue: &mut Queue<'_>, slot: usize) -> Result<(), Failure> {
+        if self.waiting.len() == 0 && self.try_post(queue, slot)? {
+            return Ok(());
+        }
+        self.waiting.push(slot).map_err(failed)
+    }
+
+    /// Posts what is due for the request in slot `index`, if there is room for it.
+    fn try_post(&mut self, queue: &mut Queue<'_>, index: usize) -> Result<bool, Failure> {
+        let slot = *self.slot(index)?;
+        match slot.stage {
+            Stage::Fetch => self.try_fetch(queue, index, &slot),
+            Stage::Answer(status) => self.try_answer(queue, index, &slot, status),
+            _ => Ok(true),
+        }
+    }
+
+    fn try_fetch(
+        &mut self,
+        queue: &mut Queue<'_>,
+        index: usize,
+        slot: &Slot,
+    ) -> Result<bool, Failure> {
+        let mut list = List::new();
+        let mut remote = slot.request.remote;
+        for local in self.locals(slot) {
+            let local = given(queue, local)?;
+            list.push(WorkRequest::Read {
+                local,
+                remote: split_off(&mut remote, local.len),
+                invalidate_local: false,
+            });
+        }
+        let count = list.as_slice().len();
+        if !self.room.has(count as u32) {
+            return Ok(false);
+        }
+        queue.post_for(index, list.as_slice())?;
+        for _ in 0..count {
+            self.room.post(1, true).map_err(failed)?;
+        }
+        self.slot_mut(index)?.stage = Stage::Fetching(count as u8);
+        Ok(true)
+    }
+
+    fn try_answer(
+        &mut self,
+        queue: &mut Queue<'_>,
+        index: usize,
+        slot: &Slot,
+        status: Status,
+    ) -> Result<bool, Failure> {
+        let request = &slot.request;
+        let moves = moves_out(request, status);
+        let with_answer = moves && request.inline;
+        let mut list = List::new();
+        if moves && !with_answer {
+            let mut remote = request.remote;
+            for local in self.locals(slot) {
+                let local = given(queue, local)?;
+                list.push(WorkRequest::Write {
+                    local,
+                    remote: split_off(&mut remote, local.len),
+                });
+            }
+        }
+        let count = (list.as_slice().len() as u32).saturating_add(1);
+        if !self.room.has(count) {
+            return Ok(false);
+        }
+        let passing = match slot.place {
+            Place::Arena(_) if moves => request.bytes(),
+            _ => 0,
+        };
+        let arena_asks = |arena: &Arena| arena.must_ask(passing);
+        let asked = self.room.must_ask(count) || self.arena.as_ref().is_some_and(arena_asks);
+        let last = self
+            .room
+            .next()
+            .wrapping_add(u64::from(count))
+            .wrapping_sub(1);
+        // A power of two of places, so that no two that are in the queue share one.
+        let place = last as u32 & self.shape.send.wrapping_sub(1);
+        let offset = place.wrapping_mul(ANSWER);
+        if with_answer {
+            list.push(self.data_answer(queue, slot, asked)?);
+        } else {
+            let response = Response {
+                tag: request.tag,
+                seq: request.seq,
+                status,
+            };
+            queue
+                .write(self.answers, offset as usize, &response.encode())
+                .map_err(failed)?;
+            list.push(WorkRequest::Send {
+                local: Local {
+                    buffer: self.answers,
+                    offset,
+                    len: ANSWER,
+                    region: None,
+                },
+                invalidate: Some(request.remote.rkey).filter(|key| *key != 0 && !request.keep),
+                fence: false,
+                signaled: asked,
+                control: false,
+            });
+        }
+        self.receives.post(queue, index)?;
+        self.taken = self.taken.saturating_sub(1);
+        queue.post_for(index, list.as_slice())?;
+        self.room.post(count, asked).map_err(failed)?;
+        self.slot_mut(index)?.stage = Stage::Held;
+        if let Some(arena) = &mut self.arena {
+            arena.posted(passing, asked);
+            if let (Place::Arena(part), true) = (slot.place, moves) {
+                arena.give_back(&part, last);
+            }
+        }
+        if with_answer {
+            self.traffic.sent(request.bytes());
+        } else {
+            if moves {
+                self.traffic.written(request.bytes());
+            }
+            self.traffic.sent(ANSWER);
+        }
+        Ok(true)
+    }
+
+    /// The answer to a small read, which is its data.
+    fn data_answer(
+        &self,
+        queue: &Queue<'_>,
+        slot: &Slot,
+        signaled: bool,
+    ) -> Result<WorkRequest, Failure> {
+        let mut locals = self.locals(slot);
+        let first = given(queue, locals.next().unwrap_or(Err(EINVAL)))?;
+        let second = locals.next().map(|local| given(queue, local)).transpose()?;
+        Ok(WorkRequest::SendImmediate {
+            parts: (first, second),
+            immediate: DataAnswer::to(&slot.request).encode(),
+            signaled,
+        })
+    }
+
+    /// What the data of a request consists of on this side.
+    fn locals(&self, slot: &Slot) -> impl Iterator<Item = Result<Local>> + '_ {
+        let Request { offset, remote, .. } = slot.request;
+        let (part, chunks) = match slot.place {
+            Place::Arena(part) => (Some(part), 0),
+            Place::Chunks => (None, remote.size),
+            Place::Message => (None, 0),
+        };
+        let part = part.map(move |part| {
+            Ok(Local {
+                buffer: part.buffer,
+                offset: part.offset,
+                len: remote.size,
+                region: None,
+            })
+        });
+        let pieces = pieces(offset, chunks).map(|piece| {
+            Ok(Local {
+                buffer: *self.chunks.get(piece.chunk).ok_or(EINVAL)?,
+                offset: piece.offset,
+                len: piece.len,
+                region: None,
+            })
+        });
+        Iterator::chain(part.into_iter(), pieces)
+    }
+}
+
+/// `local`, once the device can see what the CPU has put there.
+fn given(queue: &Queue<'_>, local: Result<Local>) -> Result<Local, Failure> {
+    let local = local.map_err(failed)?;
+    queue
+        .memory()
+        .sync_for_device(local.buffer, local.offset as usize, local.len as usize)
+        .map_err(failed)?;
+    Ok(local)
+}
+
+/// Whether the answer to `request` follows data that goes to the client's memory.
+fn moves_out(request: &Request, status: Status) -> bool {
+    request.action == Action::Read && status == Status::Ok
+}
+
+/// Takes the first `len` bytes off `remote`.
+fn split_off(remote: &mut Advertisement, len: u32) -> Advertisement {
+    let first = Advertisement {
+        size: len,
+        ..*remote
+    };
+    // The client's to choose: one that wraps around is its device's to refuse.
+    remote.addr = remote.addr.wrapping_add(u64::from(len));
+    remote.size = remote.size.saturating_sub(len);
+    first
+}
+
+const NO_SLOT: Failure = Failure::Kernel("finding a request", -crate::logic::errno::EINVAL);
+
+fn failed(error: Error) -> Failure {
+    Failure::Kernel("moving data", error.to_errno())
+}

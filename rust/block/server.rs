@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A server's connection to a disk or a tap: the workload of its queue pair.
+//!
+//! Where the store is in memory, completions do everything. The data of a read goes
+//! out in the list with its answer. That of a write comes by READs into the store,
+//! whose completion has it answered, or with the message. Otherwise the connection's
+//! thread does it, see [`super::jobs`].
+//!
+//! Nothing here trusts the client: it names no memory of this side, the store's
+//! limits are checked for each request, and it has no more under way than it was
+//! told.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    clients::Farewell,
+    jobs::Jobs,
+    link::{Link, Shape},
+    store::{Backing, Store, Work},
+};
+use crate::{
+    cq::WorkCompletion,
+    logic::{
+        block::{check, Action, Limits, Request, Status},
+        command::Test,
+        failure::{Failure, Operation},
+        hello::{Geometry, Hello},
+        stats::BlockFigures,
+    },
+    mr::Memory,
+    qp::{Depths, Queue, Workload},
+    traffic::Traffic,
+};
+use kernel::{prelude::*, sync::Arc};
+
+/// A connection of a client.
+pub(crate) struct BlockServer {
+    link: Link,
+    store: Arc<Store>,
+    geometry: Geometry,
+    limits: Limits,
+    /// Where a thread does the work.
+    jobs: Option<Jobs>,
+    farewell: Arc<Farewell>,
+    figures: BlockFigures,
+}
+
+/// What a connection needs to know.
+pub(crate) struct Terms<'a> {
+    /// What the client has said.
+    pub(crate) hello: &'a Hello,
+    /// Where it says that it leaves.
+    pub(crate) farewell: Arc<Farewell>,
+    /// Requests that a queue of the device holds.
+    pub(crate) requests: u32,
+    /// Entries that a completion queue of the device has.
+    pub(crate) completions: u32,
+    /// How long the server is silent at most, in ms.
+    pub(crate) alive_ms: u32,
+}
+
+impl BlockServer {
+    /// Allocates what it needs in `memory`. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; `EINVAL` for a device whose queues are too small.
+    pub(crate) fn new(
+        terms: Terms<'_>,
+        store: Arc<Store>,
+        memory: &mut Memory,
+        traffic: Arc<Traffic>,
+    ) -> Result<Self> {
+        let shape = Shape::new(terms.hello.depth, terms.requests, terms.completions)?;
+        let geometry = store.geometry(terms.hello, shape.depth, terms.alive_ms);
+        let chunks = match store.backing() {
+            Backing::Ram(ram) => Some(ram.chunks()),
+            _ => None,
+        };
+        let link = Link::new(shape, chunks, memory, traffic)?;
+        let jobs = match store.needs_thread() {
+            true => Some(Jobs::new(link.depths().slots)?),
+            false => None,
+        };
+        Ok(Self {
+            link,
+            limits: geometry.limits(),
+            jobs,
+            farewell: terms.farewell,
+            figures: BlockFigures {
+                size: store.size(),
+                ..Default::default()
+            },
+            geometry,
+            store,
+        })
+    }
+
+    /// What to tell the client.
+    pub(crate) fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// How large its queue pair must be.
+    pub(crate) fn depths(&self) -> Depths {
+        self.link.depths()
+    }
+
+    /// Posts the receives, before the connection is made.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    pub(crate) fn prepare(&self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        self.link.prepare(queue)
+    }
+
+    /// What has been done.
+    pub(crate) fn figures(&self) -> &BlockFigures {
+        &self.figures
+    }
+
+    /// Whether there is something for the thread to do. Where there is not, its
+    /// outcome is woken when there is.
+    pub(crate) fn look_for_work(&mut self) -> bool {
+        let link = &self.link;
+        self.jobs.as_mut().is_some_and(|jobs| jobs.look(link))
+    }
+
+    /// Takes what the thread is to do next, which it then says to have
+    /// [`done`](Self::done).
+    ///
+    /// # Errors
+    ///
+    /// None that a client could cause.
+    pub(crate) fn take(&mut self, queue: &Queue<'_>) -> Result<Option<Work>, Failure> {
+        match &mut self.jobs {
+            Some(jobs) => jobs.take(queue, &self.link),
+            None => Ok(None),
+        }
+    }
+
+    /// Answers what the thread has done.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    pub(crate) fn done(
+        &mut self,
+        queue: &mut Queue<'_>,
+        work: &Work,
+        status: Status,
+    ) -> Result<(), Failure> {
+        self.answer(queue, work.slot, status)?;
+        self.go_on(queue)
+    }
+
+    /// A request has arrived.
+    fn arrived(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure> {
+        let slot = self.link.receive(queue, wc)?;
+        let request = self.link.slot(slot)?.request;
+        let status = match check(&request, &self.limits) {
+            // Only a tap has seen anything.
+            Ok(()) if request.action == Action::Note && self.geometry.test != Test::Tap => {
+                Status::Unsupported
+            }
+            Ok(()) => Status::Ok,
+            Err(status) => status,
+        };
+        match &mut self.jobs {
+            // A sign of life is not to wait for what takes long.
+            Some(jobs) if request.action != Action::Ping => {
+                jobs.push(slot, status)?;
+                jobs.start(queue, &mut self.link)
+            }
+            _ => self.serve(queue, slot, &request, status),
+        }
+    }
+
+    /// Does what takes no thread.
+    fn serve(
+        &mut self,
+        queue: &mut Queue<'_>,
+        slot: usize,
+        request: &Request,
+        status: Status,
+    ) -> Result<(), Failure> {
+        let status = match (status, request.action) {
+            (Status::Ok, Action::Write) if !request.inline => return self.link.fetch(queue, slot),
+            (Status::Ok, Action::Write) => {
+                let (memory, at) = self.link.message_data(queue, slot)?;
+                self.store.execute(request, Some((memory, at)), || true)
+            }
+            (Status::Ok, Action::Discard | Action::WriteZeroes) => {
+                self.store.execute(request, None, || true)
+            }
+            (status, _) => status,
+        };
+        self.answer(queue, slot, status)
+    }
+
+    fn answer(
+        &mut self,
+        queue: &mut Queue<'_>,
+        slot: usize,
+        status: Status,
+    ) -> Result<(), Failure> {
+        let request = self.link.slot(slot)?.request;
+        if request.action == Action::Close {
+            self.farewell.say();
+        }
+        self.count(&request, status);
+        self.link.answer(queue, slot, status)
+    }
+
+    fn count(&mut self, request: &Request, status: Status) {
+        let figures = &mut self.figures;
+        let bytes = u64::from(request.bytes());
+        match request.action {
+            Action::Ping | Action::Close => return,
+            _ if status != Status::Ok => figures.errors = figures.errors.wrapping_add(1),
+            Action::Read => {
+                figures.reads = figures.reads.wrapping_add(1);
+                figures.read_bytes = figures.read_bytes.wrapping_add(bytes);
+            }
+            Action::Write => {
+                figures.writes = figures.writes.wrapping_add(1);
+                figures.write_bytes = figures.write_bytes.wrapping_add(bytes);
+            }
+            _ => figures.others = figures.others.wrapping_add(1),
+        }
+        figures.requests = figures.requests.wrapping_add(1);
+    }
+
+    /// Goes on with what waited, now that something has completed.
+    fn go_on(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        self.link.go_on(queue)?;
+        match &mut self.jobs {
+            Some(jobs) => jobs.start(queue, &mut self.link),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Workload for BlockServer {
+    type Done = ();
+
+    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure> {
+        match wc.op {
+            Operation::Receive => self.arrived(queue, wc),
+            Operation::Read => {
+                if self.link.fetched(queue, wc)? && self.jobs.is_none() {
+                    self.answer(queue, wc.slot, Status::Ok)?;
+                }
+                self.go_on(queue)
+            }
+            Operation::Send => {
+                self.link.sent();
+                self.go_on(queue)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn iteration(&self) -> u64 {
+        self.figures.requests
+    }
+}

@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A server of disks or taps: its listening thread, and the thread of each
+//! connection.
+//!
+//! A client outlives its connections. One that is lost ends nothing but itself: the
+//! client may come back. So the listening thread stays until all clients that it was
+//! to serve have gone, and gives up those that do not come back in time.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    disk_connection::READS,
+    drive::{failed, note_device, patience, read_limits, room},
+    ear::Ear,
+    server::MAX_CLIENTS,
+    service::rejection,
+    worker::Worker,
+    Session,
+};
+use crate::{
+    block::{
+        clients::{Clients, Ending, Membership},
+        server::{BlockServer, Terms},
+        store::Store,
+    },
+    cm::{listener::Request, CmId, ReadLimits},
+    cq::PollMode,
+    device::Transport,
+    kernel_ext::{file::throttle_locally, memory::NoIo, time::Deadline},
+    logic::{
+        block::{Action, Request as BlockRequest, Status},
+        command::{Command, Role, Test},
+        errno::EPROTO,
+        failure::Failure,
+        hello::{announced, Hello},
+        protocol::Violation,
+        wire::{Reject, RejectReason},
+    },
+    mr::Memory,
+    outcome::{Outcome, Progress},
+    qp::QueuePair,
+    results::Report,
+};
+use kernel::{prelude::*, sync::Arc};
+
+/// What is served, to all clients.
+pub(super) struct Export {
+    store: Arc<Store>,
+    clients: Arc<Clients>,
+}
+
+impl Export {
+    /// Opens the store of the session's command, whose listening thread waits on
+    /// `listener`. Process context of the writer; sleeps.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::open`].
+    pub(super) fn open(session: &Session, listener: &Arc<Outcome>) -> Result<Arc<Self>, Failure> {
+        let no_memory = failed("starting the server");
+        let command = &session.command;
+        let store = Store::open(&command.block)?;
+        let most = (!command.persist).then_some(command.threads);
+        let clients =
+            Clients::new(most, session.timeout(), listener.clone()).map_err(&no_memory)?;
+        let store = Arc::new(store, GFP_KERNEL).map_err(|e| no_memory(e.into()))?;
+        Arc::new(Self { store, clients }, GFP_KERNEL).map_err(|e| no_memory(e.into()))
+    }
+}
+
+/// Starts a thread for each connection, until all clients have gone. The body of the
+/// listening thread.
+///
+/// # Errors
+///
+/// What the listener or a signal reports; [`Failure::TimedOut`] where no client comes
+/// in time.
+pub(super) fn listen(
+    session: &Arc<Session>,
+    mut ear: Ear,
+    outcome: &Outcome,
+    export: &Arc<Export>,
+) -> Result<(), Failure> {
+    let clients = &export.clients;
+    let (what, limit) = ("waiting for a client", first_client(session));
+    let limit_ends = Deadline::after(limit);
+    loop {
+        if let Some(failure) = outcome.failure() {
+            return Err(failure);
+        }
+        if let Some(failure) = ear.take_failure() {
+            if clients.is_idle() && !session.command.persist {
+                return Err(failure);
+            }
+            pr_warn!(
+                "{}: not listening any more: {}; listening again as soon as the address is back\n",
+                session.id,
+                failure
+            );
+        }
+        ear.revive(session);
+        while let Some(disk) = clients.take_lost() {
+            pr_err!(
+                "{}: client {:016x} was lost, and has not come back in time\n",
+                session.id,
+                disk
+            );
+            give_up(session, Failure::Disconnected);
+        }
+        if clients.all_gone() {
+            return Ok(());
+        }
+        if let Some(request) = ear.take() {
+            session.reap();
+            admit(session, request, export)?;
+            continue;
+        }
+        let mut wake_up = clients.patience().sooner(ear.patience());
+        if clients.is_idle() {
+            if let (true, Some(ms)) = (limit_ends.passed(), limit) {
+                return Err(Failure::TimedOut(what, ms));
+            }
+            wake_up = wake_up.sooner(limit_ends);
+        }
+        outcome.pause(wake_up);
+    }
+}
+
+/// How long the first client may take to come, in ms: only a loopback's must.
+fn first_client(session: &Session) -> Option<u32> {
+    let command = &session.command;
+    match command.role {
+        Role::Loopback => Some(session.timeout()),
+        _ => command.timeout_ms.filter(|_| !command.persist),
+    }
+}
+
+/// Starts the thread of a connection.
+fn admit(session: &Arc<Session>, request: Request, export: &Arc<Export>) -> Result<(), Failure> {
+    // The threads that listen and that have the disk of a loopback are the session's, too.
+    if session.running() > MAX_CLIENTS.saturating_add(1) {
+        request.id.reject(&Reject {
+            reason: RejectReason::Busy,
+            value: MAX_CLIENTS as u32,
+        });
+        return Ok(());
+    }
+    let export = export.clone();
+    match session.spawn(move |session, worker| run(session, worker, request, &export)) {
+        // Dropping the request has rejected it.
+        Err(failure) if session.command.persist => {
+            pr_err!("{}: a client was not served: {}\n", session.id, failure);
+            Ok(())
+        }
+        started => started,
+    }
+}
+
+/// Serves one connection, and reports. The body of its thread.
+fn run(session: &Arc<Session>, worker: &Arc<Worker>, request: Request, export: &Export) {
+    // The disk may be one of this very machine, whose memory waits to be written to it.
+    let _no_io = NoIo::enter();
+    throttle_locally();
+    let mut report = Report::new(session.id, worker, "server", &session.command);
+    report.peer = Some(request.id.peer());
+    report.failure = worker
+        .attach(request.id.outcome())
+        .map_err(failed("serving a client"))
+        .and_then(|()| serve(session, worker, request, export, &mut report))
+        .err();
+    report.counters = worker.counters();
+    session.report(&report);
+}
+
+fn serve(
+    session: &Arc<Session>,
+    worker: &Arc<Worker>,
+    request: Request,
+    export: &Export,
+    report: &mut Report<'_>,
+) -> Result<(), Failure> {
+    let Request { id, data, limits } = request;
+    let id = Arc::new(id, GFP_KERNEL).map_err(|e| failed("serving a client")(e.into()))?;
+    let serving = Serving {
+        session,
+        worker,
+        id: &id,
+        export,
+    };
+    let accepted = serving
+        .check(data.as_slice(), limits, report)
+        .and_then(|(hello, limits)| {
+            let membership = export.clients.join(&hello, id.outcome())?;
+            Ok((hello, limits, membership))
+        });
+    match accepted {
+        Ok((hello, limits, membership)) => serving.follow(&hello, limits, membership, report),
+        Err(failure) => Err(serving.refuse(failure)),
+    }
+}
+
+/// One connection.
+struct Serving<'a> {
+    session: &'a Arc<Session>,
+    worker: &'a Worker,
+    id: &'a Arc<CmId>,
+    export: &'a Export,
+}
+
+impl Serving<'_> {
+    /// Checks what the client asks for.
+    fn check(
+        &self,
+        data: &[u8],
+        limits: ReadLimits,
+        report: &mut Report<'_>,
+    ) -> Result<(Hello, ReadLimits), Failure> {
+        let device = self.id.device().map_err(failed("finding the device"))?;
+        note_device(self.worker, &device);
+        report.device = Some((device.name(), device.transport()));
+        let test = announced(data).map_err(Failure::PrivateData)?;
+        report.legacy = Some(test.is_none());
+        check_test(&self.session.command, test)?;
+        let hello = Hello::decode(data).map_err(Failure::PrivateData)?;
+        if device.transport() == Transport::Iwarp {
+            return Err(Failure::Unsupported(
+                "blk: iWARP needs a remotely writable buffer for READs, which is not made yet",
+            ));
+        }
+        if device.max_reads_started() == 0 {
+            return Err(Failure::Unsupported("the device starts no RDMA READ"));
+        }
+        let limits = read_limits(&device, Some(limits), READS);
+        if limits.initiator_depth == 0 {
+            return Err(Failure::Protocol(Violation::NoReads, 0));
+        }
+        Ok((hello, limits))
+    }
+
+    /// Rejects a client that has been admitted by nobody, because of `failure`, and
+    /// returns its cause.
+    fn refuse(&self, failure: Failure) -> Failure {
+        let cause = self.id.outcome().cause_of(failure);
+        self.id.reject(&rejection(&cause));
+        pr_warn!("{}: a client was refused: {}\n", self.session.id, cause);
+        match cause {
+            // Another attempt may go better, or this one was given up.
+            Failure::Busy(_)
+            | Failure::Replaced
+            | Failure::Rejected(..)
+            | Failure::Disconnected
+            | Failure::Unreachable(_)
+            | Failure::Interrupted
+            | Failure::Cancelled => {}
+            // It is none of those that are to be served, and they go on.
+            _ if !self.export.clients.has_room() => {}
+            _ => {
+                give_up(self.session, cause);
+                self.export.clients.refused();
+            }
+        }
+        cause
+    }
+
+    /// Accepts the client, serves it until it leaves or is lost, and takes the
+    /// connection down.
+    fn follow(
+        &self,
+        hello: &Hello,
+        limits: ReadLimits,
+        mut membership: Membership,
+        report: &mut Report<'_>,
+    ) -> Result<(), Failure> {
+        let outcome = self.id.outcome();
+        let queue_pair = match self.prepare(hello, &membership) {
+            Ok(queue_pair) => queue_pair,
+            Err(failure) => {
+                let cause = outcome.cause_of(failure);
+                self.id.reject(&rejection(&cause));
+                return Err(self.part(membership, cause));
+            }
+        };
+        let answer = queue_pair.with(|server, _| server.geometry().encode());
+        let result = self
+            .id
+            .accept(answer.as_ref().map_or(&[], |answer| answer), limits)
+            .map_err(failed("accepting the connection"))
+            .and_then(|()| {
+                let timeout = Some(self.session.timeout());
+                outcome.wait_for(Progress::Established, "accepting", timeout)
+            })
+            .and_then(|()| {
+                membership.established();
+                pr_info!(
+                    "{}: client {:016x}: connection {} of {} is up\n",
+                    self.session.id,
+                    hello.disk,
+                    hello.index.wrapping_add(1),
+                    hello.queues
+                );
+                self.work(&queue_pair, hello)
+            });
+        let result = match result {
+            Err(Failure::Disconnected | Failure::TimedOut(..))
+                if membership.farewell().is_said() =>
+            {
+                Ok(())
+            }
+            other => other.map_err(|failure| match outcome.cause_of(failure) {
+                // The client takes its own request back.
+                Failure::Rejected(..) => Failure::Disconnected,
+                cause => cause,
+            }),
+        };
+        let server = queue_pair.stop();
+        if self.id.disconnect() && !matches!(result, Err(Failure::Replaced)) {
+            outcome.wait_disconnected(patience(self.session, &result));
+        }
+        // Nothing is done for the client any more once this is gone.
+        drop(queue_pair);
+        if let Some(server) = server {
+            let figures = *server.figures();
+            report.iterations = figures.requests;
+            report.block = Some(figures);
+        }
+        match result {
+            Ok(()) => Ok(()),
+            Err(failure) => Err(self.part(membership, failure)),
+        }
+    }
+
+    /// Makes the queue pair, with all receives posted.
+    fn prepare(
+        &self,
+        hello: &Hello,
+        membership: &Membership,
+    ) -> Result<Pin<KBox<QueuePair<BlockServer>>>, Failure> {
+        let device = self.id.device().map_err(failed("finding the device"))?;
+        self.id.set_short_rnr_timer();
+        let mut memory =
+            Memory::new(self.id, false).map_err(failed("allocating a protection domain"))?;
+        let room = room(self.session, &device);
+        let terms = Terms {
+            hello,
+            farewell: membership.farewell().clone(),
+            requests: room.requests,
+            completions: room.completions,
+            alive_ms: self.session.alive(),
+        };
+        let server = self
+            .worker
+            .add_traffic()
+            .and_then(|traffic| {
+                BlockServer::new(terms, self.export.store.clone(), &mut memory, traffic)
+            })
+            .map_err(failed("allocating and registering buffers"))?;
+        let depths = server.depths();
+        let queue_pair = QueuePair::new(memory, depths, PollMode::Event, server)
+            .map_err(failed("creating the queue pair"))?;
+        queue_pair
+            .with(|server, queue| server.prepare(queue))
+            .ok_or(Failure::Interrupted)??;
+        Ok(queue_pair)
+    }
+
+    /// Works on what the client asks for, as far as completions do not, until the
+    /// connection ends.
+    ///
+    /// # Errors
+    ///
+    /// Always: how the connection has ended.
+    fn work(&self, queue_pair: &QueuePair<BlockServer>, hello: &Hello) -> Result<(), Failure> {
+        let outcome = self.id.outcome();
+        let store = &self.export.store;
+        let timeout = self.session.timeout().max(hello.alive_ms.saturating_mul(3));
+        loop {
+            outcome.wait_until("waiting for the client", Some(timeout), || {
+                queue_pair
+                    .with(|server, _| server.look_for_work())
+                    .unwrap_or(false)
+            })?;
+            let work = queue_pair.with(|server, queue| server.take(queue));
+            let Some(work) = work.ok_or(Failure::Interrupted)?? else {
+                continue;
+            };
+            let status = work.execute(store, || !outcome.ended());
+            if outcome.ended() {
+                continue;
+            }
+            if store.logs() {
+                self.log(&work.request, status);
+            }
+            queue_pair
+                .with(|server, queue| server.done(queue, &work, status))
+                .ok_or(Failure::Interrupted)??;
+        }
+    }
+
+    fn log(&self, request: &BlockRequest, status: Status) {
+        if request.action == Action::Close {
+            return;
+        }
+        let (ended, how) = match status {
+            Status::Ok => ("", ""),
+            status => (": ", status.as_str()),
+        };
+        pr_info!(
+            "{}: tap: {} offset {} bytes {}{}{}\n",
+            self.session.id,
+            request.action.as_str(),
+            request.offset,
+            request.bytes(),
+            ended,
+            how
+        );
+    }
+
+    /// Takes a connection that `failure` has ended out of its client, and returns the
+    /// failure.
+    fn part(&self, mut membership: Membership, failure: Failure) -> Failure {
+        let session = self.session;
+        let (is_up, broken) = (membership.is_up(), failure.errno() == EPROTO);
+        match failure {
+            Failure::Interrupted | Failure::Cancelled | Failure::Replaced => {}
+            _ if broken => {
+                pr_err!(
+                    "{}: a client was not served to its end: {}\n",
+                    session.id,
+                    failure
+                );
+                give_up(session, failure);
+                membership.ended(Ending::Broken);
+            }
+            // The last word has not been said.
+            _ if is_up => pr_warn!("{}: a connection was lost: {}\n", session.id, failure),
+            _ => {
+                pr_err!("{}: a client was not served: {}\n", session.id, failure);
+                give_up(session, failure);
+            }
+        }
+        failure
+    }
+}
+
+/// Notes how a client has failed: that is how the session fails, unless it persists.
+fn give_up(session: &Session, failure: Failure) {
+    if !session.command.persist {
+        session.record(failure);
+    }
+}
+
+/// Whether the client wants what is served.
+fn check_test(command: &Command, asked: Option<Test>) -> Result<(), Failure> {
+    match asked {
+        Some(test) if test == command.test => Ok(()),
+        Some(Test::Block) => Err(Failure::Unsupported(
+            "the client wants a disk, and this server takes taps only",
+        )),
+        Some(Test::Tap) => Err(Failure::Unsupported(
+            "the client is a tap, and this server has disks only",
+        )),
+        _ => Err(Failure::Unsupported(
+            "the client wants neither a disk nor a tap, and this server has nothing else",
+        )),
+    }
+}
