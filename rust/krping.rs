@@ -10,7 +10,7 @@
 //! |---|---|
 //! | interface | [`proc_iface`], [`results`] |
 //! | session | [`session`] |
-//! | test | [`test`], [`traffic`] |
+//! | test | [`test`], [`block`], [`traffic`] |
 //! | verbs | [`cm`], [`cq`], [`device`], [`mr`], [`outcome`], [`qp`], [`wr`] |
 //! | kernel | [`kernel_ext`] |
 //! | raw | [`bindings`] |
@@ -21,6 +21,7 @@
 use kernel::{debugfs, fmt, prelude::*, sync::Arc};
 
 mod bindings;
+mod block;
 mod cm;
 mod cq;
 mod device;

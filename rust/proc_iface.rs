@@ -9,8 +9,8 @@ use crate::{
         module::ModuleRef,
         procfs::{capable_net_admin, ProcEntry, ProcFile},
     },
-    logic::{command::Command, errno, parse_error::Kind},
-    session::{registry::Registry, Session},
+    logic::{command::Order, errno, parse_error::Kind},
+    session::{attachment, registry::Registry, Session},
 };
 use kernel::{prelude::*, seq_file::SeqFile, sync::Arc, uaccess::UserSliceReader};
 
@@ -49,7 +49,7 @@ impl ProcFile for Interface {
             return Err(EPERM);
         }
         // While anything runs, rmmod says that the module is in use.
-        let _in_use = ModuleRef::get(self.module)?;
+        let in_use = ModuleRef::get(self.module)?;
         let len = data.len();
         if len > MAX_COMMAND {
             pr_err!("a command of {} bytes: at most {}\n", len, MAX_COMMAND);
@@ -57,17 +57,20 @@ impl ProcFile for Interface {
         }
         let mut bytes = KVec::from_elem(0u8, len, GFP_KERNEL)?;
         data.read_slice(&mut bytes)?;
-        Session::run(&self.registry, parse(&bytes)?)?;
+        match parse(&bytes)? {
+            Order::Run(command) => Session::run(&self.registry, command, in_use)?,
+            Order::Stop { id, force } => attachment::stop(&self.registry, id, force)?,
+        }
         Ok(len)
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<Command> {
+fn parse(bytes: &[u8]) -> Result<Order> {
     let Ok(text) = core::str::from_utf8(bytes) else {
         pr_err!("a command that is not text\n");
         return Err(EINVAL);
     };
-    Command::parse(text).map_err(|error| {
+    Order::parse(text).map_err(|error| {
         pr_err!("{}\n", error);
         match error.kind {
             Kind::Invalid => EINVAL,

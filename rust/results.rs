@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 use crate::{
+    block::figures::Stages,
     cm::addr::SocketAddress,
     device::{DeviceName, Transport},
     logic::{
@@ -16,7 +17,7 @@ use crate::{
         failure::Failure,
         histogram::Histogram,
         json::Object,
-        stats::Counters,
+        stats::{BlockFigures, Counters},
     },
     session::worker::Worker,
     test::Figures,
@@ -75,6 +76,12 @@ pub(crate) struct Report<'a> {
     pub(crate) histogram: Option<&'a Histogram>,
     /// Of a microbenchmark.
     pub(crate) measured: Option<Measured>,
+    /// Of a disk, a tap or a server of one.
+    pub(crate) block: Option<BlockFigures>,
+    /// Of a disk: nanoseconds for each request, by stage.
+    pub(crate) stages: Option<&'a Stages>,
+    /// Of a disk: whether it has just come, or is gone.
+    pub(crate) state: Option<&'static str>,
     /// Why it failed, if it did.
     pub(crate) failure: Option<Failure>,
 }
@@ -102,6 +109,9 @@ impl<'a> Report<'a> {
             counters: Counters::default(),
             histogram: None,
             measured: None,
+            block: None,
+            stages: None,
+            state: None,
             failure: None,
         }
     }
@@ -178,10 +188,41 @@ impl<'a> Report<'a> {
         if let Some(measured) = &self.measured {
             self.write_measured(&mut object, measured)?;
         }
+        if let Some(figures) = &self.block {
+            self.write_block(&mut object, figures)?;
+        }
         if let Some(histogram) = self.histogram.filter(|histogram| histogram.count() > 0) {
             write_latency(&mut object, histogram)?;
         }
         object.finish()
+    }
+
+    fn write_block(&self, object: &mut Object<'_>, figures: &BlockFigures) -> fmt::Result {
+        if let Some(state) = self.state {
+            object.str("state", state)?;
+        }
+        if let Some(number) = figures.disk {
+            object
+                .str("disk", format_args!("krping{number}"))?
+                .num("disk_id", number)?;
+        }
+        object
+            .num("size_bytes", figures.size)?
+            .num("requests", figures.requests)?
+            .num("read_requests", figures.reads)?
+            .num("write_requests", figures.writes)?
+            .num("other_requests", figures.others)?
+            .num("disk_read_bytes", figures.read_bytes)?
+            .num("disk_write_bytes", figures.write_bytes)?
+            .num("errors", figures.errors)?
+            .num("reconnects", figures.reconnects)?
+            .num("dropped", figures.dropped)?;
+        if let Some(stages) = self.stages {
+            write_stage(object, "queued_ns", &stages.queued)?;
+            write_stage(object, "wire_ns", &stages.wire)?;
+            write_stage(object, "total_ns", &stages.total)?;
+        }
+        Ok(())
     }
 
     fn write_measured(&self, object: &mut Object<'_>, measured: &Measured) -> fmt::Result {
@@ -220,6 +261,20 @@ impl<'a> Report<'a> {
         }
         Ok(())
     }
+}
+
+fn write_stage(object: &mut Object<'_>, name: &str, histogram: &Histogram) -> fmt::Result {
+    let mut stage = object.object(name)?;
+    stage
+        .num("count", histogram.count())?
+        .num("min", histogram.min())?
+        .num("mean", histogram.mean())?
+        .num("p50", histogram.percentile(50_000))?
+        .num("p90", histogram.percentile(90_000))?
+        .num("p99", histogram.percentile(99_000))?
+        .num("p99_9", histogram.percentile(99_900))?
+        .num("max", histogram.max())?;
+    stage.finish()
 }
 
 fn write_latency(object: &mut Object<'_>, histogram: &Histogram) -> fmt::Result {

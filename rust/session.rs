@@ -13,13 +13,20 @@
 
 #![forbid(unsafe_code)]
 
+pub(crate) mod attachment;
+mod block_server;
 pub(crate) mod client;
 mod connection;
+mod disk;
+mod disk_connection;
 mod drive;
+mod ear;
 pub(crate) mod registry;
 pub(crate) mod server;
 mod service;
 mod serving;
+mod tap;
+mod tap_connection;
 mod totals;
 pub(crate) mod worker;
 
@@ -27,15 +34,17 @@ use crate::{
     kernel_ext::{
         completion::{Completion, Waited},
         kthread::{is_online, run_on, Kthread},
+        module::ModuleRef,
         net::Netns,
         time::Deadline,
     },
     logic::{
-        command::{Command, Role},
+        command::{Command, Role, Test},
         failure::Failure,
     },
     results::Report,
 };
+use attachment::Attachment;
 use kernel::{
     new_mutex,
     prelude::*,
@@ -68,6 +77,8 @@ pub(crate) struct Session {
     pub(crate) command: Command,
     /// The writer's network namespace.
     pub(crate) net: Netns,
+    /// The disk that it makes, if it makes one.
+    pub(crate) attachment: Option<Arc<Attachment>>,
     registry: Arc<Registry>,
     #[pin]
     threads: Mutex<Threads>,
@@ -77,22 +88,30 @@ pub(crate) struct Session {
 
 impl Session {
     /// Runs `command` to its end. Process context of the writer; sleeps until
-    /// the run ends or a signal interrupts it.
+    /// the run ends or a signal interrupts it. `in_use` keeps the module loaded.
     ///
     /// # Errors
     ///
     /// The errno of the first failure; the log has the sentence.
-    pub(crate) fn run(registry: &Arc<Registry>, command: Command) -> Result {
-        let id = registry.next_id();
-        let session = Self::new(registry, id, command)?;
+    pub(crate) fn run(registry: &Arc<Registry>, command: Command, in_use: ModuleRef) -> Result {
+        if command.test == Test::Block && command.role != Role::Server {
+            return attachment::run(registry, command, in_use);
+        }
+        let session = Self::new(registry, registry.next_id(), command, None)?;
         let result = session.start().and_then(|()| session.wait());
-        match session.command.judge(result) {
+        session.conclude(result)
+    }
+
+    /// Says in the log how it ended, and turns that into an errno.
+    fn conclude(&self, result: Result<(), Failure>) -> Result {
+        let id = self.id;
+        match self.command.judge(result) {
             Ok(None) => {
-                pr_info!("{}: {}: done\n", id, session.command);
+                pr_info!("{}: {}: done\n", id, self.command);
                 Ok(())
             }
             Ok(Some(failure)) => {
-                pr_info!("{}: {}: as expected: {}\n", id, session.command, failure);
+                pr_info!("{}: {}: as expected: {}\n", id, self.command, failure);
                 Ok(())
             }
             Err(failure) => {
@@ -101,7 +120,7 @@ impl Session {
                 pr_err!(
                     "{}: {}: {} ({}): {}\n",
                     id,
-                    session.command,
+                    self.command,
                     name,
                     errno,
                     failure
@@ -111,13 +130,19 @@ impl Session {
         }
     }
 
-    fn new(registry: &Arc<Registry>, id: u32, command: Command) -> Result<Arc<Self>> {
+    fn new(
+        registry: &Arc<Registry>,
+        id: u32,
+        command: Command,
+        attachment: Option<Arc<Attachment>>,
+    ) -> Result<Arc<Self>> {
         let net = Netns::current().ok_or(ESRCH)?;
         Arc::pin_init(
             pin_init!(Self {
                 id,
                 command,
                 net,
+                attachment,
                 registry: registry.clone(),
                 threads <- new_mutex!(
                     Threads {
@@ -154,9 +179,17 @@ impl Session {
             }
         }
         let started = match self.command.role {
+            Role::Client if self.attachment.is_some() => disk::start(self),
+            Role::Client if self.command.test == Test::Tap => tap::start(self),
             Role::Client => client::start(self),
             Role::Server => server::start(self).map(|_| ()),
-            Role::Loopback => server::start(self).and_then(|addr| client::start_to(self, addr)),
+            Role::Loopback => server::start(self).and_then(|addr| {
+                if self.attachment.is_some() {
+                    disk::start_to(self, addr)
+                } else {
+                    client::start_to(self, addr)
+                }
+            }),
         };
         if let Err(failure) = started {
             // Some threads may run already: they end as well.
@@ -304,5 +337,8 @@ impl Drop for Running {
         threads.running = threads.running.saturating_sub(1);
         drop(threads);
         self.session.ended.complete();
+        if let Some(attachment) = &self.session.attachment {
+            attachment.wake();
+        }
     }
 }

@@ -35,13 +35,21 @@ use kernel::{prelude::*, sync::Arc};
 ///
 /// `ENODEV` for an unknown interface; `ENOMEM`.
 pub(super) fn start(session: &Arc<Session>) -> Result<(), Failure> {
+    start_to(session, server_address(session)?)
+}
+
+/// The address that the session's command names.
+///
+/// # Errors
+///
+/// `ENODEV` for an unknown interface.
+pub(super) fn server_address(session: &Session) -> Result<SocketAddress, Failure> {
     let addr = session
         .command
         .addr
         .as_ref()
         .ok_or_else(|| failed("finding the address")(EINVAL))?;
-    let addr = SocketAddress::new(&session.net, addr, session.command.port)?;
-    start_to(session, addr)
+    SocketAddress::new(&session.net, addr, session.command.port)
 }
 
 /// Starts the session's client threads, to `addr`.

@@ -8,7 +8,7 @@ use super::{
     client::Client,
     drive::{
         adapt_ack_timeout, check_load, check_size, failed, note_device, patience, poll_mode,
-        read_limits, room,
+        read_limits, room, READS,
     },
 };
 use crate::{
@@ -146,7 +146,7 @@ impl<W: Lead> Connection<W> {
         };
         self.id.connect(
             &data.encode(),
-            read_limits(&device, None),
+            read_limits(&device, None, READS),
             session.timeout(),
         )?;
         match PrivateData::decode(self.id.peer_data().as_slice()).map_err(Failure::PrivateData)? {

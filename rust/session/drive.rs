@@ -30,8 +30,8 @@ const SLOW_ROUNDS: u32 = 64;
 /// 4.3 s, in the logarithmic form of the CM.
 const PATIENT_ACK_TIMEOUT: u8 = 20;
 
-/// RDMA READs under way on one connection.
-const READS: u8 = 4;
+/// RDMA READs under way on one connection of a test.
+pub(super) const READS: u8 = 4;
 
 /// Turns an errno into a failure that says what was being done.
 pub(super) fn failed(what: &'static str) -> impl Fn(kernel::error::Error) -> Failure {
@@ -162,11 +162,12 @@ pub(super) fn room(session: &Session, device: &Device<'_>) -> Room {
     }
 }
 
-/// The READ limits to propose, or to agree to where the peer wants `peer`.
-pub(super) fn read_limits(device: &Device<'_>, peer: Option<ReadLimits>) -> ReadLimits {
+/// The READ limits to propose, or to agree to where the peer wants `peer`; no more
+/// than `most`.
+pub(super) fn read_limits(device: &Device<'_>, peer: Option<ReadLimits>, most: u8) -> ReadLimits {
     let own = ReadLimits {
-        responder_resources: device.max_reads_served().min(READS),
-        initiator_depth: device.max_reads_started().min(READS),
+        responder_resources: device.max_reads_served().min(most),
+        initiator_depth: device.max_reads_started().min(most),
     };
     match peer {
         None => own,

@@ -5,7 +5,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::worker::Worker;
+use super::{attachment::Attachment, worker::Worker};
 use crate::results::Results;
 use kernel::{
     new_mutex,
@@ -22,6 +22,9 @@ use kernel::{
 pub(crate) struct Registry {
     #[pin]
     workers: Mutex<KVec<Arc<Worker>>>,
+    /// The disks of this host's, by number.
+    #[pin]
+    disks: Mutex<KVec<Arc<Attachment>>>,
     ids: Atomic<u32>,
     results: Arc<Results>,
 }
@@ -37,6 +40,7 @@ impl Registry {
         Arc::pin_init(
             pin_init!(Self {
                 workers <- new_mutex!(KVec::new(), "krping_workers"),
+                disks <- new_mutex!(KVec::new(), "krping_disks"),
                 ids: Atomic::new(0),
                 results,
             }),
@@ -72,6 +76,32 @@ impl Registry {
             // The index was found under the same lock.
             let _ = workers.remove(index);
         }
+    }
+
+    /// Adds a disk, with the smallest number that is free. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn add_disk(&self) -> Result<Arc<Attachment>> {
+        let mut disks = self.disks.lock();
+        let number = (0..)
+            .find(|number| disks.iter().all(|disk| disk.number != *number))
+            .ok_or(ENOMEM)?;
+        let attachment = Attachment::new(number)?;
+        disks.push(attachment.clone(), GFP_KERNEL)?;
+        Ok(attachment)
+    }
+
+    /// Removes the record of a disk that is gone. May sleep.
+    pub(super) fn remove_disk(&self, number: u32) {
+        self.disks.lock().retain(|disk| disk.number != number);
+    }
+
+    /// The disk with that number. May sleep.
+    pub(super) fn disk(&self, number: u32) -> Option<Arc<Attachment>> {
+        let disks = self.disks.lock();
+        disks.iter().find(|disk| disk.number == number).cloned()
     }
 
     /// Prints a line for each running thread.

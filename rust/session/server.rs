@@ -4,7 +4,12 @@
 
 #![forbid(unsafe_code)]
 
-use super::{drive::failed, serving, Session};
+use super::{
+    block_server::{self, Export},
+    drive::failed,
+    ear::Ear,
+    serving, Session,
+};
 use crate::{
     cm::{addr::SocketAddress, listener::Listener},
     logic::{
@@ -12,33 +17,51 @@ use crate::{
         failure::Failure,
         wire::{PrivateData, Reject, RejectReason},
     },
-    outcome::Outcome,
+    outcome::{new_bell, Outcome},
 };
 use kernel::{prelude::*, sync::Arc};
 
 /// Clients served at a time; more are rejected as busy.
-const MAX_CLIENTS: usize = 1024;
+pub(super) const MAX_CLIENTS: usize = 1024;
 
 /// Starts the session's listening thread, and returns the address it is bound
 /// to. Failures to bind are the caller's, before any thread runs.
 ///
 /// # Errors
 ///
-/// `EADDRINUSE`, `EADDRNOTAVAIL`, `ENODEV` and what else binding reports.
+/// `EADDRINUSE`, `EADDRNOTAVAIL`, `ENODEV` and what else binding reports; where it is
+/// one of disks or taps, what opening its store reports.
 pub(super) fn start(session: &Arc<Session>) -> Result<SocketAddress, Failure> {
     let command = &session.command;
     let addr = match &command.addr {
         Some(addr) => SocketAddress::new(&session.net, addr, command.port)?,
         None => SocketAddress::any(command.port),
     };
-    let outcome = Outcome::single().map_err(failed("starting the server"))?;
-    let listener = Listener::new(&session.net, &addr, outcome.clone())?;
+    let no_memory = failed("starting the server");
+    let bell = new_bell().map_err(&no_memory)?;
+    let outcome = Outcome::new(&bell).map_err(&no_memory)?;
+    let export = match command.test.is_block() {
+        true => Some(Export::open(session, &outcome)?),
+        false => None,
+    };
+    // A server of disks outlives its listener.
+    let reports = match &export {
+        Some(_) => Outcome::new(&bell).map_err(&no_memory)?,
+        None => outcome.clone(),
+    };
+    let listener = Listener::new(&session.net, &addr, reports)?;
     let local = addr.with_port(listener.local().port());
     session.spawn(move |session, worker| {
         let listened = worker
             .attach(&outcome)
             .map_err(failed("starting the server"))
-            .and_then(|()| listen(session, &listener, &outcome));
+            .and_then(|()| match &export {
+                Some(export) => {
+                    let ear = Ear::new(listener, local, bell);
+                    block_server::listen(session, ear, &outcome, export)
+                }
+                None => listen(session, &listener, &outcome),
+            });
         if let Err(failure) = listened {
             session.abort(failure);
         }

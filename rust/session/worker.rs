@@ -5,7 +5,9 @@
 
 #![forbid(unsafe_code)]
 
+use super::tap;
 use crate::{
+    block::disk::DiskData,
     device::DeviceName,
     logic::{failure::Failure, stats::Counters},
     outcome::Outcome,
@@ -19,12 +21,57 @@ use kernel::{
     sync::{Arc, Mutex},
 };
 
+/// What the line of a thread shows besides its counters.
+#[derive(Clone)]
+pub(crate) enum Detail {
+    /// That it has the disk of this number.
+    Disk(u32, Arc<DiskData>),
+    /// That it taps a disk.
+    Tap(Arc<tap::View>),
+}
+
+impl Detail {
+    fn show(&self, out: &SeqFile) {
+        match self {
+            Self::Disk(number, data) => {
+                let figures = data.figures();
+                let bytes = figures.read_bytes.saturating_add(figures.write_bytes);
+                seq_print!(
+                    out,
+                    " krping{} requests={} bytes={} in_flight={} errors={} reconnects={}",
+                    number,
+                    figures.requests,
+                    bytes,
+                    data.in_flight(),
+                    figures.errors,
+                    figures.reconnects
+                );
+            }
+            Self::Tap(view) => {
+                let figures = view.figures();
+                let bytes = figures.read_bytes.saturating_add(figures.write_bytes);
+                seq_print!(
+                    out,
+                    " tap={} requests={} bytes={} dropped={} errors={}",
+                    view.disk(),
+                    figures.requests,
+                    bytes,
+                    figures.dropped,
+                    figures.errors
+                );
+            }
+        }
+    }
+}
+
 struct State {
     /// What the thread waits on, one for each connection.
     outcomes: KVec<Arc<Outcome>>,
     /// What its connections have moved.
     traffic: KVec<Arc<Traffic>>,
     device: Option<DeviceName>,
+    /// What the line says besides.
+    detail: Option<Detail>,
     /// Why it is to end, if it is.
     cancelled: Option<Failure>,
     finished: bool,
@@ -54,6 +101,7 @@ impl Worker {
                         outcomes: KVec::new(),
                         traffic: KVec::new(),
                         device: None,
+                        detail: None,
                         cancelled: None,
                         finished: false,
                     },
@@ -76,6 +124,14 @@ impl Worker {
         }
         state.outcomes.push(outcome.clone(), GFP_KERNEL)?;
         Ok(())
+    }
+
+    /// Says that the thread does not wait on `outcome` any more.
+    pub(crate) fn detach(&self, outcome: &Arc<Outcome>) {
+        self.state
+            .lock()
+            .outcomes
+            .retain(|attached| !Arc::ptr_eq(attached, outcome));
     }
 
     /// The counters of another connection of the thread's.
@@ -106,6 +162,11 @@ impl Worker {
         self.state.lock().device = Some(name);
     }
 
+    /// Says what else its line is to show.
+    pub(crate) fn set_detail(&self, detail: Detail) {
+        self.state.lock().detail = Some(detail);
+    }
+
     /// Ends whatever the thread does, now or next, because of `failure`.
     pub(crate) fn cancel(&self, failure: Failure) {
         let mut state = self.state.lock();
@@ -129,10 +190,17 @@ impl Worker {
 
     /// Prints the thread's line of `/proc/krping`.
     pub(crate) fn show(&self, out: &SeqFile) {
-        let device = self.state.lock().device;
+        let (device, detail) = {
+            let state = self.state.lock();
+            (state.device, state.detail.clone())
+        };
         match device {
             Some(name) => {
-                seq_print!(out, "{}-{} {}\n", self.id, name.as_str(), self.counters())
+                seq_print!(out, "{}-{} {}", self.id, name.as_str(), self.counters());
+                if let Some(detail) = detail {
+                    detail.show(out);
+                }
+                seq_print!(out, "\n")
             }
             None => seq_print!(out, "{} listen\n", self.id),
         }

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a disk counts and measures.
+
+#![forbid(unsafe_code)]
+
+use crate::{
+    kernel_ext::{blk::request::Op, zeroed::zeroed_box},
+    logic::{histogram::Histogram, stats::BlockFigures},
+};
+use kernel::{
+    prelude::*,
+    sync::atomic::{Atomic, Relaxed},
+};
+
+/// A count with one writer at a time, and any number of readers.
+pub(super) struct Count(Atomic<u64>);
+
+impl Default for Count {
+    fn default() -> Self {
+        Self(Atomic::new(0))
+    }
+}
+
+impl Count {
+    /// Adds `n`. Any context.
+    pub(super) fn add(&self, n: u64) {
+        // The queue pair's lock makes its holder the only writer, so no
+        // read-modify-write is needed.
+        self.set(self.get().wrapping_add(n));
+    }
+
+    /// Takes `n` away. Any context.
+    pub(super) fn subtract(&self, n: u64) {
+        self.set(self.get().wrapping_sub(n));
+    }
+
+    /// Sets it.
+    pub(super) fn set(&self, n: u64) {
+        self.0.store(n, Relaxed);
+    }
+
+    /// What it is.
+    pub(super) fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// What one hardware queue has done, while it runs.
+#[derive(Default)]
+pub(crate) struct Live {
+    reads: Count,
+    writes: Count,
+    others: Count,
+    read_bytes: Count,
+    write_bytes: Count,
+    errors: Count,
+    /// Requests under way.
+    pub(super) in_flight: Count,
+}
+
+impl Live {
+    /// Counts a request of `bytes` that has ended, with or without an error. Any
+    /// context, one at a time.
+    pub(super) fn ended(&self, op: Op, bytes: u32, failed: bool) {
+        if failed {
+            self.errors.add(1);
+            return;
+        }
+        match op {
+            Op::Read => {
+                self.reads.add(1);
+                self.read_bytes.add(u64::from(bytes));
+            }
+            Op::Write => {
+                self.writes.add(1);
+                self.write_bytes.add(u64::from(bytes));
+            }
+            _ => self.others.add(1),
+        }
+    }
+
+    /// Counts `n` requests that failed without having been sent. One at a time.
+    pub(crate) fn failed(&self, n: u64) {
+        self.errors.add(n);
+    }
+
+    /// Requests under way.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.in_flight.get()
+    }
+
+    /// The counts now. Any context.
+    pub(crate) fn snapshot(&self) -> BlockFigures {
+        let (reads, writes, others) = (self.reads.get(), self.writes.get(), self.others.get());
+        let errors = self.errors.get();
+        BlockFigures {
+            requests: reads
+                .wrapping_add(writes)
+                .wrapping_add(others)
+                .wrapping_add(errors),
+            reads,
+            writes,
+            others,
+            read_bytes: self.read_bytes.get(),
+            write_bytes: self.write_bytes.get(),
+            errors,
+            ..Default::default()
+        }
+    }
+}
+
+/// How long requests took, in nanoseconds, by stage.
+pub(crate) struct Stages {
+    /// From being made to being posted.
+    pub(crate) queued: KBox<Histogram>,
+    /// From being posted to the server's answer.
+    pub(crate) wire: KBox<Histogram>,
+    /// From being made to the end.
+    pub(crate) total: KBox<Histogram>,
+}
+
+impl Stages {
+    /// None yet. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self {
+            queued: zeroed_box()?,
+            wire: zeroed_box()?,
+            total: zeroed_box()?,
+        })
+    }
+
+    /// Counts a request that was made, posted and answered at these times.
+    pub(super) fn record(&mut self, made: u64, posted: u64, answered: u64) {
+        // A disk whose `iostats` are off does not know when requests were made.
+        let made = if made == 0 { posted } else { made };
+        self.queued.record(posted.saturating_sub(made));
+        self.wire.record(answered.saturating_sub(posted));
+        self.total.record(answered.saturating_sub(made));
+    }
+
+    /// Adds those of another queue.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.queued.merge(&other.queued);
+        self.wire.merge(&other.wire);
+        self.total.merge(&other.total);
+    }
+}

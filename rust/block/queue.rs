@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A disk's hardware queue: the workload of one connection to the server.
+//!
+//! A request has the slot of its tag. Its data is opened to the server by one fast
+//! registration over all its segments, posted in one list with the SEND that carries
+//! the request; the server's answer invalidates it again. A small write carries its
+//! data itself. The answer ends the request, after the queue pair's lock is released.
+//!
+//! A request stays in its slot until it is answered. What is still there when the
+//! queue pair has been stopped and destroyed is taken out and sent again on the next
+//! connection ([`DiskQueue::take_requests`]).
+
+#![forbid(unsafe_code)]
+
+use super::{
+    bounce::Bounce,
+    figures::{Live, Stages},
+    receives::Receives,
+    sender::Sender,
+};
+use crate::{
+    cq::WorkCompletion,
+    kernel_ext::{
+        blk::request::{Op, Request},
+        time::monotonic_ns,
+    },
+    logic::{
+        block::{self, Action, BareWrite, DataAnswer, MessageError, Response},
+        errno,
+        failure::{Failure, Operation},
+        wire::Advertisement,
+    },
+    mr::{Access, Memory, RegionId},
+    qp::{Depths, Queue, Settle, Workload},
+    traffic::Traffic,
+    wr::{List, WorkRequest},
+};
+use kernel::{prelude::*, sync::Arc};
+
+/// How the queues of a disk are made.
+#[derive(Clone, Copy)]
+pub(crate) struct Layout {
+    /// Requests under way.
+    pub(crate) depth: u16,
+    /// Segments of a request.
+    pub(crate) segments: usize,
+    /// Copy data through buffers that are registered once.
+    pub(crate) bounce: bool,
+}
+
+/// A request, from its post to its answer.
+#[derive(Default)]
+struct Slot {
+    request: Option<Request>,
+    seq: u32,
+    posted_ns: u64,
+    /// Whether its region is open to the server.
+    open: bool,
+    /// The buffer that its data goes through.
+    bounce: Option<usize>,
+}
+
+/// What became of a request that was handed to [`DiskQueue::submit`].
+pub(crate) enum Submitted {
+    /// It is under way.
+    Posted,
+    /// There is no room for it now.
+    Busy(Request),
+    /// It cannot be done: to be ended with this errno.
+    Refused(Request, i32),
+}
+
+/// A request that has been answered, and the errno to end it with.
+pub(crate) struct Answered {
+    request: Request,
+    errno: i32,
+}
+
+impl Settle for Answered {
+    fn settle(self) {
+        self.request.end(self.errno);
+    }
+}
+
+/// One hardware queue on its connection.
+pub(crate) struct DiskQueue {
+    slots: KVec<(Slot, RegionId)>,
+    receives: Receives,
+    bounce: Option<Bounce>,
+    sender: Sender,
+    seq: u32,
+    bare: BareWrite,
+    /// A ping or a close that has not been answered: when it was sent.
+    control: Option<(Action, u32, u64)>,
+    /// The most data that a write carries itself.
+    inline: u32,
+    answered: u64,
+    live: Arc<Live>,
+    stages: Stages,
+    traffic: Arc<Traffic>,
+}
+
+impl DiskQueue {
+    /// Allocates the buffers and regions of a queue in `memory`. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; what the device says.
+    pub(crate) fn new(
+        layout: &Layout,
+        memory: &mut Memory,
+        live: Arc<Live>,
+        traffic: Arc<Traffic>,
+    ) -> Result<Self> {
+        let depth = usize::from(layout.depth);
+        let mut slots = KVec::with_capacity(depth, GFP_KERNEL)?;
+        for _ in 0..depth {
+            let region = if layout.bounce {
+                RegionId::NONE
+            } else {
+                memory.add_request_region(layout.segments)?
+            };
+            slots.push((Slot::default(), region), GFP_KERNEL)?;
+        }
+        let bounce = layout.bounce.then(|| Bounce::new(memory)).transpose()?;
+        Ok(Self {
+            slots,
+            receives: Receives::new(memory, depth.saturating_add(1))?,
+            bounce,
+            sender: Sender::new(memory, layout.depth, traffic.clone())?,
+            seq: 0,
+            bare: BareWrite::new(layout.depth),
+            control: None,
+            inline: 0,
+            answered: 0,
+            live,
+            stages: Stages::new()?,
+            traffic,
+        })
+    }
+
+    /// How large its queue pair must be.
+    pub(crate) fn depths(&self) -> Depths {
+        let depth = self.depth();
+        let receives = u32::from(depth).saturating_add(1);
+        Depths::plain(Sender::requests(depth), receives).with_slots(receives as usize)
+    }
+
+    fn depth(&self) -> u16 {
+        u16::try_from(self.slots.len()).unwrap_or(u16::MAX)
+    }
+
+    /// Posts the receives, before the connection is made.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    pub(crate) fn prepare(&self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        for slot in 0..=self.slots.len() {
+            self.receives.post(queue, slot)?;
+        }
+        Ok(())
+    }
+
+    /// Begins, once connected, with a server that takes `inline` bytes with a write.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    pub(crate) fn start(&mut self, queue: &mut Queue<'_>, inline: u32) -> Result<(), Failure> {
+        self.inline = inline.min(block::Request::INLINE);
+        match &self.bounce {
+            Some(bounce) => bounce.register(queue),
+            None => Ok(()),
+        }
+    }
+
+    /// Sends a request to the server.
+    ///
+    /// On a failure of the device the connection fails, and the request stays in its
+    /// slot.
+    pub(crate) fn submit(&mut self, queue: &mut Queue<'_>, request: Request) -> Submitted {
+        let tag = request.tag();
+        // A flush is of no place.
+        let (op, offset, bytes) = match request.op() {
+            Op::Flush => (Op::Flush, 0, 0),
+            op => (op, request.offset(), request.bytes()),
+        };
+        let action = match op {
+            Op::Read => Action::Read,
+            Op::Write => Action::Write,
+            Op::Flush => Action::Flush,
+            Op::Discard => Action::Discard,
+            Op::WriteZeroes => Action::WriteZeroes,
+            Op::Other => return Submitted::Refused(request, errno::EOPNOTSUPP),
+        };
+        if !self.sender.has_room() {
+            return Submitted::Busy(request);
+        }
+        let has_data = matches!(op, Op::Read | Op::Write);
+        let inline = has_data && bytes <= self.inline;
+        let moves_data = has_data && !inline;
+        let mut list = List::new();
+        let mut remote = Advertisement {
+            addr: 0,
+            rkey: 0,
+            size: bytes,
+        };
+        let mut bounced = None;
+        if moves_data {
+            let opened = match &mut self.bounce {
+                Some(bounce) => bounce.take(queue, &request).map(|(index, advertised)| {
+                    bounced = Some(index);
+                    advertised
+                }),
+                None => self.open(queue, tag, &request, &mut list),
+            };
+            match opened {
+                Ok(advertised) => remote = advertised,
+                // Both pass: a buffer becomes free, a mapping possible.
+                Err(error) if error == ENOMEM || error == EBUSY => return Submitted::Busy(request),
+                Err(error) => {
+                    return Submitted::Refused(request, error.to_errno().saturating_neg());
+                }
+            }
+        }
+        // 0 is the number of bare writes.
+        self.seq = self.seq.wrapping_add(1).max(1);
+        let message = block::Request {
+            action,
+            fua: request.is_fua() && op == Op::Write,
+            inline,
+            keep: bounced.is_some(),
+            tag: tag as u16,
+            seq: self.seq,
+            offset,
+            remote,
+        };
+        let data = (inline && op == Op::Write).then_some(&request);
+        let bare = match data {
+            Some(_) if !message.fua => self.bare.encode(message.tag, offset, bytes),
+            _ => None,
+        };
+        let (posted, seq) = match (bare, data) {
+            (Some(immediate), Some(data)) => {
+                (self.sender.send_bare(queue, &message, immediate, data), 0)
+            }
+            _ => (self.sender.send(queue, &message, data, &mut list), self.seq),
+        };
+        let Some((slot, _)) = self.slots.get_mut(tag) else {
+            return Submitted::Refused(request, errno::EIO);
+        };
+        *slot = Slot {
+            request: Some(request),
+            seq,
+            posted_ns: monotonic_ns(),
+            open: moves_data && bounced.is_none(),
+            bounce: bounced,
+        };
+        self.live.in_flight.add(1);
+        if let Err(failure) = posted {
+            queue.outcome.fail(failure);
+        }
+        Submitted::Posted
+    }
+
+    /// Opens the data of a request to the server, by a registration that `list` gets.
+    fn open(
+        &self,
+        queue: &mut Queue<'_>,
+        tag: usize,
+        request: &Request,
+        list: &mut List,
+    ) -> Result<Advertisement> {
+        let (_, region) = self.slots.get(tag).ok_or(EINVAL)?;
+        queue.open_request(*region, request)?;
+        list.push(WorkRequest::Register {
+            region: *region,
+            access: match request.op() {
+                Op::Read => Access::RemoteWrite,
+                _ => Access::RemoteRead,
+            },
+            renew_key: false,
+        });
+        queue.memory().advertise(*region)
+    }
+
+    /// Gives a sign of life, unless the last one has not been answered yet.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::TimedOut`] where that has not been for `timeout` ms; what the device
+    /// says.
+    pub(crate) fn ping(&mut self, queue: &mut Queue<'_>, timeout: u32) -> Result<(), Failure> {
+        match self.control {
+            None => self.control(queue, Action::Ping),
+            Some((_, _, sent)) => {
+                let waited = monotonic_ns().saturating_sub(sent);
+                if waited > u64::from(timeout).saturating_mul(1_000_000) {
+                    return Err(Failure::TimedOut(
+                        "waiting for the server's sign of life",
+                        timeout,
+                    ));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Tells the server that this disk is done with it; its answer finishes the
+    /// outcome.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    pub(crate) fn close(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        self.control(queue, Action::Close)
+    }
+
+    fn control(&mut self, queue: &mut Queue<'_>, action: Action) -> Result<(), Failure> {
+        if !self.sender.has_room() {
+            // There is traffic enough.
+            return Ok(());
+        }
+        self.seq = self.seq.wrapping_add(1).max(1);
+        let tag = self.slots.len();
+        let message = block::Request {
+            action,
+            fua: false,
+            inline: false,
+            keep: false,
+            tag: tag as u16,
+            seq: self.seq,
+            offset: 0,
+            remote: Advertisement {
+                addr: 0,
+                rkey: 0,
+                size: 0,
+            },
+        };
+        self.control = Some((action, self.seq, monotonic_ns()));
+        self.sender.send(queue, &message, None, &mut List::new())
+    }
+
+    /// Takes an answer, and hands back what is to be ended with it.
+    fn receive(
+        &mut self,
+        queue: &mut Queue<'_>,
+        wc: &WorkCompletion,
+    ) -> Result<Option<Answered>, Failure> {
+        self.traffic.received(wc.bytes);
+        let answered = match wc.immediate {
+            Some(immediate) => self
+                .data_came(queue, wc, DataAnswer::decode(immediate))
+                .map(Some),
+            None => {
+                let header = self.receives.header(queue, wc.slot)?;
+                let response = Response::decode(&header, wc.bytes).map_err(Failure::Message)?;
+                if usize::from(response.tag) == self.slots.len() {
+                    self.controlled(queue, &response).map(|()| None)
+                } else {
+                    self.answered(queue, wc, &response).map(Some)
+                }
+            }
+        }?;
+        self.receives.post(queue, wc.slot)?;
+        Ok(answered)
+    }
+
+    /// The slot of a request that is answered, if it is under way.
+    fn slot(
+        &mut self,
+        tag: u16,
+        asked: impl Fn(u32) -> bool,
+    ) -> Result<&mut (Slot, RegionId), Failure> {
+        self.slots
+            .get_mut(usize::from(tag))
+            .filter(|(slot, _)| slot.request.is_some() && asked(slot.seq))
+            .ok_or(Failure::Message(MessageError::Tag(tag)))
+    }
+
+    /// Takes an answer that is the data of a small read.
+    fn data_came(
+        &mut self,
+        queue: &Queue<'_>,
+        wc: &WorkCompletion,
+        answer: DataAnswer,
+    ) -> Result<Answered, Failure> {
+        let unasked = Failure::Message(MessageError::Tag(answer.tag));
+        let inline = self.inline;
+        let (slot, _) = self.slot(answer.tag, |seq| answer.answers(seq))?;
+        let fits = |request: &Request| request.op() == Op::Read && request.bytes() <= inline;
+        let bytes = slot.request.as_ref().filter(|request| fits(request));
+        let bytes = bytes.ok_or(unasked)?.bytes();
+        if wc.written || bytes != wc.bytes {
+            return Err(Failure::Message(MessageError::Length(wc.bytes, bytes)));
+        }
+        let slot = core::mem::take(slot);
+        let request = slot.request.ok_or(unasked)?;
+        let copied = self
+            .receives
+            .message(queue, wc.slot, bytes)
+            .map(|(memory, at)| request.copy_from(memory, at).is_ok());
+        let errno = if matches!(copied, Ok(true)) {
+            0
+        } else {
+            errno::EIO
+        };
+        self.record(&request, slot.posted_ns, errno);
+        Ok(Answered { request, errno })
+    }
+
+    /// Takes an answer without data.
+    fn answered(
+        &mut self,
+        queue: &mut Queue<'_>,
+        wc: &WorkCompletion,
+        response: &Response,
+    ) -> Result<Answered, Failure> {
+        let inline = self.inline;
+        let (slot, region) = self.slot(response.tag, |seq| seq == response.seq)?;
+        if slot.open {
+            // Without it, the server could go on working on this memory.
+            let key = queue.memory().key(*region).ok();
+            if wc.invalidated.is_none() || wc.invalidated != key {
+                return Err(Failure::Message(MessageError::NotInvalidated));
+            }
+            queue.invalidated(*region);
+            queue.close_request(*region);
+        }
+        let mut errno = response.status.errno();
+        // The data of a small read is its answer, where all went well.
+        let without = |request: &Request| request.op() == Op::Read && request.bytes() <= inline;
+        if errno == 0 && slot.request.as_ref().is_some_and(without) {
+            return Err(Failure::Message(MessageError::Length(wc.bytes, inline)));
+        }
+        let slot = core::mem::take(slot);
+        let request = slot
+            .request
+            .ok_or(Failure::Message(MessageError::Tag(response.tag)))?;
+        if let (Some(index), Some(pool)) = (slot.bounce, &mut self.bounce) {
+            if pool.give_back(queue, index, &request).is_err() && errno == 0 {
+                errno = errno::EIO;
+            }
+        }
+        if errno == 0 && request.bytes() > inline {
+            match request.op() {
+                Op::Read => self.traffic.read(request.bytes()),
+                Op::Write => self.traffic.written(request.bytes()),
+                _ => {}
+            }
+        }
+        self.record(&request, slot.posted_ns, errno);
+        Ok(Answered { request, errno })
+    }
+
+    /// Counts a request that has been answered.
+    fn record(&mut self, request: &Request, posted_ns: u64, errno: i32) {
+        self.stages
+            .record(request.started_ns(), posted_ns, monotonic_ns());
+        self.live.ended(request.op(), request.bytes(), errno != 0);
+        self.live.in_flight.subtract(1);
+        self.answered = self.answered.wrapping_add(1);
+    }
+
+    fn controlled(&mut self, queue: &mut Queue<'_>, response: &Response) -> Result<(), Failure> {
+        match self.control.take() {
+            Some((action, seq, _)) if seq == response.seq => {
+                if action == Action::Close {
+                    queue.outcome.advance(crate::outcome::Progress::Finished);
+                }
+                Ok(())
+            }
+            _ => Err(Failure::Message(MessageError::Tag(response.tag))),
+        }
+    }
+
+    /// Takes out the requests that have not been answered, after the queue pair is
+    /// gone: nothing works on their memory any more.
+    pub(crate) fn take_requests(&mut self) -> impl Iterator<Item = Request> + '_ {
+        self.live.in_flight.set(0);
+        self.slots
+            .iter_mut()
+            .filter_map(|(slot, _)| core::mem::take(slot).request)
+    }
+
+    /// What was measured.
+    pub(crate) fn stages(&self) -> &Stages {
+        &self.stages
+    }
+}
+
+impl Workload for DiskQueue {
+    type Done = Option<Answered>;
+
+    fn completed(
+        &mut self,
+        queue: &mut Queue<'_>,
+        wc: &WorkCompletion,
+    ) -> Result<Self::Done, Failure> {
+        match wc.op {
+            Operation::Receive => self.receive(queue, wc),
+            Operation::Send => {
+                self.sender.completed();
+                Ok(None)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn iteration(&self) -> u64 {
+        self.answered
+    }
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A disk of this host's from its command to its removal, and the thread that keeps
+//! it: adds it, waits until it is to go, and removes it.
+//!
+//! Adding and removing a disk both wait for requests to it, which need a connection.
+//! So one thread keeps the disk, and another one ([`super::disk`]) its connections.
+//! The keeper belongs to no writer: a disk stays when the writer of its command goes.
+//!
+//! Lock order: `Attachment::state`, then a worker, then an `Outcome`.
+
+#![forbid(unsafe_code)]
+
+use super::{worker::Worker, Session};
+use crate::{
+    block::disk::DiskData,
+    kernel_ext::{
+        blk::disk::Disk,
+        completion::{Completion, Waited},
+        kthread::run_detached,
+        module::ModuleRef,
+        time::Deadline,
+    },
+    logic::{command::Command, failure::Failure},
+    outcome::{new_bell, Bell, Outcome, Progress},
+    session::registry::Registry,
+};
+use kernel::{
+    new_mutex,
+    prelude::*,
+    sync::{Arc, Mutex},
+};
+
+/// How long a disk that is to go is waited for without heed of signals, in ms.
+const GOING_MS: u32 = 1000;
+
+struct State {
+    disk: Option<Arc<Disk<DiskData>>>,
+    /// The thread that has the connections.
+    worker: Option<Arc<Worker>>,
+    /// Whether it is visible.
+    up: bool,
+    /// Whether it has been.
+    was_up: bool,
+    /// Whether it is to go.
+    stopping: bool,
+    /// Whether it is to go even if requests fail.
+    forced: bool,
+    /// How the command ended: 0 or a positive errno.
+    verdict: Option<i32>,
+}
+
+/// A disk that a command makes.
+#[pin_data]
+pub(crate) struct Attachment {
+    /// The number in its name, by which `stop=` calls it.
+    pub(crate) number: u32,
+    /// Ends the connections: finished, or failed where it is not to wait any more.
+    pub(crate) control: Arc<Outcome>,
+    /// What reports of the control and of the connections ring.
+    pub(crate) bell: Bell,
+    #[pin]
+    state: Mutex<State>,
+    /// Rung when the keeper has something to do.
+    #[pin]
+    changed: Completion,
+    /// The disk is up, or will not be.
+    #[pin]
+    up: Completion,
+    /// Nothing of it is left.
+    #[pin]
+    gone: Completion,
+}
+
+impl Attachment {
+    /// That of disk `number`, which is not there yet. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn new(number: u32) -> Result<Arc<Self>> {
+        let bell = new_bell()?;
+        let control = Outcome::new(&bell)?;
+        Arc::pin_init(
+            pin_init!(Self {
+                number,
+                control,
+                bell,
+                state <- new_mutex!(
+                    State {
+                        disk: None,
+                        worker: None,
+                        up: false,
+                        was_up: false,
+                        stopping: false,
+                        forced: false,
+                        verdict: None,
+                    },
+                    "krping_attachment"
+                ),
+                changed <- Completion::new(),
+                up <- Completion::new(),
+                gone <- Completion::new(),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// Says which thread has the connections.
+    pub(super) fn set_worker(&self, worker: &Arc<Worker>) {
+        self.state.lock().worker = Some(worker.clone());
+    }
+
+    /// Has the keeper add a disk whose connections are up.
+    pub(super) fn ready(&self, disk: Arc<Disk<DiskData>>) {
+        self.state.lock().disk = Some(disk);
+        self.changed.complete();
+    }
+
+    /// Has the keeper look whether there is something to do. Any context.
+    pub(super) fn wake(&self) {
+        self.changed.complete();
+    }
+
+    /// Has the disk removed, and returns at once. With `force`, requests that are
+    /// under way fail. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Busy`] where it is open and `force` is not set.
+    pub(crate) fn stop(&self, force: bool) -> Result<(), Failure> {
+        let mut state = self.state.lock();
+        let open = state.disk.as_ref().is_some_and(|disk| disk.openers() > 0);
+        if open && state.up && !force {
+            return Err(Failure::Busy(
+                "the disk is open: unmount or close it, or add force",
+            ));
+        }
+        state.stopping = true;
+        state.forced |= force;
+        if force || !state.up {
+            self.cut(&state);
+        }
+        drop(state);
+        self.changed.complete();
+        Ok(())
+    }
+
+    /// Ends the connections without waiting for anything.
+    fn cut(&self, state: &State) {
+        self.control.fail(Failure::Interrupted);
+        if let Some(worker) = &state.worker {
+            worker.cancel(Failure::Interrupted);
+        }
+    }
+
+    /// Whether the disk has been visible.
+    pub(super) fn was_up(&self) -> bool {
+        self.state.lock().was_up
+    }
+
+    /// Lets a writer go that only waits for the disk to be up.
+    pub(super) fn announced(&self) {
+        self.up.complete_all();
+    }
+
+    /// Waits until nothing of the disk is left, or a signal. May sleep.
+    pub(crate) fn wait_gone(&self) -> Waited {
+        self.gone.wait_interruptible(Deadline::never())
+    }
+
+    /// How the command ended.
+    fn verdict(&self) -> Result {
+        match self.state.lock().verdict {
+            None | Some(0) => Ok(()),
+            Some(number) => Err(Error::from_errno(number.saturating_neg())),
+        }
+    }
+
+    /// The life of the disk. The body of the keeper's thread.
+    fn keep(&self, session: &Arc<Session>, registry: &Registry) {
+        let result = session.start().and_then(|()| {
+            while session.running() > 0 {
+                self.attend(session);
+                let _ = self.changed.wait_interruptible(Deadline::never());
+            }
+            // The last thread may have left something to be done.
+            self.attend(session);
+            session.wait()
+        });
+        let disk = self.state.lock().disk.take();
+        drop(disk);
+        registry.remove_disk(self.number);
+        let verdict = match session.conclude(result) {
+            Ok(()) => 0,
+            Err(error) => error.to_errno().saturating_neg(),
+        };
+        let mut state = self.state.lock();
+        state.verdict = Some(verdict);
+        state.worker = None;
+        drop(state);
+        self.up.complete_all();
+        self.gone.complete_all();
+    }
+
+    /// Adds or removes the disk, where either is due.
+    fn attend(&self, session: &Session) {
+        let mut state = self.state.lock();
+        let Some(disk) = state.disk.clone() else {
+            return;
+        };
+        if disk.data().has_given_up() || (state.stopping && (state.up || state.forced)) {
+            let forced = state.forced;
+            state.up = false;
+            drop(state);
+            if forced || disk.data().has_given_up() {
+                disk.mark_dead();
+            }
+            disk.remove();
+            self.control.advance(Progress::Finished);
+            // An attempt to connect need not go on.
+            self.cut(&self.state.lock());
+        } else if !state.up && !state.stopping {
+            // Reads the partition table, so no lock is held.
+            drop(state);
+            match disk.add() {
+                Ok(()) => {
+                    let mut state = self.state.lock();
+                    state.up = true;
+                    state.was_up = true;
+                    drop(state);
+                    // Its thread says so, and lets the writer go.
+                    self.control.wake();
+                }
+                Err(error) => {
+                    session.abort(Failure::Kernel("adding the disk", error.to_errno()));
+                }
+            }
+            // It may have been stopped meanwhile.
+            self.changed.complete();
+        }
+    }
+}
+
+/// Runs a command that makes a disk: until the disk is gone or, with `detach`, until
+/// it is there. Process context of the writer; a signal stops the disk.
+///
+/// # Errors
+///
+/// The errno of the failure; `EBUSY` where a signal came while the disk was open, and
+/// it stays; `EINTR` where a signal has stopped it.
+pub(crate) fn run(registry: &Arc<Registry>, command: Command, module: ModuleRef) -> Result {
+    let detach = command.block.detach;
+    let attachment = registry.add_disk()?;
+    let started = Session::new(
+        registry,
+        registry.next_id(),
+        command,
+        Some(attachment.clone()),
+    )
+    .and_then(|session| {
+        let (keeper, attachment) = (registry.clone(), attachment.clone());
+        run_detached(session.id, module, move || {
+            attachment.keep(&session, &keeper);
+        })
+    });
+    if let Err(error) = started {
+        registry.remove_disk(attachment.number);
+        return Err(error);
+    }
+    let waited = if detach {
+        attachment.up.wait_interruptible(Deadline::never())
+    } else {
+        attachment.wait_gone()
+    };
+    if waited != Waited::Interrupted {
+        return attachment.verdict();
+    }
+    if let Err(failure) = attachment.stop(false) {
+        pr_warn!(
+            "krping{} stays, though the command was interrupted: {}; write stop={} later\n",
+            attachment.number,
+            failure,
+            attachment.number
+        );
+        return Err(EBUSY);
+    }
+    // What takes longer is left to the keeper.
+    attachment.gone.wait(Deadline::after_ms(GOING_MS));
+    Err(EINTR)
+}
+
+/// Stops disk `number`, and waits until it is gone. Process context of the writer.
+///
+/// # Errors
+///
+/// `ENOENT` where there is none; `EBUSY` where it is open and `force` is not set;
+/// `EINTR` for a signal while it waits: the disk goes all the same.
+pub(crate) fn stop(registry: &Registry, number: u32, force: bool) -> Result {
+    let Some(attachment) = registry.disk(number) else {
+        pr_err!("stop: there is no disk krping{}\n", number);
+        return Err(ENOENT);
+    };
+    attachment.stop(force).map_err(|failure| {
+        pr_err!("stop: krping{}: {}\n", number, failure);
+        EBUSY
+    })?;
+    // A shell gets a signal when a server ends that it has started, which this may bring
+    // about: it says nothing where the disk is gone at once.
+    match attachment.wait_gone() {
+        Waited::Interrupted => match attachment.gone.wait(Deadline::after_ms(GOING_MS)) {
+            Waited::Completed => Ok(()),
+            _ => Err(EINTR),
+        },
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The thread that has a disk's connections: makes them, and makes them anew when
+//! they are lost, until the disk is gone or there is no hope left.
+//!
+//! When one connection fails, all are taken down: the block layer is told to hold
+//! requests back, the queue pairs are destroyed, and what they had not been answered
+//! is requeued. Then nothing of the old connections can change the disk any more on
+//! this side; on the server's, that is what the generation in each [`Hello`] is for.
+//! When all connections are there again, the block layer sends everything again.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    attachment::Attachment,
+    disk_connection::{Connection, Terms},
+    drive::failed,
+    worker::{Detail, Worker},
+    Session,
+};
+use crate::{
+    block::{disk::DiskData, figures::Stages, queue::DiskQueue},
+    cm::addr::SocketAddress,
+    kernel_ext::{
+        blk::disk::{max_queues, Disk, Shape},
+        memory::NoIo,
+        random::random,
+        time::{monotonic_ns, Deadline},
+    },
+    logic::{
+        backoff::Backoff,
+        failure::{Failure, Operation},
+        hello::Geometry,
+        wire::RejectReason,
+    },
+    outcome::Progress,
+    results::Report,
+};
+use kernel::{prelude::*, sync::Arc};
+
+/// What the memory of requests must be aligned to: devices address bytes, and this is what
+/// other disks want at the least.
+const ALIGNMENT: u32 = 4;
+
+/// The longest that one step of an attempt to come back may take, in ms.
+const ATTEMPT_MS: u32 = 2000;
+
+/// How long the server may take to answer a farewell, in ms.
+const FAREWELL_MS: u32 = 500;
+
+/// Starts the thread of the session's disk, to the address of its command.
+///
+/// # Errors
+///
+/// `ENODEV` for an unknown interface; `ENOMEM`.
+pub(super) fn start(session: &Arc<Session>) -> Result<(), Failure> {
+    let addr = super::client::server_address(session)?;
+    start_to(session, addr)
+}
+
+/// Starts the thread of the session's disk, to `addr`.
+///
+/// # Errors
+///
+/// `ENOMEM`.
+pub(super) fn start_to(session: &Arc<Session>, addr: SocketAddress) -> Result<(), Failure> {
+    session.spawn(move |session, worker| {
+        // What waits for this disk may hold the memory that is asked for here.
+        let _no_io = NoIo::enter();
+        let Some(attachment) = session.attachment.clone() else {
+            return;
+        };
+        attachment.set_worker(worker);
+        let mut report = Report::new(session.id, worker, "client", &session.command);
+        report.peer = Some(addr);
+        let result = worker
+            .attach(&attachment.control)
+            .map_err(failed("starting the disk"))
+            .and_then(|()| Link::open(session, worker, &attachment, &addr, &mut report))
+            .and_then(|mut link| link.run(&mut report));
+        if let Err(failure) = result {
+            session.abort(failure);
+            report.failure = Some(failure);
+            session.report(&report);
+        }
+    })
+}
+
+/// The connections of a disk.
+struct Link<'a> {
+    session: &'a Arc<Session>,
+    worker: &'a Arc<Worker>,
+    attachment: &'a Attachment,
+    terms: Terms<'a>,
+    geometry: Geometry,
+    disk: Arc<Disk<DiskData>>,
+    connections: KVec<Connection>,
+    /// Whether the block layer holds requests back.
+    held: bool,
+    stages: Stages,
+}
+
+impl<'a> Link<'a> {
+    /// Makes the connections for the first time, and the disk that the server has.
+    fn open(
+        session: &'a Arc<Session>,
+        worker: &'a Arc<Worker>,
+        attachment: &'a Attachment,
+        addr: &'a SocketAddress,
+        report: &mut Report<'_>,
+    ) -> Result<Self, Failure> {
+        let no_memory = failed("starting the disk");
+        let block = &session.command.block;
+        let queues = u16::try_from(max_queues())
+            .unwrap_or(u16::MAX)
+            .min(block.queues);
+        if queues < block.queues {
+            pr_warn!(
+                "{}: queues={} lowered to {}, the number of CPUs\n",
+                session.id,
+                block.queues,
+                queues
+            );
+        }
+        let mut traffic = KVec::new();
+        for _ in 0..queues {
+            traffic
+                .push(worker.add_traffic().map_err(&no_memory)?, GFP_KERNEL)
+                .map_err(|e| no_memory(e.into()))?;
+        }
+        let data = DiskData::new(traffic.into_iter(), session.timeout())
+            .and_then(|data| Ok(Arc::new(data, GFP_KERNEL)?))
+            .map_err(&no_memory)?;
+        let mut terms = Terms {
+            session,
+            worker,
+            addr,
+            bell: &attachment.bell,
+            disk: random(),
+            generation: 0,
+            queues,
+            bounce: false,
+            geometry: None,
+        };
+        let mut made = Self::connect(&mut terms, &data, session.timeout(), report)?;
+        let geometry = made
+            .first()
+            .map(|connection| connection.geometry)
+            .ok_or_else(|| no_memory(EINVAL))?;
+        terms.geometry = Some(geometry);
+        let disk = Disk::new(
+            data,
+            &Shape {
+                number: attachment.number,
+                size: geometry.size,
+                block: geometry.block,
+                alignment: ALIGNMENT,
+                max_bytes: geometry.max_bytes,
+                max_discard: geometry.max_discard,
+                read_only: geometry.read_only,
+                queues,
+                depth: geometry.depth.min(block.depth),
+                timeout_ms: session.timeout(),
+            },
+        )
+        .and_then(|disk| Ok(Arc::new(disk, GFP_KERNEL)?))
+        .map_err(failed("creating the disk"))?;
+        worker.set_detail(Detail::Disk(attachment.number, disk.data().clone()));
+        for (queue, connection) in disk.data().queues().zip(&mut made) {
+            queue.replace(connection.pair.take());
+        }
+        Ok(Self {
+            session,
+            worker,
+            attachment,
+            terms,
+            geometry,
+            disk,
+            connections: made,
+            held: false,
+            stages: Stages::new().map_err(&no_memory)?,
+        })
+    }
+
+    /// Makes a connection for each hardware queue, as one generation.
+    fn connect(
+        terms: &mut Terms<'a>,
+        data: &DiskData,
+        timeout: u32,
+        report: &mut Report<'_>,
+    ) -> Result<KVec<Connection>, Failure> {
+        terms.generation = terms.generation.wrapping_add(1).max(1);
+        let mut made = KVec::with_capacity(usize::from(terms.queues), GFP_KERNEL)
+            .map_err(|e| failed("connecting")(e.into()))?;
+        for (index, queue) in (0..terms.queues).zip(data.queues()) {
+            let connection = Connection::open(terms, index, timeout, report, |layout, memory| {
+                DiskQueue::new(layout, memory, queue.live.clone(), queue.traffic.clone())
+            })?;
+            // Room for all was made above.
+            drop(made.push_within_capacity(connection));
+        }
+        Ok(made)
+    }
+
+    /// Has the disk added, and keeps its connections until it is gone.
+    fn run(&mut self, report: &mut Report<'_>) -> Result<(), Failure> {
+        self.attachment.ready(self.disk.clone());
+        let result = self.keep(report);
+        match &result {
+            Ok(()) => self.say_farewell(),
+            // The server may still be there.
+            Err(Failure::Interrupted) => {
+                self.disk.data().give_up();
+                self.say_farewell();
+            }
+            Err(failure) => {
+                pr_err!("{}: {}: {}\n", self.session.id, self.name(), failure);
+                self.disk.data().give_up();
+            }
+        }
+        self.fail_requests();
+        // Stopped by force or while it was added: not a failure of its own.
+        let result = match result {
+            Err(Failure::Interrupted) if self.attachment.was_up() => Ok(()),
+            other => other,
+        };
+        report.failure = result.err();
+        report.state = Some("closed");
+        self.fill(report);
+        self.session.report(&Report {
+            stages: Some(&self.stages),
+            ..*report
+        });
+        if let Some(failure) = report.failure {
+            self.session.abort(failure);
+        }
+        Ok(())
+    }
+
+    /// Says that the disk is there.
+    fn announce(&self, report: &mut Report<'_>) {
+        pr_info!(
+            "{}: /dev/{}: {} bytes in blocks of {}, {} queue(s), depth {}{}\n",
+            self.session.id,
+            self.name(),
+            self.geometry.size,
+            self.geometry.block,
+            self.terms.queues,
+            self.geometry.depth.min(self.session.command.block.depth),
+            if self.geometry.read_only {
+                ", read-only"
+            } else {
+                ""
+            }
+        );
+        if self.session.command.block.detach {
+            self.fill(report);
+            report.state = Some("attached");
+            self.session.report(report);
+        }
+        self.attachment.announced();
+    }
+
+    fn name(&self) -> DiskName {
+        DiskName(self.attachment.number)
+    }
+
+    fn fill(&self, report: &mut Report<'_>) {
+        let mut figures = self.disk.data().figures();
+        figures.disk = Some(self.attachment.number);
+        figures.size = self.geometry.size;
+        report.block = Some(figures);
+        report.counters = self.worker.counters();
+        report.iterations = figures.requests;
+    }
+
+    /// Watches the connections until the disk is gone.
+    fn keep(&mut self, report: &mut Report<'_>) -> Result<(), Failure> {
+        let control = &self.attachment.control;
+        let mut beat = Deadline::after_ms(self.session.alive());
+        let mut announced = false;
+        loop {
+            if control.reached(Progress::Finished) {
+                return Ok(());
+            }
+            if let Some(failure) = control.failure() {
+                return Err(failure);
+            }
+            if !announced && self.attachment.was_up() {
+                announced = true;
+                self.announce(report);
+            }
+            if let Some(failure) = self.lost() {
+                self.come_back(failure, report)?;
+                beat = Deadline::after_ms(self.session.alive());
+                continue;
+            }
+            if beat.passed() {
+                self.ping();
+                beat = Deadline::after_ms(self.session.alive());
+            }
+            control.pause(beat);
+        }
+    }
+
+    /// Why the first connection that has failed did so.
+    fn lost(&self) -> Option<Failure> {
+        self.connections
+            .iter()
+            .filter_map(|connection| {
+                let outcome = connection.id.outcome();
+                Some(outcome.cause_of(outcome.failure()?))
+            })
+            .max_by_key(Failure::rank)
+    }
+
+    /// Gives the server a sign of life on each connection.
+    fn ping(&self) {
+        let timeout = self.session.timeout();
+        for queue in self.disk.data().queues() {
+            queue.with(|pair| {
+                let result = pair.with(|lead, queue| lead.ping(queue, timeout));
+                if let Some(Err(failure)) = result {
+                    pair.outcome().fail(failure);
+                }
+            });
+        }
+    }
+
+    /// Takes the connections down, with the block layer held back, and hands each
+    /// request that was not answered to `then`. Returns how many there were.
+    fn take_down(&mut self, then: impl Fn(crate::kernel_ext::blk::request::Request)) -> u64 {
+        if !core::mem::replace(&mut self.held, true) {
+            self.disk.quiesce();
+        }
+        let mut count: u64 = 0;
+        // All of them first: none may go on while another one is waited for.
+        for connection in &self.connections {
+            connection.id.disconnect();
+        }
+        for queue in self.disk.data().queues() {
+            let Some(pair) = queue.replace(None) else {
+                continue;
+            };
+            let lead = pair.stop();
+            // Drained and destroyed here: nothing works on requests' memory any more.
+            drop(pair);
+            if let Some(mut lead) = lead {
+                for request in lead.take_requests() {
+                    count = count.saturating_add(1);
+                    then(request);
+                }
+                self.stages.merge(lead.stages());
+            }
+        }
+        // The identifiers: a device that is being removed waits for them.
+        self.connections.clear();
+        count
+    }
+
+    /// Takes the connections down, and has the requests that are left fail.
+    fn fail_requests(&mut self) {
+        let failed = self.take_down(|request| {
+            request.end(crate::logic::errno::EIO);
+        });
+        if let Some(queue) = self.disk.data().queues().next() {
+            queue.live.failed(failed);
+        }
+        self.resume();
+        self.attachment.wake();
+    }
+
+    /// Makes new connections in place of those that failed because of `failure`.
+    ///
+    /// # Errors
+    ///
+    /// Why the disk cannot come back, or what told it to end.
+    fn come_back(&mut self, failure: Failure, report: &mut Report<'_>) -> Result<(), Failure> {
+        let reconnect_s = self.session.command.block.reconnect_s;
+        let (id, name) = (self.session.id, self.name());
+        if let Failure::Completion {
+            op: Operation::Register,
+            ..
+        } = failure
+        {
+            if self.repeats_registrations() && !self.terms.bounce {
+                pr_warn!(
+                    "{}: {}: a packet was lost, and this device repeats registrations with it; \
+                     data is copied through buffers that are registered once from now on\n",
+                    id,
+                    name
+                );
+                self.terms.bounce = true;
+            }
+        }
+        let started = monotonic_ns();
+        let deadline = Deadline::after_ms(reconnect_s.saturating_mul(1000));
+        let held = self.take_down(|request| request.requeue());
+        self.disk.data().hold(held);
+        pr_warn!(
+            "{}: {}: connection lost: {}; {} request(s) held for {} s at most\n",
+            id,
+            name,
+            failure,
+            held,
+            reconnect_s
+        );
+        let control = &self.attachment.control;
+        let mut backoff = Backoff::new();
+        let mut last = failure;
+        loop {
+            if control.reached(Progress::Finished) {
+                return Ok(());
+            }
+            if let Some(failure) = control.failure() {
+                return Err(failure);
+            }
+            if deadline.passed() {
+                return Err(last);
+            }
+            let timeout = self.session.timeout().min(ATTEMPT_MS);
+            match Self::connect(&mut self.terms, self.disk.data(), timeout, report) {
+                Ok(mut made) => {
+                    for (queue, connection) in self.disk.data().queues().zip(&mut made) {
+                        queue.replace(connection.pair.take());
+                    }
+                    self.connections = made;
+                    self.disk.data().came_back();
+                    self.resume();
+                    pr_info!(
+                        "{}: {}: connected again after {} ms\n",
+                        id,
+                        name,
+                        monotonic_ns().saturating_sub(started) / 1_000_000
+                    );
+                    return Ok(());
+                }
+                Err(failure) if is_final(&failure) => return Err(failure),
+                Err(failure) => last = failure,
+            }
+            let pause = Deadline::after_ms(backoff.next_ms()).sooner(deadline);
+            while !pause.passed() && !control.ended() {
+                control.pause(pause);
+            }
+        }
+    }
+
+    fn repeats_registrations(&self) -> bool {
+        self.connections.first().is_some_and(|connection| {
+            connection
+                .id
+                .device()
+                .is_ok_and(|device| device.repeats_local_operations())
+        })
+    }
+
+    /// Tells the server that the disk is gone, and disconnects.
+    fn say_farewell(&mut self) {
+        let deadline = Deadline::after_ms(FAREWELL_MS);
+        for queue in self.disk.data().queues() {
+            queue.with(|pair| pair.with(|lead, queue| lead.close(queue)));
+        }
+        for connection in &self.connections {
+            let outcome = connection.id.outcome();
+            while !outcome.ended() && !deadline.passed() {
+                outcome.pause(deadline);
+            }
+        }
+        for connection in &self.connections {
+            if connection.id.disconnect() {
+                connection.id.outcome().wait_disconnected(deadline);
+            }
+        }
+    }
+
+    /// Lets requests come again.
+    fn resume(&mut self) {
+        if core::mem::replace(&mut self.held, false) {
+            self.disk.data().hold(0);
+            self.disk.resume();
+        }
+    }
+}
+
+/// Whether no further attempt will go better.
+fn is_final(failure: &Failure) -> bool {
+    match failure {
+        Failure::OtherStore(_) | Failure::PrivateData(_) | Failure::Interrupted => true,
+        Failure::Rejected(_, _, Some(reject)) => matches!(
+            reject.reason,
+            RejectReason::Version | RejectReason::Test | RejectReason::TooLarge
+        ),
+        _ => false,
+    }
+}
+
+/// The name of a disk.
+struct DiskName(u32);
+
+impl kernel::fmt::Display for DiskName {
+    fn fmt(&self, f: &mut kernel::fmt::Formatter<'_>) -> kernel::fmt::Result {
+        f.write_fmt(kernel::prelude::fmt!("krping{}", self.0))
+    }
+}

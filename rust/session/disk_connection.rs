@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One connection of a disk, and how it is made.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    drive::{failed, note_device, read_limits},
+    worker::Worker,
+    Session,
+};
+use crate::{
+    block::{
+        disk::Pair,
+        queue::{DiskQueue, Layout},
+        MAX_BYTES,
+    },
+    cm::{addr::SocketAddress, CmId},
+    cq::PollMode,
+    device::{Device, Transport},
+    logic::{
+        command::Test,
+        failure::Failure,
+        hello::{Geometry, Hello},
+    },
+    mr::Memory,
+    outcome::{Bell, Outcome},
+    qp::QueuePair,
+    results::Report,
+};
+use kernel::{page::PAGE_SIZE, prelude::*, sync::Arc};
+
+/// 4.3 s, in the logarithmic form of the CM.
+const PATIENT_ACK_TIMEOUT: u8 = 20;
+
+/// RDMA READs that the server may have under way on one connection.
+pub(super) const READS: u8 = 16;
+
+/// What all connections of a disk have in common.
+pub(super) struct Terms<'a> {
+    pub(super) session: &'a Arc<Session>,
+    pub(super) worker: &'a Arc<Worker>,
+    pub(super) addr: &'a SocketAddress,
+    pub(super) bell: &'a Bell,
+    /// By what the server tells disks apart.
+    pub(super) disk: u64,
+    /// How often the disk has connected.
+    pub(super) generation: u32,
+    pub(super) queues: u16,
+    /// Copy data through buffers that are registered once.
+    pub(super) bounce: bool,
+    /// What the server said first, and must say again.
+    pub(super) geometry: Option<Geometry>,
+}
+
+/// A connection that is up. Fields are in drop order.
+pub(super) struct Connection {
+    /// Until it is put in its place.
+    pub(super) pair: Option<Pair>,
+    /// What the server has.
+    pub(super) geometry: Geometry,
+    /// The identifier.
+    pub(super) id: Arc<CmId>,
+}
+
+impl Connection {
+    /// Makes connection number `index`. Each step may take `timeout` ms. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// The failure, with the errno that the kernel or the peer gave;
+    /// [`Failure::OtherStore`] where the server has another store than at first.
+    pub(super) fn open(
+        terms: &Terms<'_>,
+        index: u16,
+        timeout: u32,
+        report: &mut Report<'_>,
+        build: impl FnOnce(&Layout, &mut Memory) -> Result<DiskQueue>,
+    ) -> Result<Self, Failure> {
+        let outcome = Outcome::new(terms.bell).map_err(failed("starting a connection"))?;
+        // As long as it comes up, the end of the disk ends it.
+        terms
+            .worker
+            .attach(&outcome)
+            .map_err(failed("starting a connection"))?;
+        let result = Self::connect(terms, &outcome, index, timeout, report, build)
+            .map_err(|failure| outcome.cause_of(failure));
+        terms.worker.detach(&outcome);
+        result
+    }
+
+    fn connect(
+        terms: &Terms<'_>,
+        outcome: &Arc<Outcome>,
+        index: u16,
+        timeout: u32,
+        report: &mut Report<'_>,
+        build: impl FnOnce(&Layout, &mut Memory) -> Result<DiskQueue>,
+    ) -> Result<Self, Failure> {
+        let session = terms.session;
+        let command = &session.command;
+        let id = CmId::new(&session.net, outcome.clone())
+            .and_then(|id| Ok(Arc::new(id, GFP_KERNEL)?))
+            .map_err(failed("creating a CM identifier"))?;
+        if let Some(tos) = command.tos {
+            id.set_tos(tos);
+        }
+        id.resolve_address(terms.addr, timeout)?;
+        let device = id.device().map_err(failed("finding the device"))?;
+        if device.repeats_local_operations() && !terms.bounce {
+            id.set_ack_timeout(PATIENT_ACK_TIMEOUT);
+        }
+        id.set_short_rnr_timer();
+        id.resolve_route(timeout)?;
+        note_device(terms.worker, &device);
+        report.device = Some((device.name(), device.transport()));
+        let max_bytes = max_bytes(&device)?;
+        let layout = Layout {
+            depth: command.block.depth,
+            segments: (max_bytes as usize).div_ceil(PAGE_SIZE).saturating_add(1),
+            bounce: terms.bounce,
+        };
+        let mut memory =
+            Memory::new(&id, false).map_err(failed("allocating a protection domain"))?;
+        let lead =
+            build(&layout, &mut memory).map_err(failed("allocating and registering buffers"))?;
+        let depths = lead.depths();
+        let pair = QueuePair::new(memory, depths, PollMode::Event, lead)
+            .map_err(failed("creating the queue pair"))?;
+        let connected = pair
+            .with(|lead, queue| lead.prepare(queue))
+            .ok_or(Failure::Interrupted)
+            .and_then(|prepared| prepared)
+            .and_then(|()| {
+                let hello = Hello {
+                    test: Test::Block,
+                    disk: terms.disk,
+                    generation: terms.generation,
+                    index,
+                    queues: terms.queues,
+                    depth: command.block.depth,
+                    max_bytes,
+                    alive_ms: session.alive(),
+                    hold_ms: command.block.reconnect_s.saturating_mul(1000),
+                };
+                let limits = read_limits(&device, None, READS);
+                id.connect(&hello.encode(), limits, timeout)
+            })
+            .and_then(|()| {
+                let geometry =
+                    Geometry::decode(id.peer_data().as_slice()).map_err(Failure::PrivateData)?;
+                check(terms, &geometry)?;
+                pair.with(|lead, queue| lead.start(queue, geometry.inline))
+                    .ok_or(Failure::Interrupted)??;
+                Ok(geometry)
+            });
+        match connected {
+            Ok(geometry) => Ok(Self {
+                pair: Some(pair),
+                geometry,
+                id,
+            }),
+            Err(failure) => {
+                let failure = outcome.cause_of(failure);
+                drop(pair.stop());
+                id.disconnect();
+                Err(failure)
+            }
+        }
+    }
+}
+
+/// Whether the server has what the disk needs.
+fn check(terms: &Terms<'_>, geometry: &Geometry) -> Result<(), Failure> {
+    if geometry.test != Test::Block {
+        return Err(Failure::Unsupported("the server takes taps, not disks"));
+    }
+    match terms.geometry.and_then(|first| first.continues(geometry)) {
+        None => Ok(()),
+        Some(why) => Err(Failure::OtherStore(why)),
+    }
+}
+
+/// The most bytes of a request on `device`: what one fast registration covers, with a
+/// page more for what begins within one.
+///
+/// # Errors
+///
+/// [`Failure::Unsupported`] for a device that registers too little, and for iWARP.
+fn max_bytes(device: &Device<'_>) -> Result<u32, Failure> {
+    if device.transport() == Transport::Iwarp {
+        return Err(Failure::Unsupported(
+            "blk: iWARP needs a remotely writable buffer for READs, which is not made yet",
+        ));
+    }
+    let most = device.max_registered().saturating_sub(PAGE_SIZE);
+    match u32::try_from(most).unwrap_or(u32::MAX).min(MAX_BYTES) {
+        most if most as usize >= PAGE_SIZE => Ok(most),
+        _ => Err(Failure::Unsupported(
+            "blk: the device has no fast registration of a page",
+        )),
+    }
+}
