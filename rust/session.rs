@@ -17,6 +17,7 @@ pub(crate) mod attachment;
 mod block_server;
 pub(crate) mod client;
 mod connection;
+mod dial;
 mod disk;
 mod disk_connection;
 mod drive;

@@ -6,9 +6,10 @@
 
 use super::{
     client::Client,
+    dial::dial,
     drive::{
-        adapt_ack_timeout, check_load, check_size, failed, note_device, patience, poll_mode,
-        read_limits, room, READS,
+        adapt_ack_timeout, check_load, check_size, failed, patience, poll_mode, read_limits, room,
+        READS,
     },
 };
 use crate::{
@@ -67,19 +68,16 @@ impl<W: Lead> Connection<W> {
     ) -> Result<Self, Failure> {
         let session = client.session;
         let command = &session.command;
-        let id = CmId::new(&session.net, outcome)
-            .and_then(|id| Ok(Arc::new(id, GFP_KERNEL)?))
-            .map_err(failed("creating a CM identifier"))?;
-        if let Some(tos) = command.tos {
-            id.set_tos(tos);
-        }
-        id.resolve_address(client.addr, session.timeout())?;
+        let id = dial(
+            session,
+            client.worker,
+            outcome,
+            client.addr,
+            session.timeout(),
+            report,
+            |id, device| adapt_ack_timeout(id, device, command.mem_mode),
+        )?;
         let device = id.device().map_err(failed("finding the device"))?;
-        adapt_ack_timeout(&id, &device, command.mem_mode);
-        id.set_short_rnr_timer();
-        id.resolve_route(session.timeout())?;
-        note_device(client.worker, &device);
-        report.device = Some((device.name(), device.transport()));
         check_size(&device, command.size)?;
         check_load(&device, command.test, &command.load)?;
         if command.read_inv && !device.can_read_with_invalidate() {

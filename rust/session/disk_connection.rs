@@ -5,7 +5,8 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    drive::{failed, note_device, read_limits},
+    dial::dial,
+    drive::{failed, read_limits, PATIENT_ACK_TIMEOUT},
     worker::Worker,
     Session,
 };
@@ -29,9 +30,6 @@ use crate::{
     results::Report,
 };
 use kernel::{page::PAGE_SIZE, prelude::*, sync::Arc};
-
-/// 4.3 s, in the logarithmic form of the CM.
-const PATIENT_ACK_TIMEOUT: u8 = 20;
 
 /// RDMA READs that the server may have under way on one connection.
 pub(super) const READS: u8 = 16;
@@ -99,21 +97,20 @@ impl Connection {
     ) -> Result<Self, Failure> {
         let session = terms.session;
         let command = &session.command;
-        let id = CmId::new(&session.net, outcome.clone())
-            .and_then(|id| Ok(Arc::new(id, GFP_KERNEL)?))
-            .map_err(failed("creating a CM identifier"))?;
-        if let Some(tos) = command.tos {
-            id.set_tos(tos);
-        }
-        id.resolve_address(terms.addr, timeout)?;
+        let id = dial(
+            session,
+            terms.worker,
+            outcome.clone(),
+            terms.addr,
+            timeout,
+            report,
+            |id, device| {
+                if device.repeats_local_operations() && !terms.bounce {
+                    id.set_ack_timeout(PATIENT_ACK_TIMEOUT);
+                }
+            },
+        )?;
         let device = id.device().map_err(failed("finding the device"))?;
-        if device.repeats_local_operations() && !terms.bounce {
-            id.set_ack_timeout(PATIENT_ACK_TIMEOUT);
-        }
-        id.set_short_rnr_timer();
-        id.resolve_route(timeout)?;
-        note_device(terms.worker, &device);
-        report.device = Some((device.name(), device.transport()));
         let max_bytes = max_bytes(&device)?;
         let layout = Layout {
             depth: command.block.depth,

@@ -28,7 +28,7 @@ const POLL_BUDGET: u16 = 16;
 const SLOW_ROUNDS: u32 = 64;
 
 /// 4.3 s, in the logarithmic form of the CM.
-const PATIENT_ACK_TIMEOUT: u8 = 20;
+pub(super) const PATIENT_ACK_TIMEOUT: u8 = 20;
 
 /// RDMA READs under way on one connection of a test.
 pub(super) const READS: u8 = 4;

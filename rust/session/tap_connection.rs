@@ -5,8 +5,9 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    dial::dial,
     disk_connection::READS,
-    drive::{failed, note_device, read_limits},
+    drive::{failed, read_limits},
     worker::Worker,
     Session,
 };
@@ -81,18 +82,16 @@ impl Connection {
     ) -> Result<Self, Failure> {
         let session = terms.session;
         let timeout = session.timeout();
-        let id = CmId::new(&session.net, outcome.clone())
-            .and_then(|id| Ok(Arc::new(id, GFP_KERNEL)?))
-            .map_err(failed("creating a CM identifier"))?;
-        if let Some(tos) = session.command.tos {
-            id.set_tos(tos);
-        }
-        id.resolve_address(terms.addr, timeout)?;
-        id.set_short_rnr_timer();
-        id.resolve_route(timeout)?;
+        let id = dial(
+            session,
+            terms.worker,
+            outcome.clone(),
+            terms.addr,
+            timeout,
+            report,
+            |_, _| {},
+        )?;
         let device = id.device().map_err(failed("finding the device"))?;
-        note_device(terms.worker, &device);
-        report.device = Some((device.name(), device.transport()));
         let most = most_bytes(&device)?;
         let mut memory =
             Memory::new(&id, false).map_err(failed("allocating a protection domain"))?;
