@@ -213,6 +213,11 @@ unsigned int krping_possible_cpus(void)
 	return num_possible_cpus();
 }
 
+bool krping_request_is_timed(struct request *rq)
+{
+	return rq->rq_flags & RQF_IO_STAT;
+}
+
 void krping_copy_request(struct request *rq, char *to)
 {
 	struct req_iterator iter;

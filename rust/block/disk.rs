@@ -55,6 +55,16 @@ impl HwQueue {
         core::mem::replace(&mut *self.pair.lock(), pair)
     }
 
+    /// Ends a request that has not been sent.
+    fn fail(&self, request: Request, errno: i32) {
+        {
+            // Counts have one writer at a time.
+            let _one = self.pair.lock();
+            self.live.failed(1);
+        }
+        request.end(errno);
+    }
+
     /// Calls `f` on the connection, if there is one. `f` must not sleep.
     pub(crate) fn with<R>(&self, f: impl FnOnce(&QueuePair<DiskQueue>) -> R) -> Option<R> {
         self.pair.lock().as_ref().map(|pair| f(pair))
@@ -153,10 +163,14 @@ impl DiskData {
 
 impl Operations for DiskData {
     fn queue(&self, queue: usize, request: Request) -> core::result::Result<(), Request> {
-        let Some(queue) = self.queues.get(queue).filter(|_| !self.has_given_up()) else {
+        let Some(queue) = self.queues.get(queue) else {
             request.end(errno::EIO);
             return Ok(());
         };
+        if self.has_given_up() {
+            queue.fail(request, errno::EIO);
+            return Ok(());
+        }
         let mut request = Some(request);
         // Ending a request may lead back here, so it is done without the lock.
         let submitted = queue
@@ -169,8 +183,7 @@ impl Operations for DiskData {
             (Some(Submitted::Posted), _) => Ok(()),
             (Some(Submitted::Busy(request)), _) | (None, Some(request)) => Err(request),
             (Some(Submitted::Refused(request, errno)), _) => {
-                queue.live.failed(1);
-                request.end(errno);
+                queue.fail(request, errno);
                 Ok(())
             }
             (None, None) => Ok(()),

@@ -134,10 +134,10 @@ impl Stages {
         })
     }
 
-    /// Counts a request that was made, posted and answered at these times.
-    pub(super) fn record(&mut self, made: u64, posted: u64, answered: u64) {
-        // A disk whose `iostats` are off does not know when requests were made.
-        let made = if made == 0 { posted } else { made };
+    /// Counts a request that was made, posted and answered at these times. One that
+    /// nobody knows the making of counts as made when it was posted.
+    pub(super) fn record(&mut self, made: Option<u64>, posted: u64, answered: u64) {
+        let made = made.unwrap_or(posted);
         self.queued.record(posted.saturating_sub(made));
         self.wire.record(answered.saturating_sub(posted));
         self.total.record(answered.saturating_sub(made));

@@ -179,6 +179,9 @@ impl Link {
         traffic: Arc<Traffic>,
     ) -> Result<Self> {
         let count = shape.receives() as usize;
+        // A part is given out until the request is answered, and from then on for as
+        // long as nobody knows that its WRITE and its answer have left the send queue.
+        let parts = count.saturating_add(shape.send as usize);
         let mut shared = KVVec::new();
         for chunk in chunks.unwrap_or(&[]) {
             shared.push(memory.share(chunk.clone())?, GFP_KERNEL)?;
@@ -193,7 +196,7 @@ impl Link {
             chunks: shared,
             arena: match chunks {
                 Some(_) => None,
-                None => Some(Arena::new(memory, count)?),
+                None => Some(Arena::new(memory, parts)?),
             },
             traffic,
             bare: BareWrite::new(shape.announced),
@@ -244,8 +247,11 @@ impl Link {
         .map_err(Failure::Message)?;
         self.traffic.received(wc.bytes);
         self.taken = self.taken.saturating_add(1);
-        let depth = self.shape.depth;
-        if request.tag > depth || self.taken > u32::from(depth).saturating_add(1) {
+        let Shape {
+            depth, announced, ..
+        } = self.shape;
+        // The tag of signs of life is what the client has announced.
+        if request.tag > announced || self.taken > u32::from(depth).saturating_add(1) {
             return Err(Failure::Message(MessageError::Tag(request.tag)));
         }
         *self.slot_mut(wc.slot)? = Slot {

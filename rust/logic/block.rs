@@ -107,7 +107,7 @@ pub(crate) struct Request {
     pub(crate) keep: bool,
     /// Which of the client's requests under way this is.
     pub(crate) tag: u16,
-    /// How many requests of this tag were before.
+    /// Its number on this connection, which tells answers to it from those to others.
     pub(crate) seq: u32,
     /// Where on the disk, in bytes.
     pub(crate) offset: u64,
@@ -434,7 +434,7 @@ impl fmt::Display for MessageError {
             }
             Self::Inline(bytes) => write!(
                 f,
-                "wants {bytes} bytes of data in a message, which takes {}",
+                "sent a request for {bytes} bytes of data in a message, which takes {}",
                 Request::INLINE
             ),
             Self::NoKey => f.write_str("sent a request without a key for its data"),

@@ -272,6 +272,11 @@ impl Geometry {
             Some("its blocks have another size")
         } else if self.read_only != other.read_only {
             Some("whether it can be written to has changed")
+        } else if other.depth < self.depth
+            || other.max_bytes < self.max_bytes
+            || other.max_discard < self.max_discard
+        {
+            Some("it takes fewer or smaller requests")
         } else {
             None
         }

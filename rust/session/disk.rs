@@ -97,6 +97,8 @@ struct Link<'a> {
     connections: KVec<Connection>,
     /// Whether the block layer holds requests back.
     held: bool,
+    /// When its connections came up first.
+    started_ns: u64,
     stages: Stages,
 }
 
@@ -178,6 +180,7 @@ impl<'a> Link<'a> {
             disk,
             connections: made,
             held: false,
+            started_ns: monotonic_ns(),
             stages: Stages::new().map_err(&no_memory)?,
         })
     }
@@ -272,6 +275,7 @@ impl<'a> Link<'a> {
         report.block = Some(figures);
         report.counters = self.worker.counters();
         report.iterations = figures.requests;
+        report.elapsed_ns = monotonic_ns().saturating_sub(self.started_ns);
     }
 
     /// Watches the connections until the disk is gone.

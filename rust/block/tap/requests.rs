@@ -127,8 +127,11 @@ impl Requests {
         };
         self.live.ended(op, pending.bytes, pending.failed);
         self.live.in_flight.subtract(1);
-        self.stages
-            .record(part.record.issued_ns, pending.posted_ns, monotonic_ns());
+        self.stages.record(
+            Some(part.record.issued_ns),
+            pending.posted_ns,
+            monotonic_ns(),
+        );
         self.ended = self.ended.wrapping_add(1);
         *place = None;
     }

@@ -115,9 +115,12 @@ impl Request {
         usize::try_from(self.raw().tag).unwrap_or(usize::MAX)
     }
 
-    /// When it was made, in nanoseconds of the monotonic clock.
-    pub(crate) fn started_ns(&self) -> u64 {
-        self.raw().start_time_ns
+    /// When it was made, in nanoseconds of the monotonic clock; `None` where the disk's
+    /// `iostats` are off, so that nobody looked.
+    pub(crate) fn started_ns(&self) -> Option<u64> {
+        // SAFETY: By the type invariant; a flag is read that does not change.
+        let timed = unsafe { bindings::krping_request_is_timed(self.raw.as_ptr()) };
+        timed.then(|| self.raw().start_time_ns)
     }
 
     /// Writes its segments to `list`, and returns how many there are.

@@ -245,7 +245,7 @@ fn each_error_has_a_sentence() {
         ),
         (
             MessageError::Inline(5000),
-            "wants 5000 bytes of data in a message, which takes 4096",
+            "sent a request for 5000 bytes of data in a message, which takes 4096",
         ),
         (
             MessageError::NoKey,
