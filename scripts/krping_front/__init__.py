@@ -14,6 +14,7 @@
 	stats		histograms: merged, percentiles, cumulative shares
 	rows		a result, or several of one command, as a row of figures
 	table		rows as text and as CSV
+	disks		the results of disks and taps as text
 
 and a file for each subcommand: run, sweep, report (with compare), plot, watch.
 """

@@ -55,11 +55,11 @@ class Command:
 	"""A command that is to be run."""
 
 	def __init__(self, text):
-		"""TEXT gets a tag, unless it has one or is empty."""
+		"""TEXT gets a tag, unless it has one, is empty, or ends a disk."""
 		self.text = text
 		self.options = split(text)
 		self.tag = self.options.get("tag")
-		if self.tag is None and text.strip():
+		if self.tag is None and text.strip() and "stop" not in self.options:
 			self.tag = new_tag()
 			self.text = f"{text.rstrip()},tag={self.tag}"
 
@@ -109,6 +109,8 @@ class Command:
 		if self.role == "client":
 			# A server on this machine starts its threads later.
 			lines = sorted(lines)[:self.value("threads", 1)]
+		if self.kind.measure == "requests":
+			return sum(each.figures.get("requests", 0) for each in lines)
 		if self.kind.counter is None:
 			return None
 		counter, halves = self.kind.counter, 1
@@ -121,7 +123,7 @@ class Command:
 
 	def bytes_each(self):
 		"""How many bytes of data an operation moves; None where that is not known."""
-		if self.role == "server":
+		if self.role == "server" or self.kind.measure == "requests":
 			return None
 		both = self.kind.name == "pingpong" or "duplex" in self.options
 		return self.value("size", 64) * (2 if both else 1)

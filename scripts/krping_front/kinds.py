@@ -11,7 +11,8 @@ class Kind(typing.NamedTuple):
 	name: str
 	# In commands; the ping/pong has none.
 	option: str
-	# What its table has: latency, bandwidth or rate.
+	# What its table has: latency, bandwidth or rate; or requests, which are those of
+	# a disk, of no size, and shown by disks.
 	measure: str
 	title: str
 	# What counts its operations in /proc/krping; None where nothing does.
@@ -31,7 +32,12 @@ KINDS = {kind.name: kind for kind in (
 	Kind("bw", "bw", "bandwidth", "RDMA WRITE bandwidth", "write_msgs", False),
 	Kind("rbw", "rbw", "bandwidth", "RDMA READ bandwidth", "read_msgs", False),
 	Kind("sbw", "sbw", "bandwidth", "SEND bandwidth", "send_msgs", False),
+	Kind("blk", "blk", "requests", "a disk", None, False),
+	Kind("tap", "tap", "requests", "a tap of a disk", None, False),
 )}
+
+# Those that measure something by size.
+SIZED = {name: kind for name, kind in KINDS.items() if kind.measure != "requests"}
 
 # By the option that asks for it.
 OPTIONS = {kind.option: kind for kind in KINDS.values() if kind.option}

@@ -5,7 +5,6 @@ import argparse
 import math
 
 from .command import number
-from .kinds import KINDS
 
 
 def whole(least, most=None):
@@ -50,11 +49,14 @@ def sizes(text):
 	return sorted(found)
 
 
-def kinds(text):
-	"""Names of tests, with commas: a list of kinds.Kind, each once."""
-	names = list(dict.fromkeys(name.strip() for name in text.split(",")))
-	for name in names:
-		if name not in KINDS:
-			raise argparse.ArgumentTypeError(
-				f"{name!r} is no test; there are {', '.join(KINDS)}")
-	return [KINDS[name] for name in names]
+def kinds(known):
+	"""A type for names of tests, with commas: a list of those of KNOWN (a dict of
+	kinds.Kind), each once."""
+	def take(text):
+		names = list(dict.fromkeys(name.strip() for name in text.split(",")))
+		for name in names:
+			if name not in known:
+				raise argparse.ArgumentTypeError(
+					f"{name!r} is no test; there are {', '.join(known)}")
+		return [known[name] for name in names]
+	return take

@@ -32,18 +32,21 @@ class Line(typing.NamedTuple):
 	# whose address is not resolved yet.
 	device: str | None
 	counters: dict
+	# Of a disk or a tap: what it is called, and figures by name, in their order.
+	name: str | None = None
+	figures: dict = {}
 
 
 def parse_line(text):
 	"""The Line of TEXT, one line of /proc/krping."""
-	listens = re.fullmatch(r"([0-9]+) listen", text)
-	if listens:
-		return Line(int(listens[1]), None, {})
-	busy = re.fullmatch(r"([0-9]+)-(\S+)((?: [0-9]+){8})", text)
-	if not busy:
+	found = re.fullmatch(r"([0-9]+)(?: listen|-(\S+)((?: [0-9]+){8}))"
+			     r"(?: (?:tap=)?(\S+)((?: [a-z_]+=[0-9]+)+))?", text)
+	if not found:
 		raise Quit(f"{paths.PROC} has a line that is not understood: {text!r}")
-	values = map(int, busy[3].split())
-	return Line(int(busy[1]), busy[2], dict(zip(COUNTERS, values)))
+	thread, device, values, name, figures = found.groups(default="")
+	pairs = (word.split("=") for word in figures.split())
+	return Line(int(thread), device or None, dict(zip(COUNTERS, map(int, values.split()))),
+		    name or None, {key: int(value) for key, value in pairs})
 
 
 def lines():

@@ -3,8 +3,9 @@
 
 import sys
 
-from . import compare, options, results, rows, table
+from . import compare, disks, options, results, rows, table
 from .errors import FAILED, OK, Quit
+from .kinds import KINDS
 
 DESCRIPTION = """\
 Print results as tables with perftest's columns: those of FILEs, or else those
@@ -38,7 +39,7 @@ def add_sources(parser):
 	parser.add_argument("files", metavar="FILE", nargs="*",
 			    help="results (default: those that the module keeps)")
 	parser.add_argument("--tag", help="only results with this tag=")
-	parser.add_argument("--test", metavar="TEST,...", type=options.kinds,
+	parser.add_argument("--test", metavar="TEST,...", type=options.kinds(KINDS),
 			    help="only results of these tests")
 	parser.add_argument("--size", metavar="SIZES", type=options.sizes,
 			    help="only results with these sizes: 64,4K or 2..1M")
@@ -98,6 +99,9 @@ def lines(loaded):
 	text = []
 	for group in groups.values():
 		text += [f"# {table.title(group[0])}"] + table.lines(group) + [""]
+	for found in shown:
+		if disks.has_figures(found):
+			text += disks.lines(found) + [""]
 	text += _ends(loaded)
 	while text and not text[-1]:
 		text.pop()

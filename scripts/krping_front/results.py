@@ -23,9 +23,15 @@ REQUIRED = {"id": int, "thread": int, "tag": str, "role": str, "test": str, "opt
 # What some have.
 NUMBERS = ("iterations_per_s", "errno_number", "min_ns", "max_ns", "mean_ns", "stddev_ns",
 	   "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "bytes_per_s",
-	   "total_bytes_per_s", "peer_iterations", "peer_elapsed_ns", "peer_bytes_per_s")
-TEXTS = ("device", "transport", "peer", "errno", "reason")
+	   "total_bytes_per_s", "peer_iterations", "peer_elapsed_ns", "peer_bytes_per_s",
+	   "disk_id", "size_bytes", "requests", "read_requests", "write_requests",
+	   "other_requests", "disk_read_bytes", "disk_write_bytes", "errors", "reconnects",
+	   "dropped")
+TEXTS = ("device", "transport", "peer", "errno", "reason", "disk", "state")
 FLAGS = ("partial",)
+# Objects with the latencies of a disk's requests, of all or of a part of their way.
+STAGES = ("queued_ns", "wire_ns", "total_ns")
+STAGE_FIELDS = ("count", "min", "mean", "p50", "p90", "p99", "p99_9", "max")
 VALUES = {"role": ("client", "server"), "status": ("ok", "failed"), "test": tuple(KINDS)}
 
 # A sweep's file.
@@ -64,6 +70,12 @@ def check(found, where):
 			raise Quit(f"{where}: {name} is {found[name]!r}, which is none of "
 				   + ", ".join(values))
 	_check_numbers(found, where)
+	for name in STAGES:
+		stage = found.get(name, {})
+		if not isinstance(stage, dict) or not all(
+				_is(stage.get(field), int) and stage[field] >= 0
+				for field in (STAGE_FIELDS if stage else ())):
+			raise Quit(f"{where}: {name} is no object of {', '.join(STAGE_FIELDS)}")
 	return found
 
 

@@ -5,7 +5,7 @@ import dataclasses
 
 from . import stats
 from .command import variant
-from .kinds import KINDS, Kind
+from .kinds import SIZED, Kind
 
 # The percentiles of a result, and how many of 100,000 each is of.
 PERCENTILES = {"p50_ns": 50_000, "p90_ns": 90_000, "p99_ns": 99_000, "p99_9_ns": 99_900,
@@ -64,7 +64,7 @@ def _per_second(amount, ns):
 
 def of(result):
 	"""The Row of a result."""
-	kind = KINDS[result["test"]]
+	kind = SIZED[result["test"]]
 	iterations, elapsed = result["iterations"], result["elapsed_ns"]
 	notes = []
 	if result["status"] == "failed":
@@ -91,13 +91,14 @@ def of(result):
 		latency = {"mean_ns": elapsed // iterations}
 	return Row(kind=kind, role=result["role"], size=result["size"],
 		   name=f"{result['role']} {result['thread']}", note=", ".join(notes),
-		   device=_device(result), variant=variant(result["options"]),
+		   device=device(result), variant=variant(result["options"]),
 		   duplex=total is not None, tag=result["tag"],
 		   iterations=iterations, elapsed_ns=elapsed, bytes_per_s=bandwidth, rate=rate,
 		   latency=latency, histogram=result.get("histogram_ns"))
 
 
-def _device(result):
+def device(result):
+	"""The device of RESULT with its transport, "" where there is none."""
 	if "device" not in result:
 		return ""
 	transport = result.get("transport")
@@ -156,10 +157,13 @@ def _latency(rows):
 
 
 def by_command(results):
-	"""A Row for each command of RESULTS, in their order. A server's results are not put
-	together: its clients may have come one after the other."""
+	"""A Row for each command of RESULTS, in their order, but for disks and taps, which
+	have none. A server's results are not put together: its clients may have come one
+	after the other."""
 	groups = {}
 	for number, result in enumerate(results):
+		if result["test"] not in SIZED:
+			continue
 		key = (result["id"], result["test"], result["size"], result["options"])
 		if result["role"] == "server":
 			key = number

@@ -4,9 +4,10 @@
 import json
 import sys
 
-from . import progress, results, rows, runner, table
+from . import disks, progress, results, rows, runner, table
 from .command import Command
 from .errors import INTERRUPTED, Quit, stdout_gone
+from .kinds import SIZED
 
 DESCRIPTION = """\
 Run a command of krping to its end, show how far it has come (on stderr, if that
@@ -19,6 +20,9 @@ examples:
   krping run client addr=192.0.2.1 bw size=64K duration=10 qps=4
   krping run server,persist
   krping run client,addr=192.0.2.1,slat,poll,count=100000 --json >a.json
+  krping run server,blk,size=1G,store=ram
+  krping run client,blk,addr=192.0.2.1,detach
+  krping run stop=0
 
 exit status:
   0    the command succeeded
@@ -45,7 +49,7 @@ def main(arguments):
 	"""Run it, and return the exit status."""
 	command = Command.of_words(arguments.command)
 	if not command.text.strip():
-		raise Quit("the command is empty; give client, server or loopback")
+		raise Quit("the command is empty; give client, server or loopback, or stop=")
 	outcome = runner.run(command, progress.wanted(arguments.quiet))
 	try:
 		if arguments.json:
@@ -65,21 +69,23 @@ def main(arguments):
 
 def show(found):
 	"""Print the tables of the results FOUND of one command."""
-	groups = {}
+	groups, tables = {}, []
 	for result in sorted(found, key=lambda result: result["thread"]):
-		row = rows.of(result)
-		if results.is_answer(result) or not row.has_figures:
+		if results.is_answer(result):
 			continue
-		groups.setdefault((row.role, row.kind.name, row.size), []).append(row)
-	for number, group in enumerate(groups.values()):
-		if number:
-			print()
-		print(f"# {table.title(group[0])}")
+		if result["test"] not in SIZED:
+			if disks.has_figures(result):
+				tables.append(disks.lines(result))
+			continue
+		row = rows.of(result)
+		if row.has_figures:
+			groups.setdefault((row.role, row.kind.name, row.size), []).append(row)
+	for group in groups.values():
 		named = len(group) > 1
 		if named and group[0].role == "client":
 			group = group + [rows.together(group)]
-		for line in table.lines(group, named):
-			print(line)
+		tables.append([f"# {table.title(group[0])}"] + table.lines(group, named))
+	print("\n\n".join("\n".join(lines) for lines in tables), end="\n" * bool(tables))
 
 
 def complain(outcome):

@@ -8,7 +8,7 @@ import sys
 from . import options, progress, results, rows, runner, table
 from .command import PLACE, Command, variant
 from .errors import FAILED, INTERRUPTED, MISSED, OK, Quit, stdout_gone
-from .kinds import KINDS
+from .kinds import SIZED
 
 DESCRIPTION = """\
 Run tests over sizes from 2 bytes to 8 MiB, or as far as the device goes, and
@@ -53,9 +53,9 @@ def add_arguments(parser):
 			  help="the address is one of this host: run both sides")
 	parser.add_argument("--port", metavar="P", type=options.whole(1, 65535),
 			    help="the server's port")
-	parser.add_argument("--test", metavar="TEST,...", type=options.kinds,
-			    default=[KINDS["wlat"], KINDS["bw"]],
-			    help=f"{', '.join(KINDS)} (default wlat,bw)")
+	parser.add_argument("--test", metavar="TEST,...", type=options.kinds(SIZED),
+			    default=[SIZED["wlat"], SIZED["bw"]],
+			    help=f"{', '.join(SIZED)} (default wlat,bw)")
 	parser.add_argument("--sizes", metavar="SIZES", type=options.sizes,
 			    default=options.sizes("2..8M"),
 			    help="2..8M doubles (default), 64,4K,1M is a list")

@@ -4,6 +4,7 @@
 import os
 import sys
 import time
+import typing
 
 from . import options, proc
 from .errors import OK
@@ -11,9 +12,9 @@ from .progress import scaled
 
 DESCRIPTION = """\
 Show what each thread of krping moves per second, from /proc/krping: messages
-and bytes sent, received, written and read, over each interval. On a terminal
-the picture is drawn anew each time; otherwise each sample is a line for each
-thread. Ctrl-C ends it.
+and bytes sent, received, written and read, over each interval; and of a disk or
+a tap its requests. On a terminal the picture is drawn anew each time; otherwise
+each sample is a line for each thread. Ctrl-C ends it.
 """
 EXAMPLES = """\
 examples:
@@ -28,6 +29,19 @@ exit status:
 
 WORDS = ("send", "recv", "write", "read")
 MIB = 1 << 20
+# Figures of a disk or tap that count up, and are shown per second.
+GROWING = ("requests", "bytes")
+
+
+class Moved(typing.NamedTuple):
+	"""What a thread has moved per second."""
+
+	thread: int
+	device: str | None
+	counters: dict
+	# Of a disk or a tap: its figures, those of GROWING per second.
+	name: str | None = None
+	figures: dict = {}
 
 
 def add_arguments(parser):
@@ -79,25 +93,32 @@ def samples(before, interval, count=None):
 
 def rates(before, after, seconds):
 	"""What each thread of AFTER has moved per second since BEFORE, SECONDS ago: a list of
-	(thread, device, dict of counters). One that is new began with nothing."""
-	old = {line.thread: line.counters for line in before}
+	Moved. One that is new began with nothing."""
+	old = {line.thread: line for line in before}
 	found = []
 	for line in after:
-		was = old.get(line.thread, {})
-		moved = {name: (value - was.get(name, 0)) / seconds
+		was = old.get(line.thread, proc.Line(line.thread, None, {}))
+		moved = {name: (value - was.counters.get(name, 0)) / seconds
 			 for name, value in line.counters.items()}
-		found.append((line.thread, line.device, moved))
+		figures = {name: (value - was.figures.get(name, 0)) / seconds
+			   if name in GROWING else value
+			   for name, value in line.figures.items()}
+		found.append(Moved(line.thread, line.device, moved, line.name, figures))
 	return found
 
 
 def plain(found, now):
 	"""The lines of a sample: seconds since the epoch, thread, device, and for each word
-	messages and bytes per second."""
+	messages and bytes per second; of a disk or tap also its name and figures."""
 	lines = []
-	for thread, device, moved in found:
-		values = [f"{moved.get(f'{word}_{unit}', 0):.0f}" for word in WORDS
+	for each in found:
+		values = [f"{each.counters.get(f'{word}_{unit}', 0):.0f}" for word in WORDS
 			  for unit in ("msgs", "bytes")]
-		lines.append(" ".join([f"{now:.3f}", str(thread), device or "-"] + values))
+		if each.name:
+			values.append(each.name)
+		values += [f"{name}{'/s' if name in GROWING else ''}={value:.0f}"
+			   for name, value in each.figures.items()]
+		lines.append(" ".join([f"{now:.3f}", str(each.thread), each.device or "-"] + values))
 	return "".join(f"{line}\n" for line in lines or [f"{now:.3f} -"])
 
 
@@ -106,24 +127,37 @@ def picture(found, now, height=24):
 	groups = "".join(f"  {word:>15}" for word in WORDS)
 	units = "".join(f"  {'msg/s':>7} {'MiB/s':>7}" for _ in WORDS)
 	lines = []
-	total = dict.fromkeys(proc.COUNTERS, 0)
-	for thread, device, moved in found:
-		if device is None:
-			lines.append(f"{thread} waits")
-			continue
-		lines.append(_picture_line(f"{thread}-{device}", moved))
-		for name, value in moved.items():
-			total[name] += value
 	# The head, the sum, what is left out, and the cursor's line.
 	room = max(1, height - 6)
-	left = len(lines) - room
-	if left > 0:
-		lines[room:] = [f"... and {left} more"]
-	if sum(device is not None for _, device, _ in found) > 1:
+	shown = 0
+	for each in found:
+		more = _picture_lines(each)
+		if len(lines) + len(more) > room:
+			break
+		lines += more
+		shown += 1
+	if shown < len(found):
+		lines.append(f"... and {len(found) - shown} more")
+	busy = [each.counters for each in found if each.device is not None]
+	if len(busy) > 1:
+		total = {name: sum(each[name] for each in busy) for name in proc.COUNTERS}
 		lines.append(_picture_line("all", total))
 	head = [f"krping at {time.strftime('%H:%M:%S', time.localtime(now))}",
 		f"{'':11}{groups}", f"{'thread':11}{units}"]
 	return "\x1b[H\x1b[J" + "".join(f"{line}\n" for line in head + (lines or ["nothing runs"]))
+
+
+def _picture_lines(each):
+	"""The lines of a thread: what it moves, and what its disk or tap does."""
+	lines = [f"{each.thread} waits" if each.device is None
+		 else _picture_line(f"{each.thread}-{each.device}", each.counters)]
+	if each.name:
+		words = [f"{scaled(each.figures.get('requests', 0), '').rstrip()} requests/s",
+			 f"{each.figures.get('bytes', 0) / MIB:.1f} MiB/s"]
+		words += [f"{value} {name.replace('_', ' ')}"
+			  for name, value in each.figures.items() if name not in GROWING]
+		lines.append(f"  {each.name}: {', '.join(words)}")
+	return lines
 
 
 def _picture_line(name, moved):

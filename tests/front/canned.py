@@ -65,6 +65,29 @@ def failed(name="ECONNREFUSED", errno=111, reason="the connection was rejected",
 		      **{"iterations": 0, "elapsed_ns": 0} | changes)
 
 
+def stage(typical):
+	"""The latencies of one stage of a disk's requests, around TYPICAL ns."""
+	return {"count": 1000, "min": typical // 2, "mean": typical, "p50": typical,
+		"p90": 2 * typical, "p99": 3 * typical, "p99_9": 4 * typical, "max": 5 * typical}
+
+
+def disk(number=7, test="blk", **changes):
+	"""The result of a disk or, as TEST says, a tap, with CHANGES of its fields; None
+	takes one away."""
+	option = "tap=sda" if test == "tap" else "blk"
+	found = {
+		"options": f"client,addr=192.0.2.1,{option},tag=t", "size": 64, "iterations": 0,
+		"elapsed_ns": 0, "size_bytes": 64 << 20, "requests": 1000, "read_requests": 600,
+		"write_requests": 390, "other_requests": 10, "disk_read_bytes": 600 << 12,
+		"disk_write_bytes": 390 << 12, "errors": 0, "reconnects": 2, "dropped": 5,
+		"total_ns": stage(150_000),
+	}
+	if test == "blk":
+		found |= {"disk": "krping0", "disk_id": 0, "state": "closed",
+			  "queued_ns": stage(2000), "wire_ns": stage(148_000)}
+	return result(test, number=number, **found | changes)
+
+
 def times(count, typical, seed=1):
 	"""COUNT latencies around TYPICAL ns, with a tail."""
 	rng = random.Random(seed)

@@ -277,4 +277,24 @@ def csv():
 		"bw,1048576,1000,,,,,,,,1000.000,0.001000,"], text
 
 
+@suite.test("disks and taps have tables of their own, and are in no other")
+def disks():
+	found = [canned.disk(3), canned.result("wlat", number=5), canned.disk(8, "tap"),
+		 canned.disk(9, requests=None, status="failed", errno="EIO", errno_number=5,
+			     reason="so")]
+	with front.directory():
+		front.write("a.json", canned.json_lines(found))
+		_, out, _ = krping("report", "a.json")
+		titles = [line.split(":")[0] for line in out.splitlines() if line.startswith("#")]
+		assert titles == ["# wlat", "# blk", "# tap"], out
+		assert "failed: 9: " in out and "EIO: so" in out, out
+		_, out, _ = krping("report", "a.json", "--test", "blk")
+		assert "# wlat" not in out and "# blk" in out, out
+		# Nothing of them is compared or drawn.
+		_, out, _ = krping("report", "a.json", "a.json")
+		assert "wlat" in out and "blk" not in out, out
+		status, _, err = krping("plot", "--kind", "cdf", "-o", "x.svg", "--test", "tap", "a.json")
+		assert status == 1 and "none of these results has" in err, (status, err)
+
+
 suite.main()

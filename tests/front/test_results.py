@@ -251,4 +251,18 @@ def little():
 	assert row.note == "ERANGE", row
 
 
+@suite.test("figures of disks that make no sense are refused")
+def disks():
+	good = canned.disk()
+	assert results.check(good, "x") is good
+	for name, value in (("requests", -1), ("errors", "1"), ("disk", 5), ("total_ns", [1]),
+			    ("wire_ns", {"count": 1}), ("queued_ns", canned.stage(9) | {"p99": -1})):
+		try:
+			results.check(good | {name: value}, "x")
+		except Quit as quit:
+			assert name in str(quit), quit
+		else:
+			raise AssertionError(f"{name} is taken: {value}")
+
+
 suite.main()

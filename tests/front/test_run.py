@@ -103,6 +103,74 @@ def threads():
 	assert lines[-1][3] == "1500", out
 
 
+@suite.test("a disk: its requests, and how long they took by stage")
+def disk():
+	def answer(module, text):
+		module.keep(canned.disk(module.next, tag=text.tag, options=text.text))
+		module.keep(canned.disk(module.next, tag=text.tag, options=text.text,
+					role="server", state=None, disk=None, total_ns=None,
+					queued_ns=None, wire_ns=None))
+		return 0
+
+	_, out, _ = run(answer, "loopback,blk,addr=192.0.2.1,size=64M,store=ram,queues=2")
+	lines = out.splitlines()
+	assert len(lines) == 7, out
+	assert lines[0] == ("# blk: a disk, krping0, 64 MiB; client on mlx5_0 (RoCE); "
+			    "store=ram,queues=2"), lines[0]
+	assert lines[1].split() == ["requests", "reads", "writes", "others", "read[MiB]",
+				    "written[MiB]", "errors", "reconnects"], lines[1]
+	assert lines[2].split() == ["1000", "600", "390", "10", "2.34", "1.52", "0", "2"], lines[2]
+	assert lines[3].split()[:2] == ["stage", "t_min[usec]"], lines[3]
+	assert lines[4].split() == ["queued", "1.00", "10.00", "2.00", "2.00", "6.00", "8.00"], out
+	assert [line.split()[0] for line in lines[5:]] == ["wire", "total"], out
+
+
+@suite.test("a disk that stays, one that failed, and one that is stopped")
+def disk_states():
+	def stays(module, text):
+		module.keep(canned.disk(module.next, tag=text.tag, state="attached", options=text.text))
+		return 0
+
+	_, out, _ = run(stays, "client,blk,addr=192.0.2.1,detach")
+	assert out == ("# blk: a disk, krping0, 64 MiB; client on mlx5_0 (RoCE); detach; "
+		       "stays until it is stopped\n"), out
+
+	def lost(module, text):
+		module.keep(canned.disk(module.next, tag=text.tag, options=text.text, status="failed",
+					errno="ETIMEDOUT", errno_number=110, reason="too long",
+					errors=3))
+		return errno.ETIMEDOUT
+
+	_, out, err = run(lost, "client,blk,addr=192.0.2.1", status=1)
+	assert out.splitlines()[2].split()[-3:] == ["3", "2", "ETIMEDOUT"], out
+	assert err == "krping: ETIMEDOUT (110): too long\n", err
+
+	def stopped(module, text):
+		assert text.text == "stop=0,force"
+		return 0
+
+	assert run(stopped, "stop=0", "force")[1:] == ("", "")
+
+	def busy(module, text):
+		return errno.EBUSY
+
+	_, out, err = run(busy, "stop=0", status=1)
+	assert out == "" and err.startswith("krping: EBUSY (16): "), err
+
+
+@suite.test("a tap, with what it dropped")
+def tap():
+	def answer(module, text):
+		module.keep(canned.disk(module.next, "tap", tag=text.tag, options=text.text))
+		return 0
+
+	_, out, _ = run(answer, "client,tap=sda,addr=192.0.2.1,comm=dd")
+	lines = out.splitlines()
+	assert lines[0] == "# tap: a tap of a disk, sda; client on mlx5_0 (RoCE); comm=dd", out
+	assert lines[1].split()[-1] == "dropped" and lines[2].split()[-1] == "5", out
+	assert len(lines) == 5 and lines[4].split()[0] == "total", out
+
+
 @suite.test("a server's results, one for each connection")
 def server():
 	def answer(module, text):

@@ -259,4 +259,13 @@ def iterations():
 		assert sweep.iterations(KINDS[name], size, Arguments) == expected, (name, size)
 
 
+@suite.test("tests without sizes are none for a sweep")
+def no_sizes():
+	with front.directory(), Module() as module:
+		for test in ("blk", "tap", "wlat,blk"):
+			status, _, err = krping("sweep", "--addr", "192.0.2.1", "--test", test)
+			assert status == 2 and "is no test" in err, (status, err)
+		assert not module.commands
+
+
 suite.main()

@@ -23,6 +23,11 @@ def line(thread, device="mlx5_0", **counters):
 			 if device else {})
 
 
+def disk(thread, name="krping0", device="mlx5_0", **figures):
+	"""A line of a disk or tap with FIGURES."""
+	return line(thread, device)._replace(name=name, figures=figures)
+
+
 # Lines
 
 @suite.test("lines of threads that move data, and of those that wait")
@@ -31,6 +36,13 @@ def lines():
 		1, "rxe0", dict(zip(proc.COUNTERS, (10864, 679, 10848, 678, 5, 6, 7, 8))))
 	assert proc.parse_line("12 listen") == proc.Line(12, None, {})
 	assert proc.parse_line("3-a-b.c 0 0 0 0 0 0 0 0").device == "a-b.c"
+	found = proc.parse_line("5-rxe0 1 2 3 4 5 6 7 8 krping12 requests=9 bytes=10 in_flight=11 "
+				"errors=0 reconnects=1")
+	assert (found.device, found.counters["read_msgs"], found.name) == ("rxe0", 8, "krping12")
+	assert list(found.figures.items()) == [("requests", 9), ("bytes", 10), ("in_flight", 11),
+					       ("errors", 0), ("reconnects", 1)], found
+	found = proc.parse_line("5 listen tap=/dev/sda requests=0 dropped=3")
+	assert found == proc.Line(5, None, {}, "/dev/sda", {"requests": 0, "dropped": 3}), found
 	big = str((1 << 64) - 1)
 	assert proc.parse_line(f"3-x {' '.join([big] * 8)}").counters["read_msgs"] == (1 << 64) - 1
 
@@ -38,7 +50,9 @@ def lines():
 @suite.test("other lines are refused, and shown")
 def strange():
 	for text in ("", "x", "1-rxe0", "1-rxe0 1 2 3 4 5 6 7", "1-rxe0 1 2 3 4 5 6 7 8 9",
-		     "1-rxe0 1 2 3 4 5 6 7 -8", " 1 listen", "1 listens",
+		     "1-rxe0 1 2 3 4 5 6 7 -8", " 1 listen", "1 listens", "1 listen krping0", "1 listen krping0 x=y",
+		     "1-rxe0 1 2 3 4 5 6 7 8 requests=5",
+		     "1-rxe0 1 2 3 4 5 6 7 8 krping0 requests=", "1-rxe0 krping0 requests=1",
 		     "1-rxe0  0 0 0 0 0 0 0 0"):
 		try:
 			proc.parse_line(text)
@@ -80,6 +94,8 @@ def commands():
 	text = Command("server,persist\n")
 	assert text.text == f"server,persist,tag={text.tag}" and is_made_up(text.tag)
 	assert not is_made_up("krping.x") and Command("server,tag=y").text == "server,tag=y"
+	# It takes none.
+	assert Command("stop=3,force").text == "stop=3,force"
 
 
 @suite.test("operations of each test and side, from their counters")
@@ -98,6 +114,9 @@ def operations():
 			("client,count=5", [line(1, send_msgs=100)], 50),
 			("loopback", [line(1, send_msgs=100), line(2, write_msgs=49)], 49),
 			("client,fr", [line(1)], None),
+			("client,blk", [disk(1, requests=70), line(2, send_msgs=80)], 70),
+			("client,tap=sda,count=90", [disk(1, requests=70)], 70),
+			("server,blk", [line(1, None), line(2, send_msgs=3)], 3),
 			("server", [line(1, None), line(2, send_msgs=3, write_msgs=4, read_msgs=5)],
 			 12)):
 		assert Command(text).operations(found) == expected, text
@@ -111,6 +130,7 @@ def totals():
 			       ("client,bw,count=100,qps=4,threads=2", 800)):
 		assert Command(text).total() == expected, text
 	for text, expected in (("client,bw,size=4K", 4096), ("client", 128), ("server", None),
+			       ("loopback,blk,size=1M", None),
 			       ("client,bw,duplex,size=2", 4)):
 		assert Command(text).bytes_each() == expected, text
 
@@ -202,24 +222,42 @@ def rates():
 	before = [line(1, write_msgs=100, write_bytes=1000), line(2), line(3, None)]
 	after = [line(1, write_msgs=300, write_bytes=5000), line(3, send_msgs=8), line(4, None)]
 	found = watch.rates(before, after, 2)
-	assert [(thread, device) for thread, device, _ in found] == [
+	assert [(each.thread, each.device) for each in found] == [
 		(1, "mlx5_0"), (3, "mlx5_0"), (4, None)], found
-	assert found[0][2]["write_msgs"] == 100 and found[0][2]["write_bytes"] == 2000
-	assert found[1][2]["send_msgs"] == 4 and found[2][2] == {}
+	assert found[0].counters["write_msgs"] == 100 and found[0].counters["write_bytes"] == 2000
+	assert found[1].counters["send_msgs"] == 4 and found[2].counters == {}
+
+
+@suite.test("requests and bytes of disks and taps per second, other figures as they are")
+def disk_rates():
+	before = [disk(1, requests=100, bytes=4096, in_flight=3, errors=1), line(2)]
+	after = [disk(1, requests=300, bytes=8192, in_flight=5, errors=2),
+		 disk(2, "sda", requests=50, bytes=0, dropped=4), disk(3, device=None, requests=6)]
+	found = watch.rates(before, after, 2)
+	assert [each.name for each in found] == ["krping0", "sda", "krping0"], found
+	assert found[0].figures == {"requests": 100, "bytes": 2048, "in_flight": 5, "errors": 2}
+	assert found[1].figures == {"requests": 25, "bytes": 0, "dropped": 4}
+	assert found[2].figures == {"requests": 3}, found
 
 
 @suite.test("plain lines, one for each thread and sample")
 def plain():
-	found = [(1, "mlx5_0", dict.fromkeys(proc.COUNTERS, 2.4)), (2, None, {})]
-	assert watch.plain(found, 1000.5) == \
+	found = [watch.Moved(1, "mlx5_0", dict.fromkeys(proc.COUNTERS, 2.4)),
+		 watch.Moved(2, None, {}),
+		 watch.Moved(3, "mlx5_0", dict.fromkeys(proc.COUNTERS, 1), "krping0",
+			     {"requests": 7.2, "bytes": 9, "in_flight": 32, "errors": 0})]
+	assert watch.plain(found, 1000.5) == (
 		"1000.500 1 mlx5_0 2 2 2 2 2 2 2 2\n1000.500 2 - 0 0 0 0 0 0 0 0\n"
+		"1000.500 3 mlx5_0 1 1 1 1 1 1 1 1 krping0 requests/s=7 bytes/s=9 in_flight=32 "
+		"errors=0\n")
 	assert watch.plain([], 1000.5) == "1000.500 -\n"
 
 
 @suite.test("a picture for terminals, as high as they are")
 def picture():
 	moved = dict.fromkeys(proc.COUNTERS, 3 << 20)
-	text = watch.picture([(1, "mlx5_0", moved), (2, None, {}), (3, "mlx5_0", moved)], 0)
+	busy = [watch.Moved(n, "mlx5_0", moved) for n in range(1000)]
+	text = watch.picture([busy[1], watch.Moved(2, None, {}), busy[3]], 0)
 	assert text.startswith("\x1b[H\x1b[J"), text
 	lines = text.splitlines()
 	names = [each.split()[0] for each in lines[2:]]
@@ -227,8 +265,29 @@ def picture():
 	assert lines[-1].split()[1:4] == ["6.3", "M", "6.0"], lines[-1]
 	assert max(map(len, lines)) < 80, lines
 	assert watch.picture([], 0).endswith("nothing runs\n")
-	text = watch.picture([(n, "mlx5_0", moved) for n in range(1000)], 0, 24)
+	text = watch.picture(busy, 0, 24)
 	assert text.count("\n") == 23 and "... and 982 more" in text, text
+
+
+@suite.test("a picture has a second line for a disk or a tap")
+def disk_picture():
+	moved = dict.fromkeys(proc.COUNTERS, 0)
+	figures = {"requests": 15300.0, "bytes": 62 << 20, "in_flight": 128, "errors": 12345,
+		   "reconnects": 99}
+	disks = [watch.Moved(n, "mlx5_0", moved, f"krping{n}", figures) for n in range(100)]
+	lines = watch.picture(disks[:1], 0).splitlines()
+	assert lines[3].startswith("0-mlx5_0 "), lines
+	assert lines[4] == ("  krping0: 15.3 k requests/s, 62.0 MiB/s, 128 in flight, "
+			    "12345 errors, 99 reconnects"), lines
+	away = disks[7]._replace(device=None, counters={})
+	tap = watch.Moved(8, "mlx5_0", moved, "sda", {"requests": 2.0, "bytes": 0, "dropped": 4,
+						      "errors": 1})
+	lines = watch.picture([away, tap], 0).splitlines()
+	assert lines[3] == "7 waits" and lines[4].startswith("  krping7: "), lines
+	assert lines[6] == "  sda: 2 requests/s, 0.0 MiB/s, 4 dropped, 1 errors", lines
+	# Both lines or none.
+	text = watch.picture(disks, 0, 25)
+	assert text.count("\n") <= 24 and "... and 91 more" in text, text
 
 
 @suite.test("samples at an interval, as many as are wanted, and fewer if the module goes")
