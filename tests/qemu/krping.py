@@ -188,24 +188,29 @@ def result(tag, role, timeout=5):
 	return found[0]
 
 
-Line = collections.namedtuple("Line", ("thread", "device", "counters"))
+Line = collections.namedtuple("Line", ("thread", "device", "counters", "name", "figures"),
+			      defaults=(None, None))
 
 
 def lines():
 	"""The lines of /proc/krping: thread number, device (None where it listens), and
-	counters by name."""
+	counters by name; of a disk or tap also its name, and its figures by name."""
 	with open(PROC, encoding="ascii") as file:
 		return [_line(line) for line in file]
 
 
 def _line(text):
-	listens = re.fullmatch(r"([0-9]+) listen\n", text)
+	block = r"(?: (?:tap=)?(\S+)((?: [a-z_]+=[0-9]+)+))?\n"
+	listens = re.fullmatch(r"([0-9]+) listen" + block, text)
+	busy = re.fullmatch(r"([0-9]+)-([a-z0-9_]+)((?: [0-9]+){8})" + block, text)
+	assert listens or busy, f"a strange line in {PROC}: {text!r}"
+	name, words = (listens or busy).groups()[-2:]
+	figures = words and {key: int(value)
+			     for key, value in (word.split("=") for word in words.split())}
 	if listens:
-		return Line(int(listens[1]), None, {})
-	busy = re.fullmatch(r"([0-9]+)-([a-z0-9_]+)((?: [0-9]+){8})\n", text)
-	assert busy, f"a strange line in {PROC}: {text!r}"
+		return Line(int(listens[1]), None, {}, name, figures)
 	values = [int(value) for value in busy[3].split()]
-	return Line(int(busy[1]), busy[2], dict(zip(COUNTERS, values)))
+	return Line(int(busy[1]), busy[2], dict(zip(COUNTERS, values)), name, figures)
 
 
 def traffic(**changes):

@@ -154,11 +154,7 @@ class Lab:
 		ip("link set near9 up")
 		ip(f"-n {name} link set lo up")
 		ip(f"-n {name} link set away9 up")
-		# Static, so that nobody notices by ARP that the cable is cut.
-		near = self._mac("link show near9")
-		far = self._mac(f"-n {name} link show away9")
-		ip(f"neigh replace {self.FAR} lladdr {far} nud permanent dev near9")
-		ip(f"-n {name} neigh replace {self.NEAR} lladdr {near} nud permanent dev away9")
+		self._introduce()
 		self._tc("qdisc add dev near9 clsact")
 		# Loads the modules that this takes.
 		self.cut()
@@ -167,6 +163,14 @@ class Lab:
 		self.exec("rdma", "link", "add", "rxe9", "type", "rxe", "netdev", "away9")
 		wait_gids("rxe8", self.NEAR)
 		wait_gids("rxe9", self.FAR)
+
+	def _introduce(self):
+		"""Have both ends know each other, so that nobody notices by ARP that the cable
+		is cut."""
+		near = self._mac("link show near9")
+		far = self._mac(f"-n {self.NAME} link show away9")
+		ip(f"neigh replace {self.FAR} lladdr {far} nud permanent dev near9")
+		ip(f"-n {self.NAME} neigh replace {self.NEAR} lladdr {near} nud permanent dev away9")
 
 	def _tear_down(self):
 		# As far as it has come. Links first: the CM holds on to namespaces.
@@ -205,6 +209,19 @@ class Lab:
 	def mend(self):
 		"""Make it whole."""
 		self._tc("filter del dev near9 ingress", "filter del dev near9 egress")
+
+	@staticmethod
+	def link_down():
+		"""Take the near end's link down."""
+		ip("link set near9 down")
+
+	def link_up(self):
+		"""Take it up again, with a new RDMA device: see above."""
+		ip("link set near9 up")
+		unplug("rxe8")
+		call("rdma", "link", "add", "rxe8", "type", "rxe", "netdev", "near9")
+		self._introduce()
+		wait_gids("rxe8", self.NEAR)
 
 	@staticmethod
 	def _tc(*lines):

@@ -1,0 +1,523 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Clients and servers of disks that break the protocol: what they ask for wrongly is
+refused, whoever breaks the rules is thrown out, and nobody else notices."""
+
+import contextlib
+import errno
+import os
+import random
+import struct
+import time
+
+import block
+import krping
+import puppet
+from block import MIB, Raw, Server
+from krping import ADDR, Command, Log, new_port, wait_for
+from ktap import Suite, diag
+from puppet import (BLOCK, CLOSE, DATA, DISCARD, FLUSH, FUA, KEEP, NOTE, PING, READ, TAP, WRITE,
+		    ZEROES, geometry, hello, request, response)
+
+suite = Suite(check=block.check, limit=90)
+
+FILE = "/tmp/store"
+WHOLE = 2 * MIB
+DEPTH = 8
+
+puppet.build_ahead()
+
+
+def remove():
+	"""Remove the file of a store."""
+	if os.path.exists(FILE):
+		os.unlink(FILE)
+
+
+class Victim:
+	"""A server with a store of WHOLE bytes, and a disk of it that is used while somebody
+	else misbehaves. Within, they are there; at the end the store holds what the disk has
+	written, and nothing else."""
+
+	def __init__(self, store="ram"):
+		remove()
+		self.server = Server(f"size={WHOLE},store={store},persist")
+		self.port = self.server.port
+
+	def __enter__(self):
+		self.disk = self.server.disk()
+		self.raw = Raw(self.disk)
+		self.expected = bytearray(random.Random(3).randbytes(WHOLE))
+		self.raw.put(0, self.expected)
+		return self
+
+	def __exit__(self, kind, *_):
+		if kind is None:
+			self.check()
+		os.close(self.raw.fd)
+		self.disk.__exit__(kind)
+		self.server.__exit__(kind)
+		remove()
+
+	def check(self):
+		"""The disk works, and has never been away."""
+		at = 4096 * random.randrange(WHOLE // 4096)
+		data = os.urandom(4096)
+		self.raw.put(at, data)
+		self.expected[at:at + 4096] = data
+		block.compare(self.raw.get(0, WHOLE), bytes(self.expected), "the store")
+		figures = self.disk.figures()
+		assert figures["reconnects"] == figures["errors"] == 0, figures
+
+	def client(self, **more):
+		"""A puppet that has said a good hello, but for MORE."""
+		more = {"disk": random.randrange(1 << 64), "depth": DEPTH} | more
+		return puppet.Client(self.port, hello(**more))
+
+
+def both():
+	"""A Victim of each kind of store."""
+	for store in ("ram", FILE):
+		with Victim(store) as victim:
+			yield victim
+
+
+@suite.test("a client that keeps to the protocol is served")
+def good():
+	for victim in both():
+		with victim.client() as client:
+			client.connected()
+			data = os.urandom(4096)
+			victim.expected[8192:12288] = data
+			client.tell(f"put 0 {data.hex()}")
+			client.ask(request(WRITE, 1, 1, 8192, 4096, client.addr, client.key, KEEP),
+				   response(1, 1))
+			client.ask(request(READ, 2, 1, 8192, 4096, client.addr + 8192, client.key, KEEP),
+				   response(2, 1))
+			block.compare(client.get(8192, 4096), data)
+			victim.expected[0:512] = data[:512]
+			client.ask(request(WRITE, 3, 1, 0, 512, flags=DATA, data=data[:512]),
+				   response(3, 1))
+			client.ask(request(FLUSH, 4, 1), response(4, 1))
+			client.ask(request(PING, DEPTH, 1), response(DEPTH, 1))
+			client.ask(request(CLOSE, DEPTH, 2), response(DEPTH, 2))
+			client.tell("disconnect")
+			client.thrown_out()
+
+
+def refused_requests(client):
+	"""Requests that decode, and the status that each must be answered with."""
+	there = {"addr": client.addr, "key": client.key, "flags": KEEP}
+	for action in (READ, WRITE):
+		for offset, size in ((WHOLE, 512), (WHOLE - 512, 1024), (1 << 63, 512),
+				     ((1 << 64) - 512, 512), ((1 << 64) - 512, 1024)):
+			yield request(action, offset=offset, size=size, **there), puppet.OUT_OF_RANGE
+		for offset, size in ((0, 0), (0, 511), (0, 513), (1, 512), (511, 512),
+				     (WHOLE - 1, 512), (0, MIB + 512), (0, 0xfffffe00), (0, 0xffffffff)):
+			yield request(action, offset=offset, size=size, **there), puppet.INVALID
+	for action in (DISCARD, ZEROES):
+		for offset, size in ((WHOLE, 512), (WHOLE - 512, 1024), ((1 << 64) - 512, 1024)):
+			yield request(action, offset=offset, size=size), puppet.OUT_OF_RANGE
+		for offset, size in ((0, 0), (0, 100), (7, 512), (0, 0xffffffff)):
+			yield request(action, offset=offset, size=size), puppet.INVALID
+	for offset, size, status in ((WHOLE, 512, puppet.OUT_OF_RANGE), (WHOLE - 512, 4096,
+									 puppet.OUT_OF_RANGE),
+				     (256, 512, puppet.INVALID), (0, 100, puppet.INVALID)):
+		yield request(WRITE, offset=offset, size=size, flags=DATA, data=b"!" * size), status
+		yield request(READ, offset=offset, size=size, flags=DATA), status
+	yield request(WRITE, offset=1 << 40, size=512, flags=DATA | FUA, data=b"!" * 512), \
+		puppet.OUT_OF_RANGE
+
+
+@suite.test("requests beyond the store or not in blocks get their status")
+def bad_requests():
+	for victim in both():
+		with victim.client() as client:
+			client.connected()
+			client.tell(f"put 0 {os.urandom(8192).hex()}")
+			before = client.get(0, 8192)
+			for number, (text, status) in enumerate(refused_requests(client), 1):
+				# Its tag and number are those of the one before.
+				raw = bytearray.fromhex(text)
+				raw[2:8] = struct.pack(">HI", number % DEPTH, number)
+				client.ask(raw.hex(), response(number % DEPTH, number, status))
+			assert client.get(0, 8192) == before
+			client.ask(request(PING, DEPTH, 1), response(DEPTH, 1))
+
+
+@suite.test("a read-only store refuses all that would change it")
+def read_only():
+	with Server("size=1M,store=ram,ro,persist") as server:
+		with puppet.Client(server.port, hello()) as client:
+			client.connected()
+			for text in (request(WRITE, 1, 1, 0, 512, client.addr, client.key, KEEP),
+				     request(WRITE, 1, 1, 0, 512, flags=DATA, data=b"!" * 512),
+				     request(DISCARD, 1, 1, 0, 512), request(ZEROES, 1, 1, 0, 512)):
+				client.ask(text, response(1, 1, puppet.READ_ONLY))
+			# What goes without a header as well: tag 1, the second block of 4 KiB.
+			client.ask(request(READ, 2, 1, 0, 4096, client.addr, client.key, KEEP),
+				   response(2, 1))
+			assert client.get(0, 4096) == bytes(4096)
+
+
+def broken_messages():
+	"""Messages that are none: what, and what the client is told."""
+	good = request(FLUSH, 1, 1)
+	for length in (0, 1, 15, 16, 31):
+		yield f"{length} bytes", [f"send {good[:2 * length]}"]
+	yield "33 bytes", [f"send {good}00"]
+	yield "4129 bytes", [f"send {good}{'00' * 4097}"]
+	yield "8192 bytes", [f"send {'02' * 8192}"]
+	for action in (0, 9, 0x81, 255):
+		yield f"action {action}", [f"send {request(action, 1, 1)}"]
+	for action, flags in ((READ, FUA), (READ, 8), (WRITE, 0x80), (FLUSH, FUA), (PING, DATA),
+			      (DISCARD, DATA), (WRITE, DATA | KEEP)):
+		yield f"action {action} with flags {flags}", [
+			f"send {request(action, 1, 1, 0, 512, 4096, 7, flags)}"]
+	yield "a flush of a place", [f"send {request(FLUSH, 1, 1, 512, 512)}"]
+	yield "a discard with a key", [f"send {request(DISCARD, 1, 1, 0, 512, 4096, 7)}"]
+	yield "a read without a key", [f"send {request(READ, 1, 1, 0, 512, 4096, 0)}"]
+	yield "less data than it says", [
+		f"send {request(WRITE, 1, 1, 0, 1024, flags=DATA, data=b'!' * 512)}"]
+	yield "more data than it says", [
+		f"send {request(WRITE, 1, 1, 0, 512, flags=DATA, data=b'!' * 1024)}"]
+	yield "data of a write of 8 KiB", [
+		f"send {request(WRITE, 1, 1, 0, 8192, flags=DATA, data=b'!' * 4096)}"]
+	for tag in (DEPTH + 1, 1024, 65535):
+		yield f"tag {tag}", [f"send {request(FLUSH, tag, 1)}"]
+	yield "a number without a block of data", [f"number 11 {'21' * 512}"]
+	yield "a number and nothing", ["number 11"]
+	yield "a key invalidated that is none", [f"invalidate 1234 {good}"]
+
+
+@suite.test("whoever sends what is no request is thrown out, and nobody else notices")
+def bad_messages():
+	for victim in both():
+		for what, lines in broken_messages():
+			with victim.client() as client:
+				client.connected().tell(*lines)
+				try:
+					client.thrown_out()
+				except AssertionError as error:
+					raise AssertionError(f"{what}: {error}") from None
+		victim.check()
+
+
+@suite.test("a flood of requests, more than were agreed upon")
+def flood():
+	for victim in both():
+		for times in (DEPTH + 2, 200):
+			with victim.client() as client:
+				client.connected()
+				text = request(READ, 1, 1, 0, 65536, client.addr, client.key, KEEP)
+				client.tell(f"repeat {times:x} {text}")
+				# Unless the server is that fast.
+				client.expect("^received|RDMA_CM_EVENT_DISCONNECTED")
+				victim.check()
+		victim.check()
+
+
+@suite.test("two requests of one tag at once")
+def same_tag():
+	for victim in both():
+		with victim.client() as client:
+			client.connected()
+			# Both are answered, or the client is thrown out.
+			text = request(READ, 1, 1, 0, MIB, client.addr, client.key, KEEP)
+			client.tell(f"repeat 2 {text}")
+			client.expect("^received|RDMA_CM_EVENT_DISCONNECTED")
+		victim.check()
+
+
+@suite.test("numbers that stand for writes beyond the store")
+def bare_writes():
+	for victim in both():
+		for number in (0xffffffff, 0x7fffffff, WHOLE // 4096 << 3 | 1, WHOLE // 4096 << 3 | 7):
+			with victim.client() as client:
+				client.connected()
+				client.tell(f"number {number:x} {'21' * 4096}")
+				client.expect("^received 8104|^received 81|RDMA_CM_EVENT_DISCONNECTED")
+		victim.check()
+
+
+@suite.test("keys and addresses that are none: only that client is lost")
+def bad_keys():
+	for victim in both():
+		for action in (READ, WRITE):
+			for addr, key, flags in ((0, 0x1234, 0), (1 << 47, None, KEEP),
+						 ((1 << 64) - 512, None, KEEP), (0x1000, None, 0)):
+				with victim.client() as client:
+					client.connected()
+					key = client.key if key is None else key
+					client.tell(f"send {request(action, 1, 1, 0, 4096, addr, key, flags)}")
+					client.thrown_out()
+		victim.check()
+
+
+@suite.test("a client that takes no answers")
+def no_receives():
+	with Victim() as victim:
+		with puppet.Client(victim.port, hello(disk=5, depth=DEPTH), receives=0) as client:
+			client.connected()
+			client.tell(*[f"send {request(PING, each, 1)}" for each in range(DEPTH)])
+			time.sleep(1)
+		victim.check()
+
+
+def bad_hellos():
+	"""Private data that no server of disks takes."""
+	yield "version 0", hello(version=0)
+	yield "version 2", hello(version=2)
+	yield "a server's role", hello(role=2)
+	yield "role 9", hello(role=9)
+	yield "test 200", hello(test=200)
+	yield "a tap", hello(test=TAP)
+	yield "flags", hello(flags=1)
+	for name in ("zero", "zero2"):
+		yield name, hello(**{name: 1})
+	yield "the last byte", hello(rest=bytes(11) + b"\1")
+	yield "generation 0", hello(generation=0)
+	yield "no queues", hello(queues=0)
+	yield "65 queues", hello(queues=65)
+	yield "index 1 of 1", hello(index=1)
+	yield "index 65535", hello(index=65535, queues=64)
+	yield "depth 0", hello(depth=0)
+	yield "depth 1025", hello(depth=1025)
+	yield "depth 65535", hello(depth=65535)
+	yield "max_bytes 0", hello(max_bytes=0)
+	yield "max_bytes 4095", hello(max_bytes=4095)
+	yield "alive 0", hello(alive_ms=0)
+	yield "alive for ever", hello(alive_ms=0xffffffff)
+	yield "hold for ever", hello(hold_ms=0xffffffff)
+	yield "nothing but a magic number", hello()[:8]
+	yield "20 bytes", hello()[:40]
+	yield "nothing", ""
+	yield "noise", "a5" * 56
+
+
+@suite.test("hellos that make no sense are refused")
+def hellos():
+	with Victim() as victim:
+		for what, private in bad_hellos():
+			with puppet.Client(victim.port, private) as client:
+				try:
+					client.refused()
+				except AssertionError as error:
+					raise AssertionError(f"{what}: {error}") from None
+		victim.check()
+
+
+@suite.test("a disk's name used twice: the newer one ends the older, never the other way")
+def same_name():
+	with Victim() as victim:
+		with victim.client(disk=7, generation=5) as old:
+			old.connected()
+			for generation in (4, 1):
+				with victim.client(disk=7, generation=generation) as older:
+					older.refused()
+			with victim.client(disk=7, generation=5) as same:
+				same.refused()
+			old.ask(request(PING, 1, 1), response(1, 1))
+			with victim.client(disk=7, generation=6) as new:
+				new.connected()
+				old.thrown_out()
+				new.ask(request(PING, 1, 1), response(1, 1))
+		victim.check()
+
+
+@suite.test("clients that die at any moment")
+def dying():
+	for victim in both():
+		rng = random.Random(9)
+		for number in range(12):
+			with victim.client() as client:
+				client.connected()
+				there = {"key": client.key, "flags": KEEP}
+				texts = (request(READ, 1, 1, MIB, 65536, client.addr + 65536, **there),
+					 request(WRITE, 2, 1, 0, 4096, client.addr, **there))
+				client.tell(f"put 0 {bytes(victim.expected[:4096]).hex()}",
+					    *[f"send {text}" for text in texts])
+				time.sleep(rng.random() * 0.03)
+				if number % 2:
+					client.tell("disconnect")
+			# Its end is that of its process.
+		victim.check()
+
+
+@suite.test("a client that connects and says nothing is lost, and its place is free again")
+def silent():
+	remove()
+	with Server(f"size=1M,store={FILE},persist,timeout=700") as server:
+		with puppet.Client(server.port, hello(alive_ms=200)) as client:
+			client.connected()
+			start = time.monotonic()
+			client.thrown_out()
+			assert 0.4 < time.monotonic() - start < 4, time.monotonic() - start
+		wait_for(lambda: len(krping.lines()) == 1, 5, krping.lines())
+		with server.disk() as disk, Raw(disk) as raw:
+			raw.put(0, b"x" * 4096)
+	remove()
+
+
+@suite.test("many that connect at once")
+def many():
+	with Victim() as victim:
+		with contextlib.ExitStack() as stack:
+			clients = [stack.enter_context(victim.client()) for _ in range(12)]
+			for client in clients:
+				client.connected()
+			for client in clients:
+				client.ask(request(PING, 0, 1), response(0, 1))
+		victim.check()
+
+
+@suite.test("a protocol error ends a server without persist: EPROTO")
+def not_persistent():
+	server = Server("size=1M,store=ram")
+	with puppet.Client(server.port, hello()) as client:
+		client.connected().tell("send 00")
+		client.thrown_out()
+		found = server.wait()
+	assert found == errno.EPROTO, krping.name(found)
+
+
+# Servers
+
+def bad_geometries():
+	"""What no disk is made of."""
+	yield "version 2", geometry(version=2)
+	yield "a client's role", geometry(role=1)
+	yield "a tap", geometry(test=TAP)
+	yield "test 1", geometry(test=1)
+	yield "flag 2", geometry(flags=2)
+	yield "flag 0x80", geometry(flags=0x80)
+	yield "zero", geometry(zero=1)
+	yield "size 0", geometry(size=0)
+	yield "size of a part of a block", geometry(size=4096 + 256)
+	yield "size 2^64 - 512", geometry(size=(1 << 64) - 512)
+	for size in (0, 1, 256, 513, 3072, 8192, 1 << 31):
+		yield f"block {size}", geometry(block=size, size=1 << 32)
+	yield "max_bytes 0", geometry(max_bytes=0)
+	yield "max_bytes 512", geometry(max_bytes=512)
+	yield "max_bytes 4100", geometry(max_bytes=4100)
+	yield "max_discard 100", geometry(max_discard=100)
+	yield "depth 0", geometry(depth=0)
+	yield "inline 4097", geometry(inline=4097)
+	yield "alive 0", geometry(alive_ms=0)
+	yield "noise", "a5" * 56
+	yield "nothing", ""
+
+
+@suite.test("servers that describe what is no disk: EPROTO, and there is none")
+def geometries():
+	for what, private in bad_geometries():
+		port = new_port()
+		with puppet.Server(port) as server:
+			log = Log()
+			client = Command(f"client,blk,addr={ADDR},port={port}")
+			server.expect("^request ")
+			server.tell(f"accept {private}")
+			found = client.wait()
+			assert found in (errno.EPROTO, errno.EOPNOTSUPP), \
+				(what, krping.name(found), log.text())
+			assert not block.numbers(), what
+
+
+class Lying:
+	"""A disk of a puppet that plays its server. Within, it is there."""
+
+	def __init__(self, options="reconnect=0", **more):
+		self.port = new_port()
+		self.server = puppet.Server(self.port)
+		self.options = options
+		self.geometry = geometry(**more)
+
+	def __enter__(self):
+		self.command = Command(f"client,blk,addr={ADDR},port={self.port},timeout=2000,"
+				       f"{self.options}")
+		self.server.accept(self.geometry)
+		# Whoever looks for partitions reads zeroes.
+		while not block.numbers():
+			time.sleep(0.01)
+		return self
+
+	def __exit__(self, kind, *_):
+		self.server.end()
+		if kind is None:
+			self.command.wait(30)
+			wait_for(lambda: not block.numbers(), 10)
+
+	def answer(self, asked):
+		"""Answer a read well, with zeroes."""
+		if asked.flags & DATA:
+			self.server.tell(f"number {asked.tag << 16 | asked.seq & 0xffff:x} "
+					 f"{'00' * asked.size}")
+			return
+		self.server.tell(f"write {asked.addr:x} {asked.key:x} {asked.size:x}")
+		say = response(asked.tag, asked.seq)
+		self.server.tell(f"send {say}" if asked.flags & KEEP
+				 else f"invalidate {asked.key:x} {say}")
+
+
+def wrong_answers():
+	"""What a server answers to a read, and no server may. Each takes what was asked."""
+	yield "another tag", lambda a: f"invalidate {a.key:x} {response(a.tag + 1, a.seq)}"
+	yield "tag 65535", lambda a: f"invalidate {a.key:x} {response(65535, a.seq)}"
+	yield "another number", lambda a: f"invalidate {a.key:x} {response(a.tag, a.seq + 1)}"
+	yield "status 99", lambda a: f"invalidate {a.key:x} {response(a.tag, a.seq, 99)}"
+	yield "another kind", lambda a: f"invalidate {a.key:x} {response(a.tag, a.seq, kind=1)}"
+	yield "no zeroes", lambda a: \
+		f"invalidate {a.key:x} {response(a.tag, a.seq, rest=b'1234567' + bytes(1))}"
+	for length in (0, 1, 15):
+		yield f"{length} bytes", lambda a, n=length: \
+			f"invalidate {a.key:x} {response(a.tag, a.seq)[:2 * n]}"
+	yield "17 bytes", lambda a: f"invalidate {a.key:x} {response(a.tag, a.seq)}00"
+	yield "8192 bytes", lambda a: f"send {'81' * 8192}"
+	yield "the key not invalidated", lambda a: f"send {response(a.tag, a.seq)}"
+	yield "another key invalidated", lambda a: f"invalidate {a.key + 1:x} {response(a.tag, a.seq)}"
+	yield "a number for another tag", lambda a: f"number ffff0001 {'00' * 512}"
+	yield "a number and no data", lambda a: f"number {a.tag << 16 | a.seq & 0xffff:x}"
+	yield "a request", lambda a: f"send {request(READ, 0, 1, 0, 512, 4096, 7)}"
+	yield "nothing more", lambda a: "disconnect"
+
+
+@suite.test("servers that answer wrongly: the read fails, and the disk goes")
+def answers():
+	for what, answer in wrong_answers():
+		with Lying() as lying:
+			asked = lying.server.asked()
+			assert asked.action == READ, (what, vars(asked))
+			lying.server.tell(answer(asked))
+			found = lying.command.wait(20)
+			assert found not in (0, None), (what, krping.name(found))
+			wait_for(lambda: not block.numbers(), 10, what)
+			# For the end of this.
+			krping.Command.running.append(lying.command)
+
+
+@suite.test("a server that never answers: the disk gives up after its timeout")
+def never():
+	with Lying() as lying:
+		lying.server.asked()
+		start = time.monotonic()
+		found = lying.command.wait(20)
+		assert found == errno.ETIMEDOUT, krping.name(found)
+		assert time.monotonic() - start < 8
+		krping.Command.running.append(lying.command)
+
+
+@suite.test("a server that says that all fails: EIO, and the disk stays")
+def all_fails():
+	with Lying() as lying:
+		deadline = time.monotonic() + 2
+		with contextlib.suppress(AssertionError):
+			while time.monotonic() < deadline:
+				asked = lying.server.asked(0.5)
+				say = response(asked.tag, asked.seq, puppet.IO)
+				lying.server.tell(f"invalidate {asked.key:x} {say}"
+						  if asked.key and not asked.flags & KEEP
+						  else f"send {say}")
+		assert block.numbers(), lying.server.output()
+		assert block.stop(block.numbers()[0], force=True) == 0
+
+
+suite.main()
