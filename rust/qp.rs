@@ -187,7 +187,7 @@ pub(crate) struct QueuePair<W: Workload> {
     cq: CompletionQueue,
     #[pin]
     inner: SpinLockBh<Inner<W>>,
-    entries: KVec<Entry>,
+    entries: KVVec<Entry>,
     drain: Drain,
     raw: NonNull<bindings::ib_qp>,
     outcome: Arc<Outcome>,
@@ -272,9 +272,9 @@ impl<W: Workload> QueuePair<W> {
     }
 
     /// The entries of `slots` slots of the queue pair at `owner`.
-    fn entries(slots: usize, owner: *const c_void) -> Result<KVec<Entry>> {
+    fn entries(slots: usize, owner: *const c_void) -> Result<KVVec<Entry>> {
         let count = slots.checked_mul(OPERATIONS).ok_or(ERANGE)?;
-        let mut entries = KVec::with_capacity(count, GFP_KERNEL)?;
+        let mut entries = KVVec::with_capacity(count, GFP_KERNEL)?;
         for slot in 0..slots {
             for op in ALL {
                 let entry = Entry {
