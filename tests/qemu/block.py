@@ -271,7 +271,7 @@ def fio(disk, timeout=60, **options):
 
 # Mixed reads and writes, of which all that was written is read back and compared.
 VERIFY = {"rw": "randrw", "verify": "crc32c", "verify_backlog": 64, "verify_fatal": 1,
-	  "iodepth": 32}
+	  "verify_state_save": 0, "iodepth": 32}
 
 
 class Raw:

@@ -159,6 +159,9 @@ class Lab:
 		# Loads the modules that this takes.
 		self.cut()
 		self.mend()
+		self._plug()
+
+	def _plug(self):
 		call("rdma", "link", "add", "rxe8", "type", "rxe", "netdev", "near9")
 		self.exec("rdma", "link", "add", "rxe9", "type", "rxe", "netdev", "away9")
 		wait_gids("rxe8", self.NEAR)
@@ -216,12 +219,12 @@ class Lab:
 		ip("link set near9 down")
 
 	def link_up(self):
-		"""Take it up again, with a new RDMA device: see above."""
+		"""Take it up again, with new RDMA devices at both ends: see above."""
 		ip("link set near9 up")
 		unplug("rxe8")
-		call("rdma", "link", "add", "rxe8", "type", "rxe", "netdev", "near9")
+		self.exec("rdma", "link", "del", "rxe9")
 		self._introduce()
-		wait_gids("rxe8", self.NEAR)
+		self._plug()
 
 	@staticmethod
 	def _tc(*lines):

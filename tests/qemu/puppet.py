@@ -183,8 +183,9 @@ class Client(Puppet):
 			assert found[1] == answer, (found[1], answer)
 
 	def thrown_out(self):
-		"""Wait until the server has ended the connection."""
-		self.expect("^event RDMA_CM_EVENT_DISCONNECTED")
+		"""Wait until the server has ended the connection, or rejected it where it had not
+		yet heard that it is made."""
+		self.expect("^event RDMA_CM_EVENT_DISCONNECTED|^rejected")
 
 
 class Server(Puppet):

@@ -391,16 +391,16 @@ def wait_part(disk, number):
 def discard():
 	ways = {"blkdiscard": ("blkdiscard",), "blkdiscard -z": ("blkdiscard", "-z"),
 		"fallocate -p": ("fallocate", "-p"), "fallocate -z": ("fallocate", "-z")}
-	whole = 12 * MIB
+	whole = 4 * MIB
 	for store in ("ram", FILE):
 		remove()
-		with block.loopback(f"size=12M,store={store}") as disk:
+		with block.loopback(f"size=4M,store={store}") as disk:
 			for what, words in ways.items():
 				data = bytearray(pattern(whole))
 				with Raw(disk) as raw:
 					raw.put(0, data)
 				# Within a sector's neighbours, over the largest request, and the end.
-				for start, length in ((512, 512), (4096, 4096), (MIB + 512, 5 * MIB),
+				for start, length in ((512, 512), (4096, 4096), (MIB + 512, 2 * MIB),
 						      (whole - 1024, 1024)):
 					if "fallocate" in what and (start | length) % 4096:
 						start, length = start & ~4095, (length + 4095) & ~4095

@@ -36,8 +36,8 @@ def sizes():
 	assert SIZES[-1] == MIB
 	for options in stores():
 		with block.loopback(options) as disk:
-			# So many of each that none takes long.
-			jobs = [{"bs": size, "io_size": min(max(size * 400, MIB), 32 * MIB)}
+			# So many of each that none takes long, and that the queue is full.
+			jobs = [{"bs": size, "io_size": max(48 * size, min(300 * size, 8 * MIB))}
 				for size in SIZES]
 			Fio(jobs, filename=disk, size="64M", stonewall=True,
 			    **block.VERIFY).succeed(80)
@@ -64,12 +64,15 @@ def buffered():
 
 @suite.test("fio: the deepest queue, and one request at a time")
 def depths():
-	for depth in (1, 2, 1024):
-		with block.loopback("size=16M,store=ram", f"depth={depth}") as disk:
-			# One is kept free by the block layer for others.
-			assert int(disk.attribute("queue/nr_requests")) == depth
-			block.fio(disk, bs=4096, size="16M", io_size="3M",
-				  **block.VERIFY | {"iodepth": min(2 * depth, 512)})
+	for options in stores():
+		for depth in (1, 2, 1024):
+			with block.loopback(options, f"depth={depth}") as disk:
+				# One is kept free by the block layer for others.
+				assert int(disk.attribute("queue/nr_requests")) == depth
+				block.fio(disk, bs=4096, size="16M", io_size="1M" if depth < 3 else "6M",
+					  **block.VERIFY | {"iodepth": min(2 * depth, 512)})
+				figures = disk.figures()
+			assert figures["errors"] == figures["reconnects"] == 0, figures
 
 
 def shapes(raw, disk, rng):
