@@ -136,11 +136,6 @@ impl DiskData {
         self.held.store(requests, Relaxed);
     }
 
-    /// How many requests wait for a connection.
-    pub(crate) fn held(&self) -> u64 {
-        self.held.load(Relaxed)
-    }
-
     /// Notes that its connections, once lost, are there again.
     pub(crate) fn came_back(&self) {
         self.reconnects

@@ -45,10 +45,8 @@ const ALIGNMENT: u32 = 4;
 /// The longest that one step of an attempt to come back may take, in ms.
 const ATTEMPT_MS: u32 = 2000;
 
-/// Between two looks whether requests have failed, in ms.
-const BEAT_MS: u32 = 10;
-
-/// How long the server may take to answer a farewell, or held requests to fail, in ms.
+/// How long the server may take to answer a farewell, or a disk that has given up to be
+/// removed, in ms.
 const FAREWELL_MS: u32 = 500;
 
 /// Starts the thread of the session's disk, to the address of its command.
@@ -370,17 +368,17 @@ impl<'a> Link<'a> {
         let failed = self.take_down(|request| {
             request.end(crate::logic::errno::EIO);
         });
-        let data = self.disk.data().clone();
-        if let Some(queue) = data.queues().next() {
+        if let Some(queue) = self.disk.data().queues().next() {
             queue.live.failed(failed);
         }
-        // Those that were held come once more, to fail and to be counted.
-        let errors = data.figures().errors.saturating_add(data.held());
         self.resume();
         self.attachment.wake();
+        // Those that were held back come now, to fail and to be counted, until the disk is
+        // removed.
+        let control = &self.attachment.control;
         let deadline = Deadline::after_ms(FAREWELL_MS);
-        while data.figures().errors < errors && !deadline.passed() {
-            self.attachment.control.pause(Deadline::after_ms(BEAT_MS));
+        while !control.reached(Progress::Finished) && !deadline.passed() {
+            control.pause(deadline);
         }
     }
 
