@@ -264,7 +264,7 @@ OUT_OF_RANGE = (
 	("qps=257", "from 1 to 256"),
 )
 
-LATER = "neg caps blk tap store ro queues depth reconnect stop force detach comm log".split()
+LATER = ("neg", "caps")
 
 
 def refused(data, number, sentence):
