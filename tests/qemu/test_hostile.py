@@ -161,7 +161,7 @@ def private_deeds():
 	# The transport pads what is too short.
 	yield malformed("nothing but the magic number", private_data()[:8], "version 0")
 	yield malformed("nothing but magic number and version", private_data()[:10],
-			r"role that does not exist \(0\)")
+			r"test that does not exist \(0\)")
 	yield ("more than can be registered", (f"private={private_data(size=0xffffffff)}",),
 	       errno.ERANGE, "size is above 2097152 bytes")
 	yield ("READ_WITH_INV on RoCE",
