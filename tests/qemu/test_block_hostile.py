@@ -445,8 +445,8 @@ class Lying:
 
 	def __exit__(self, kind, *_):
 		self.server.end()
-		if kind is None:
-			self.command.wait(30)
+		if kind is None and self.command in Command.running:
+			self.command.wait()
 			wait_for(lambda: not block.numbers(), 10)
 
 	def answer(self, asked):
@@ -462,7 +462,8 @@ class Lying:
 
 
 def wrong_answers():
-	"""What a server answers to a read, and no server may. Each takes what was asked."""
+	"""What a server answers to a read, and no server may. Each takes what was asked: at
+	first that has a key."""
 	yield "another tag", lambda a: f"invalidate {a.key:x} {response(a.tag + 1, a.seq)}"
 	yield "tag 65535", lambda a: f"invalidate {a.key:x} {response(65535, a.seq)}"
 	yield "another number", lambda a: f"invalidate {a.key:x} {response(a.tag, a.seq + 1)}"
@@ -477,24 +478,39 @@ def wrong_answers():
 	yield "8192 bytes", lambda a: f"send {'81' * 8192}"
 	yield "the key not invalidated", lambda a: f"send {response(a.tag, a.seq)}"
 	yield "another key invalidated", lambda a: f"invalidate {a.key + 1:x} {response(a.tag, a.seq)}"
-	yield "a number for another tag", lambda a: f"number ffff0001 {'00' * 512}"
-	yield "a number and no data", lambda a: f"number {a.tag << 16 | a.seq & 0xffff:x}"
+	yield "data in place of an answer", lambda a: \
+		f"number {a.tag << 16 | a.seq & 0xffff:x} {'00' * a.size}"
 	yield "a request", lambda a: f"send {request(READ, 0, 1, 0, 512, 4096, 7)}"
 	yield "nothing more", lambda a: "disconnect"
 
 
-@suite.test("servers that answer wrongly: the read fails, and the disk goes")
+def wrong_data():
+	"""The same where the data is to be the answer."""
+	for what, tag, seq in (("another tag", 1, 0), ("tag 65535", 65535, 0), ("another number", 0, 1)):
+		yield f"data for {what}", lambda a, t=tag, s=seq: \
+			f"number {(a.tag + t & 0xffff) << 16 | a.seq + s & 0xffff:x} {'00' * a.size}"
+	for length in (0, 512):
+		yield f"data of {length} bytes", lambda a, n=length: \
+			f"number {a.tag << 16 | a.seq & 0xffff:x} {'00' * n}"
+	yield "more data", lambda a: f"number {a.tag << 16 | a.seq & 0xffff:x} {'00' * (a.size + 512)}"
+	yield "success without data", lambda a: f"send {response(a.tag, a.seq)}"
+	yield "a key that was never given", lambda a: f"invalidate 1 {response(a.tag, a.seq)}"
+
+
+@suite.test("servers that answer wrongly: the disk goes")
 def answers():
-	for what, answer in wrong_answers():
-		with Lying() as lying:
-			asked = lying.server.asked()
-			assert asked.action == READ, (what, vars(asked))
-			lying.server.tell(answer(asked))
-			found = lying.command.wait(20)
-			assert found not in (0, None), (what, krping.name(found))
-			wait_for(lambda: not block.numbers(), 10, what)
-			# For the end of this.
-			krping.Command.running.append(lying.command)
+	for inline, wrong in ((0, wrong_answers()), (4096, wrong_data())):
+		for what, answer in wrong:
+			with Lying(inline=inline) as lying:
+				log = Log()
+				asked = lying.server.asked()
+				assert asked.action == READ, (what, vars(asked))
+				assert (asked.key == 0) == (inline > 0), (what, vars(asked))
+				lying.server.tell(answer(asked))
+				found = lying.command.wait(20)
+				expected = errno.ECONNRESET if what == "nothing more" else errno.EPROTO
+				assert found == expected, (what, krping.name(found), log.text())
+				wait_for(lambda: not block.numbers(), 10, what)
 
 
 @suite.test("a server that never answers: the disk gives up after its timeout")
@@ -505,7 +521,6 @@ def never():
 		found = lying.command.wait(20)
 		assert found == errno.ETIMEDOUT, krping.name(found)
 		assert time.monotonic() - start < 8
-		krping.Command.running.append(lying.command)
 
 
 @suite.test("a server that says that all fails: EIO, and the disk stays")
