@@ -88,8 +88,10 @@ def interrupts_many():
 	for options in ("slat,qps=4", "bw,poll,qps=4,postlist=4", "rbw,qps=3,threads=2",
 			"sbw,duplex,qps=2", "bw,size=1M", "rlat,poll,qps=8"):
 		tag = new_tag()
+		clients = 1 + ("threads=2" in options)
 		command = Command(f"loopback,addr={ADDR},tag={tag},{options}")
-		wait_for(lambda: moving(1, 50))
+		# Each client moves data once all its connections are up.
+		wait_for(lambda least=clients: moving(least, 50))
 		start = time.monotonic()
 		assert command.interrupt() == errno.EINTR, options
 		taken = time.monotonic() - start
@@ -97,7 +99,6 @@ def interrupts_many():
 		found = krping.results(tag)
 		assert {each["errno"] for each in found} == {"EINTR"}, (options, found)
 		pairs = int((re.search(r"qps=(\d+)", options) or "11")[1])
-		clients = 1 + ("threads=2" in options)
 		assert len(found) == clients * (1 + pairs), (options, len(found))
 
 
