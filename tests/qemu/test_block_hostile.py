@@ -331,7 +331,7 @@ def same_name():
 def dying():
 	for victim in both():
 		rng = random.Random(9)
-		for number in range(12):
+		for number in range(8):
 			with victim.client() as client:
 				client.connected()
 				there = {"key": client.key, "flags": KEEP}
@@ -365,7 +365,7 @@ def silent():
 def many():
 	with Victim() as victim:
 		with contextlib.ExitStack() as stack:
-			clients = [stack.enter_context(victim.client()) for _ in range(12)]
+			clients = [stack.enter_context(victim.client()) for _ in range(6)]
 			for client in clients:
 				client.connected()
 			for client in clients:

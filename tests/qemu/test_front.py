@@ -16,6 +16,7 @@ import sys
 import time
 import warnings
 
+import block
 import krping
 from krping import ADDR, ADDR6, Command, new_port, new_tag, wait_for
 from ktap import Suite
@@ -30,7 +31,7 @@ LOOPBACK = f"loopback,addr={ADDR}"
 # What one fast registration of rxe covers.
 LIMIT = 2 << 20
 
-suite = Suite(check=krping.check)
+suite = Suite(check=block.check)
 
 
 program = load(PROGRAM)
@@ -319,6 +320,36 @@ def watch():
 	terminal.type(b"\x03")
 	assert terminal.end() == 0, terminal.text
 	assert command.interrupt() == errno.EINTR
+
+
+@suite.test("a disk: run, watched, stopped, reported")
+def disk():
+	port, tag = new_port(), new_tag()
+	server = Command(f"server,blk,port={port},size=1M,store=ram")
+	wait_for(lambda: krping.listens(port))
+	out, _ = front("run", f"client,blk,addr={ADDR},port={port},detach,tag={tag}")
+	assert out == ("# blk: a disk, krping0, 1 MiB; client on rxe0 (RoCE); detach; stays until "
+		       "it is stopped\n"), out
+	block.fio("/dev/krping0", rw="randrw", bs=4096, size="1M", iodepth=4)
+	out, _ = front("watch", "--interval", "0.1", "--count", 1)
+	line, = [line.split() for line in out.splitlines() if " krping0 " in line]
+	assert line[2] == krping.DEVICE and len(line) == 17, line
+	assert line[12].startswith("requests/s=") and "errors=0" in line, line
+	terminal = Terminal("watch")
+	terminal.read_until(r"\r\n  krping0: .* requests/s, .* reconnects\r\n")
+	terminal.type(b"\x03")
+	assert terminal.end() == 0, terminal.text
+	with block.Raw("/dev/krping0"):
+		_, err = front("run", "stop=0", status=1)
+		assert "EBUSY" in err and block.numbers() == [0], err
+	assert front("run", "stop=0") == ("", "")
+	assert server.wait() == 0 and not block.numbers()
+	_, err = front("run", "stop=0", status=1)
+	assert "ENOENT" in err, err
+	wait_for(lambda: len(krping.results(tag)) == 2)
+	out, _ = front("report", "--tag", tag)
+	stages = [line.split()[0] for line in out.splitlines() if line][-3:]
+	assert stages == ["queued", "wire", "total"], out
 
 
 @suite.test("without the module, without debugfs, and not as root: what to do")
