@@ -29,8 +29,14 @@ demo: ## see krping run, in a virtual machine with soft-RoCE
 shell: ## get a shell in such a virtual machine
 	@scripts/guest --shell
 
-test: ## run all tests; KERNEL=7.3 tests on that kernel
-	@tests/run
+test: ## run all tests; KERNEL=7.3 tests on that kernel, ALL=1 on the debug kernel too
+	@tests/run $(if $(ALL),--all)
+
+test-debug: ## run the tests of the debug kernel: sanitizers, leak checks, injected faults
+	@tests/run --debug
+
+soak: ## run the long tests, in pieces; see tests/soak --list
+	@tests/soak
 
 lint: ## check style and run the static checkers
 	@scripts/lint
@@ -44,4 +50,4 @@ bench-plots: ## measure, and draw the plots of docs/plots
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
 
-.PHONY: all install clean demo shell test lint bench bench-plots help
+.PHONY: all install clean demo shell test test-debug soak lint bench bench-plots help

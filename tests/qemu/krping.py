@@ -31,12 +31,15 @@ import time
 
 ADDR = os.environ.get("KRPING_ADDR", "10.99.0.1")
 ADDR6 = os.environ.get("KRPING_ADDR6", "fd99::1")
-DEVICE = "rxe0"
+DEVICE = os.environ.get("KRPING_DEVICE", "rxe0")
 NETDEV = "eth9"
 # Where the module is in a guest.
 MODULE = "/host/krping.ko"
 PROC = "/proc/krping"
 RESULTS = "/sys/kernel/debug/krping/results"
+# How many times longer anything may take than on the stock kernel. The debug kernel
+# moves data some 30 times slower.
+SLOW = 20 if os.uname().release.endswith("-dbg") else 1
 # One go-ahead or advertisement.
 MESSAGE = 16
 
@@ -45,8 +48,9 @@ COUNTERS = ("send_bytes", "send_msgs", "recv_bytes", "recv_msgs",
 
 
 def wait_for(predicate, timeout=10, what=""):
-	"""Wait until PREDICATE() is true, and return what it returned."""
-	end = time.monotonic() + timeout
+	"""Wait until PREDICATE() is true, and return what it returned. TIMEOUT is that of the
+	stock kernel, here as everywhere below."""
+	end = time.monotonic() + timeout * SLOW
 	while True:
 		value = predicate()
 		if value:
@@ -151,7 +155,7 @@ class Command(threading.Thread):
 
 	def wait(self, timeout=30):
 		"""Wait for its end, and return its errno."""
-		self.join(timeout)
+		self.join(timeout * SLOW)
 		assert not self.is_alive(), f"still runs after {timeout} s: {self.text}"
 		Command.running.remove(self)
 		if self.error:
@@ -161,7 +165,7 @@ class Command(threading.Thread):
 	def interrupt(self, timeout=10):
 		"""Interrupt its write with a signal, and wait for its end. A signal from
 		before the write is lost, so it is sent again and again."""
-		end = time.monotonic() + timeout
+		end = time.monotonic() + timeout * SLOW
 		while self.is_alive() and time.monotonic() < end:
 			signal.pthread_kill(self.ident, INTERRUPT)
 			self.join(0.1)
@@ -385,7 +389,7 @@ class Program(subprocess.Popen):
 
 	def finish(self, timeout=30):
 		"""Wait for its end, and return its status and what it printed."""
-		self.wait(timeout)
+		self.wait(timeout * SLOW)
 		Program.running.remove(self)
 		return self.returncode, self.output()
 
