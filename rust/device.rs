@@ -127,6 +127,12 @@ impl Device<'_> {
         unsafe { bindings::krping_cap_read_inv(self.as_ptr(), self.port) }
     }
 
+    /// Whether an RDMA READ writes to this side by a key that is open to the peer:
+    /// with iWARP the answer names it, as a WRITE would (RFC 5040, section 5.2).
+    pub(crate) fn read_needs_rkey(&self) -> bool {
+        self.transport() == Transport::Iwarp
+    }
+
     /// Whether the device, when it repeats requests that were not acknowledged in
     /// time, repeats registrations among them too. Soft-RoCE does (seen with 7.2
     /// and 7.3), finds the region registered already, and gives up the queue pair.

@@ -283,10 +283,19 @@ impl Memory {
         &self.pd.id
     }
 
-    /// The local DMA lkey, good for all buffers.
-    pub(super) fn local_dma_lkey(&self) -> u32 {
-        // SAFETY: The domain is alive, and its keys do not change.
-        unsafe { (*self.pd()).local_dma_lkey }
+    /// The key by which this side names memory of `region`; without one the local
+    /// DMA lkey, good for all buffers.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a region of another memory.
+    pub(super) fn lkey(&self, region: Option<RegionId>) -> Result<u32> {
+        Ok(match region {
+            // SAFETY: The domain is alive, and its keys do not change.
+            None => unsafe { (*self.pd()).local_dma_lkey },
+            // SAFETY: The region is alive; its keys change under `&mut` only.
+            Some(region) => unsafe { (*self.mr(region)?).lkey },
+        })
     }
 
     /// The DMA address of `len` bytes at `offset` of `buffer`.
@@ -314,6 +323,11 @@ impl Memory {
 
     fn region(&self, region: RegionId) -> Result<&Region> {
         self.regions.get(region.0).ok_or(EINVAL)
+    }
+
+    /// Whether RDMA READs into memory here need a key that the peer could write by.
+    pub(crate) fn read_needs_rkey(&self) -> bool {
+        self.id().device().is_ok_and(|device| device.read_needs_rkey())
     }
 
     /// The raw region, valid while `self` lives.

@@ -206,15 +206,10 @@ impl Local {
 
     /// The scatter/gather element for this operand.
     pub(super) fn raw(&self, memory: &Memory) -> Result<bindings::ib_sge> {
-        let lkey = match self.region {
-            None => memory.local_dma_lkey(),
-            // SAFETY: The region is alive; its keys change under `&mut` only.
-            Some(region) => unsafe { (*memory.mr(region)?).lkey },
-        };
         Ok(bindings::ib_sge {
             addr: memory.dma(self.buffer, self.offset as usize, self.len as usize)?,
             length: self.len,
-            lkey,
+            lkey: memory.lkey(self.region)?,
         })
     }
 }

@@ -215,11 +215,6 @@ pub(super) fn check_load(device: &Device<'_>, test: Test, load: &Load) -> Result
             "sge: the device takes fewer scatter/gather elements in a request",
         ));
     }
-    if reads && device.transport() == Transport::Iwarp {
-        return Err(Failure::Unsupported(
-            "rlat and rbw: iWARP needs a remotely writable buffer for READs, which is not made yet",
-        ));
-    }
     if load.imm && device.transport() == Transport::Iwarp {
         return Err(Failure::Unsupported(
             "imm: iWARP devices have no immediate data; wlat works with poll",

@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 use crate::{
-    device::{Device, Transport},
+    device::Device,
     logic::{
         command::{Command, Test},
         failure::Failure,
@@ -36,7 +36,7 @@ pub(super) fn service(
             "read_inv: only iWARP devices have READ_WITH_INV, and this is none",
         ));
     }
-    let read_needs_rkey = device.transport() == Transport::Iwarp;
+    let read_needs_rkey = device.read_needs_rkey();
     Ok(match peer {
         Some(peer) => Service {
             size: peer.size,

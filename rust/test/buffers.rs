@@ -18,7 +18,7 @@ use crate::{
     },
     mr::{Access, BufferId, Memory, RegionId},
     qp::Queue,
-    wr::WorkRequest,
+    wr::{List, WorkRequest},
 };
 use kernel::prelude::*;
 
@@ -39,6 +39,8 @@ pub(super) struct Buffers {
     exposed: Option<(BufferId, Access)>,
     /// `None` where nothing is opened, or the unsafe global rkey opens it.
     region: Option<RegionId>,
+    /// The key through which READs write to `sink`; `None` for the local DMA lkey.
+    read_region: Option<RegionId>,
 }
 
 impl Buffers {
@@ -71,11 +73,16 @@ impl Buffers {
             Some((buffer, _)) if !plan.unsafe_global_rkey => Some(memory.add_region(buffer)?),
             _ => None,
         };
+        let read_region = sink
+            .filter(|_| reads && memory.read_needs_rkey())
+            .map(|sink| memory.add_region(sink))
+            .transpose()?;
         Ok(Self {
             source,
             sink,
             exposed,
             region,
+            read_region,
         })
     }
 
@@ -92,14 +99,24 @@ impl Buffers {
         }
     }
 
-    /// The request that opens the buffer, before the peer is told of it.
-    pub(super) fn registration(&self) -> Option<WorkRequest> {
-        let ((_, access), region) = self.exposed.zip(self.region)?;
-        Some(WorkRequest::Register {
-            region,
-            access,
-            renew_key: false,
-        })
+    /// The requests that make the keys valid, before the peer is told of any.
+    pub(super) fn register(&self, list: &mut List) {
+        let opened = self.exposed.zip(self.region);
+        let opened = opened.map(|((_, access), region)| (region, access));
+        let read = self.read_region.map(|region| (region, Access::RemoteWrite));
+        for (region, access) in [opened, read].into_iter().flatten() {
+            list.push(WorkRequest::Register {
+                region,
+                access,
+                renew_key: false,
+            });
+        }
+    }
+
+    /// The key through which operations of this side use their buffer: that of its
+    /// region, or the local DMA lkey.
+    pub(super) fn local_region(&self) -> Option<RegionId> {
+        self.read_region
     }
 }
 

@@ -27,9 +27,9 @@ const GREETING: usize = SLOTS;
 /// Receives that control messages may need.
 pub(crate) const CONTROL_RECEIVES: u32 = 4;
 
-/// Requests in the send queue that control messages may need, a registration
+/// Requests in the send queue that control messages may need, two registrations
 /// among them.
-pub(crate) const CONTROL_SENDS: u32 = 5;
+pub(crate) const CONTROL_SENDS: u32 = 6;
 
 /// The least size of a receive buffer: more than a control message, so that a
 /// longer one is recognised as such.
@@ -180,8 +180,7 @@ impl Link {
         Ok(())
     }
 
-    /// Sends a control message, after `first` where there is something to be done
-    /// before it.
+    /// Sends a control message, after what `list` has to be done before it.
     ///
     /// # Errors
     ///
@@ -190,7 +189,7 @@ impl Link {
         &mut self,
         queue: &mut Queue<'_>,
         control: &Control,
-        first: Option<WorkRequest>,
+        mut list: List,
     ) -> Result<(), Failure> {
         let [ready, alive, done] = self.outgoing;
         let buffer = match control {
@@ -202,10 +201,6 @@ impl Link {
             .write(buffer, 0, &control.encode())
             .map_err(memory_failed)?;
         let len = Control::len(self.size);
-        let mut list = List::new();
-        if let Some(request) = first {
-            list.push(request);
-        }
         list.push(WorkRequest::Send {
             local: Local {
                 offset: 0,
@@ -239,7 +234,7 @@ impl Link {
         if self.under_way > 0 {
             return Ok(());
         }
-        self.send(queue, &Control::Alive, None)
+        self.send(queue, &Control::Alive, List::new())
     }
 
     /// A buffer that holds data which has come by a SEND.

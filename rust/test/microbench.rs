@@ -35,7 +35,10 @@ use crate::{
     outcome::Progress,
     qp::{Depths, Queue, Workload},
     traffic::Traffic,
-    wr::batch::{Immediate, Kind, Template},
+    wr::{
+        batch::{Immediate, Kind, Template},
+        List,
+    },
 };
 use kernel::{prelude::*, sync::Arc};
 
@@ -132,8 +135,9 @@ impl Microbench {
     /// Tells the peer where the buffer is that is opened to it, and opens it.
     fn say_ready(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         let advertisement = self.buffers.advertisement(queue.memory())?;
-        let open = self.buffers.registration();
-        self.link.send(queue, &Control::Ready(advertisement), open)
+        let mut list = List::new();
+        self.buffers.register(&mut list);
+        self.link.send(queue, &Control::Ready(advertisement), list)
     }
 
     /// Compares what has arrived here, where that was asked for and anything has.
@@ -172,6 +176,7 @@ impl Microbench {
             queue.fill_batch(&Template {
                 kind,
                 buffer,
+                region: buffers.local_region(),
                 len: plan.size,
                 inline: plan.load.inline,
             })?;
@@ -262,7 +267,7 @@ impl Microbench {
                 elapsed_ns: summary.elapsed_ns(),
                 mismatch: self.mismatch.is_some(),
             };
-            self.link.send(queue, &done, None)?;
+            self.link.send(queue, &done, List::new())?;
         }
         if self.phase == Phase::Done && self.plan.leading && self.peer.is_some() {
             if self.plan.operation() != Operation::Read {

@@ -10,7 +10,7 @@ use super::header;
 use crate::{
     bindings,
     logic::{failure::Operation, wire::Advertisement},
-    mr::{BufferId, Memory},
+    mr::{BufferId, Memory, RegionId},
 };
 use kernel::prelude::*;
 
@@ -68,6 +68,8 @@ pub(crate) struct Template {
     pub(crate) kind: Kind,
     /// The local buffer.
     pub(crate) buffer: BufferId,
+    /// The region whose key gives access; `None` for the local DMA lkey.
+    pub(crate) region: Option<RegionId>,
     /// How many bytes of it, from its start.
     pub(crate) len: u32,
     /// Copy the data into the request when it is posted.
@@ -129,6 +131,7 @@ impl Batch {
         } else {
             memory.dma(template.buffer, 0, template.len as usize)?
         };
+        let lkey = memory.lkey(template.region)?;
         let pieces = u32::try_from(self.pieces).map_err(|_| ERANGE)?;
         let piece = template.len.checked_div(pieces).ok_or(EINVAL)?;
         let last = template
@@ -143,7 +146,7 @@ impl Batch {
                     } else {
                         piece
                     },
-                    lkey: memory.local_dma_lkey(),
+                    lkey,
                 };
                 self.elements
                     .push_within_capacity(element)
