@@ -327,7 +327,9 @@ impl Memory {
 
     /// Whether RDMA READs into memory here need a key that the peer could write by.
     pub(crate) fn read_needs_rkey(&self) -> bool {
-        self.id().device().is_ok_and(|device| device.read_needs_rkey())
+        self.id()
+            .device()
+            .is_ok_and(|device| device.read_needs_rkey())
     }
 
     /// The raw region, valid while `self` lives.
