@@ -60,7 +60,8 @@ class Case:
 
 	def text(self):
 		"""Its options. No side has to say that it is alive."""
-		words = [self.test, f"size={self.size}", f"count={self.count}", "timeout=60000"]
+		words = [self.test, f"size={self.size}", f"count={self.count}",
+			 f"timeout={60000 * krping.SLOW}"]
 		words += [f"{name}={value}" for name, value, default in (
 			("postlist", self.postlist, 1), ("signal_every", self.signal_every, 0),
 			("qps", self.qps, 1), ("sge", self.sge, 1)) if value != default]

@@ -90,7 +90,9 @@ def wait_gids(device, *addrs):
 
 
 def unplug(device=DEVICE, limit=10):
-	"""Remove the RDMA device within LIMIT seconds, and return how many that took."""
+	"""Remove the RDMA device within LIMIT seconds (of the stock kernel), and return how
+	many that took."""
+	limit *= krping.SLOW
 	start = time.monotonic()
 	program = subprocess.Popen(("rdma", "link", "del", device), stdin=subprocess.DEVNULL)
 	try:
