@@ -28,6 +28,8 @@ pub(crate) enum Violation {
     TooLarge(u32, u32),
     /// The sink's size differs from the source's: (sink, source).
     SizeChanged(u32, u32),
+    /// A message with immediate data, or a WRITE that brings some.
+    Immediate,
     /// A message came while none was due.
     Early,
     /// A go-ahead should have invalidated this key and did not.
@@ -59,6 +61,7 @@ impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Length(n) => write!(f, "sent a message of {n} bytes instead of 16"),
+            Self::Immediate => f.write_str("sent immediate data, which belongs to no message"),
             Self::Empty => f.write_str("advertised a buffer of 0 bytes"),
             Self::TooLarge(n, max) => {
                 write!(
@@ -164,10 +167,15 @@ pub(crate) struct Message {
     pub(crate) bytes: [u8; Advertisement::LEN],
     /// The key that arrived with SEND_WITH_INV.
     pub(crate) invalidated: Option<u32>,
+    /// It came with immediate data, and may be a WRITE that left the buffer as it was.
+    pub(crate) has_immediate: bool,
 }
 
 impl Message {
-    fn check_length(&self) -> Result<(), Violation> {
+    fn check_form(&self) -> Result<(), Violation> {
+        if self.has_immediate {
+            return Err(Violation::Immediate);
+        }
         if self.len as usize == Advertisement::LEN {
             Ok(())
         } else {
@@ -224,7 +232,7 @@ impl Client {
         message: &Message,
         rkey: u32,
     ) -> Result<ClientStep, Violation> {
-        message.check_length()?;
+        message.check_form()?;
         let step = match self.state {
             ClientState::Idle => return Err(Violation::Early),
             ClientState::SourceAdvertised => ClientStep::AdvertiseSink,
@@ -290,7 +298,7 @@ impl Server {
     ///
     /// The [`Violation`], after which the session cannot go on.
     pub(crate) fn advertisement(&mut self, message: &Message) -> Result<ServerStep, Violation> {
-        message.check_length()?;
+        message.check_form()?;
         if message.invalidated.is_some() || self.state == ServerState::Reading {
             return Err(Violation::Early);
         }

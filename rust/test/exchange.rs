@@ -91,6 +91,7 @@ impl Exchange {
             len: wc.bytes,
             bytes,
             invalidated: wc.invalidated,
+            has_immediate: wc.immediate.is_some(),
         })
     }
 

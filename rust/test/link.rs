@@ -141,6 +141,8 @@ impl Link {
             }
             self.traffic.received(0);
             Arrival::Data
+        } else if wc.immediate.is_some() {
+            return Err(broken(Violation::Immediate));
         } else if self.data_comes && wc.bytes == self.size {
             *holds_data = true;
             self.traffic.received(wc.bytes);

@@ -20,6 +20,7 @@ fn message(size: u32) -> Message {
         len: 16,
         bytes: advertisement.encode(),
         invalidated: None,
+        has_immediate: false,
     }
 }
 
@@ -80,6 +81,11 @@ fn a_client_checks_go_aheads() {
         ..invalidating(1)
     };
     assert_eq!(client.go_ahead(&short, 1), Err(Violation::Length(15)));
+    let numbered = Message {
+        has_immediate: true,
+        ..invalidating(1)
+    };
+    assert_eq!(client.go_ahead(&numbered, 1), Err(Violation::Immediate));
     assert_eq!(
         client.go_ahead(&invalidating(3), 3),
         Ok(ClientStep::Iterated)
@@ -99,6 +105,11 @@ fn a_server_checks_advertisements() {
         server.advertisement(&invalidating(1)),
         Err(Violation::Early)
     );
+    let numbered = Message {
+        has_immediate: true,
+        ..message(64)
+    };
+    assert_eq!(server.advertisement(&numbered), Err(Violation::Immediate));
     assert!(server.advertisement(&message(64)).is_ok());
     assert!(!server.may_end());
     assert_eq!(server.advertisement(&message(64)), Err(Violation::Early));
@@ -111,6 +122,7 @@ fn a_server_checks_advertisements() {
 fn each_violation_is_a_predicate_of_the_peer() {
     for violation in [
         Violation::Length(1),
+        Violation::Immediate,
         Violation::Empty,
         Violation::TooLarge(2, 1),
         Violation::SizeChanged(2, 1),
