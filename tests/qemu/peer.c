@@ -16,7 +16,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,6 +26,8 @@
 #include <unistd.h>
 
 #include <rdma/rdma_cma.h>
+
+#include "say.h"
 
 #define MESSAGE		16
 #define RECEIVES	64
@@ -157,24 +158,6 @@ static uint8_t *buffer;
 static uint8_t *room;
 static bool connected;
 static bool asked_inv;
-
-static void say(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	putchar('\n');
-	fflush(stdout);
-}
-
-/* What should not happen, whatever the other side does. */
-static noreturn void die(const char *what)
-{
-	say("cannot %s: %s", what, strerror(errno));
-	exit(1);
-}
 
 static void say_bytes(const char *what, const uint8_t *bytes, size_t len)
 {

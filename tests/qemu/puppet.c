@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,6 +22,8 @@
 #include <unistd.h>
 
 #include <rdma/rdma_cma.h>
+
+#include "say.h"
 
 #define MEMORY		(2 << 20)
 #define MESSAGE		8192
@@ -67,23 +68,6 @@ static struct ibv_mr *mr;
 static uint8_t *memory;
 static unsigned int receives = 0x100;
 static unsigned int next_send;
-
-static void say(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	putchar('\n');
-	fflush(stdout);
-}
-
-static noreturn void die(const char *what)
-{
-	say("cannot %s: %s", what, strerror(errno));
-	exit(1);
-}
 
 static void put_bytes(const uint8_t *bytes, size_t len)
 {
