@@ -38,6 +38,10 @@ test-debug: ## run the tests of the debug kernel: sanitizers, leak checks, injec
 soak: ## run the long tests, in pieces; see tests/soak --list
 	@tests/soak
 
+SECONDS ?= 600
+fuzz: ## fuzz what decodes commands and messages, each target for SECONDS=600
+	@tests/host/run --fuzz $(SECONDS)
+
 lint: ## check style and run the static checkers
 	@scripts/lint
 
@@ -50,4 +54,4 @@ bench-plots: ## measure, and draw the plots of docs/plots
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
 
-.PHONY: all install clean demo shell test test-debug soak lint bench bench-plots help
+.PHONY: all install clean demo shell test test-debug soak fuzz lint bench bench-plots help
