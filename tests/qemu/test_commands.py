@@ -14,13 +14,12 @@ import time
 import warnings
 
 import krping
+from commands import MAX_COMMAND, Quiet, mutated, options
 from krping import ADDR, ADDR6, NETDEV, PROC, RESULTS, Command, Log, new_port, new_tag
 from ktap import Suite, diag
 
 # Children only make a call or two.
 warnings.simplefilter("ignore", DeprecationWarning)
-
-MAX_COMMAND = 4096
 
 suite = Suite(check=krping.check)
 libc = ctypes.CDLL(None, use_errno=True)
@@ -426,66 +425,6 @@ def user_namespace():
 
 
 # Under load
-
-def options(rng):
-	"""Options, in which most values are sensible."""
-	numbers = ("0", "1", "2", "3", "15", "16", "64", "255", "256", "1000", "1024", "1025",
-		   "65535", "65536", "65537", "0x10", "4K", "1M", "2097153", "4294967295",
-		   "4294967296", "18446744073709551615", "18446744073709551616", "-1", "", "010",
-		   "1e3", "999999999999999999999999")
-	flags = ("verbose", "validate", "server_inv", "read_inv", "local_dma_lkey", "poll",
-		 "unsafe_global_rkey", "fr", "mem_mode=reg", "mem_mode=dma", "mem_mode=fastreg",
-		 "pattern=binary", "pattern=text", "pattern=", "wlat", "rlat", "slat", "bw", "rbw",
-		 "sbw", "duplex", "inline", "imm", "untimed", "cpu=0", "cpu=0+1-2+", "max_p99=1us",
-		 "min_bw=1G", "expect=ok", "expect=EIO", "blk", "tag=x", "tag=" + "y" * 64)
-	names = ("count", "size", "tos", "txdepth", "tx-depth", "threads", "duration", "qps",
-		 "postlist", "signal_every", "sge")
-	while True:
-		if rng.random() < 0.6:
-			yield rng.choice(flags)
-		else:
-			yield f"{rng.choice(names)}={rng.choice(numbers)}"
-
-
-INSERTS = (b",", b"=", b"%", b" ", b"\n", b"\0", b"0x", b"\xc3\xbc", b"client", b"addr6=",
-	   b"A" * 300)
-
-
-def mutated(rng, text):
-	"""TEXT with a few changes at random places."""
-	data = bytearray(text.encode())
-	for _ in range(rng.randrange(1, 6)):
-		place = rng.randrange(len(data) + 1)
-		kind = rng.randrange(5)
-		if kind == 0:
-			data[place:place] = bytes([rng.randrange(256)])
-		elif kind == 1:
-			del data[place:place + rng.randrange(1, 9)]
-		elif kind == 2 and place < len(data):
-			data[place] ^= 1 << rng.randrange(8)
-		elif kind == 3:
-			data[place:place] = rng.choice(INSERTS)
-		else:
-			other = rng.randrange(len(data) + 1)
-			data[place:place] = data[min(place, other):max(place, other)]
-	return bytes(data[:MAX_COMMAND - 100])
-
-
-class Quiet:
-	"""Within, the kernel's log is not shown on the console: that is slow here."""
-
-	LEVELS = "/proc/sys/kernel/printk"
-
-	def __enter__(self):
-		with open(self.LEVELS, encoding="ascii") as file:
-			self.levels = file.read()
-		with open(self.LEVELS, "w", encoding="ascii") as file:
-			file.write("1")
-
-	def __exit__(self, *_):
-		with open(self.LEVELS, "w", encoding="ascii") as file:
-			file.write(self.levels)
-
 
 class Around:
 	"""Within, runs go on, and readers read what is to be read; all must go well."""
