@@ -171,6 +171,7 @@ def private_deeds():
 
 def serve(options, number, sentence, extra=(), timeout=PATIENT):
 	"""A server meets a client with OPTIONS, and fails with errno NUMBER."""
+	peer.build()
 	port, tag, log = new_port(), new_tag(), Log()
 	server = Command(f"server,addr={ADDR},port={port},tag={tag},timeout={timeout}")
 	krping.wait_for(lambda: krping.listens(port))
