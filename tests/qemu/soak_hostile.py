@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Random lies of peers in any number: --seed S --rounds N has at least N of them arrive.
+Clients that lie meet servers that go on serving good clients; servers that lie meet
+clients that must find out. The same seed tells the same lies."""
+
+import argparse
+import atexit
+import collections
+import errno
+import os
+import random
+import threading
+
+import block
+import krping
+import liar
+from block import MIB
+from krping import ADDR, Command, new_tag, wait_for
+from ktap import Suite, diag
+
+# What may become of a run whose peer lies.
+NOTICED = {errno.EPROTO, errno.EBADMSG, errno.ECONNRESET, errno.ECONNREFUSED, errno.EREMOTEIO,
+	   errno.ETIMEDOUT, errno.EOPNOTSUPP}
+# How a server may see a client end that lies.
+SEEN = {"ok"} | {krping.name(number) for number in NOTICED | {errno.ERANGE}} | {"EOPNOTSUPP"}
+# The deadline of everything that meets a liar: some are silent.
+TIMEOUT = 1500 * krping.SLOW
+STORE = "/tmp/hostile-store"
+WHOLE = 2 * MIB
+
+total = liar.Counts()
+outcomes = collections.Counter()
+
+
+def name(number):
+	"""An errno's name, or "ok"."""
+	return krping.name(number) if number else "ok"
+
+
+def check():
+	"""Nothing is left, and the module is whole."""
+	block.check()
+	krping.run_ok(f"loopback,addr={ADDR},count=3,validate,mem_mode=reg,server_inv")
+
+
+class Beside(threading.Thread):
+	"""Within, somebody does again and again what must go well."""
+
+	def __init__(self, function):
+		super().__init__(daemon=True)
+		self.function = function
+		self.runs = 0
+		self.error = None
+		self.ending = threading.Event()
+
+	def run(self):
+		krping.block_signals()
+		while not self.ending.wait(0.02) and not self.error:
+			try:
+				self.function(self.runs)
+				self.runs += 1
+			except BaseException as error:
+				self.error = error
+
+	def __enter__(self):
+		self.start()
+		return self
+
+	def __exit__(self, kind, *_):
+		self.ending.set()
+		self.join(60 * krping.SLOW)
+		assert not self.is_alive(), "what goes on beside the liar hangs"
+		if self.error and kind is None:
+			raise self.error
+		diag(f"{self.runs} times somebody else was served well")
+		assert kind or self.runs > 0
+
+
+def lie_to(protocol, port, tag, seed, messages):
+	"""Have a liar and its twin lie to the server on PORT."""
+	with liar.Outcomes(tag) as found:
+		with liar.Client(protocol, port, seed, messages // 2) as one, \
+		     liar.Client(protocol, port, seed + (1 << 32), messages - messages // 2) as two:
+			for each in (one, two):
+				total.add(each.report(100 + messages))
+	diag(f"results: {dict(found.errnos)}")
+	outcomes.update(found.errnos)
+	assert set(found.errnos) <= SEEN, found.errnos
+
+
+def clients_of_tests(seed, messages):
+	"""Ping/pongs and microbenchmarks."""
+	tag = new_tag()
+	port = krping.new_port()
+	server = Command(f"server,persist,port={port},tag={tag},timeout={TIMEOUT}")
+	wait_for(lambda: krping.listens(port))
+	modes = ("", ",mem_mode=reg,server_inv", ",poll", ",size=20000,pattern=binary",
+		 ",sbw", ",bw,size=4096")
+	with Beside(lambda run: krping.run_ok(f"client,addr={ADDR},port={port},count=20,validate"
+					      + modes[run % len(modes)])):
+		lie_to("tests", port, tag, seed, messages)
+	assert server.interrupt() == errno.EINTR
+
+
+def clients_of_disks(store, seed, messages):
+	"""Disks. Another disk of the same store has its upper half."""
+	half = WHOLE // 2
+	rng = random.Random(seed)
+	with block.Server(f"size={WHOLE},store={store},persist,timeout={TIMEOUT}") as server, \
+	     server.disk() as disk, block.Raw(disk) as raw:
+		expected = bytearray(rng.randbytes(half).replace(b"L", b"l"))
+		raw.put(half, expected)
+
+		def use(_):
+			data = rng.randbytes(4096 * rng.randrange(1, 20)).replace(b"L", b"l")
+			at = 512 * rng.randrange((half - len(data)) // 512)
+			raw.put(half + at, data)
+			expected[at:at + len(data)] = data
+			at = 512 * rng.randrange(half // 512 - 64)
+			block.compare(raw.get(half + at, 32768), bytes(expected[at:at + 32768]))
+		with Beside(use):
+			lie_to("disk", server.port, server.tag, seed, messages)
+		block.compare(raw.get(half, half), bytes(expected), "the upper half")
+		figures = disk.figures()
+		assert figures["reconnects"] == figures["errors"] == 0, figures
+
+
+def clients_of_taps(seed, messages):
+	"""Taps, whose records go to a file; its upper half is nobody's."""
+	tag, port = new_tag(), krping.new_port()
+	canary = random.Random(seed).randbytes(WHOLE // 2)
+	with open(STORE, "wb") as file:
+		file.write(bytes(WHOLE // 2) + canary)
+	server = Command(f"server,tap,persist,store={STORE},port={port},tag={tag},timeout={TIMEOUT}")
+	wait_for(lambda: krping.listens(port))
+	lie_to("tap", port, tag, seed, messages)
+	assert server.interrupt() == errno.EINTR
+	with open(STORE, "rb") as file:
+		found = file.read()
+	block.compare(found[WHOLE // 2:], canary, "the upper half")
+
+
+def commands(rng):
+	"""Clients' commands without an address, each of which is over soon."""
+	while True:
+		words = [f"count={rng.randrange(1, 5)}"]
+		test = rng.choice(("", "", "", "wlat", "rlat", "slat", "bw", "rbw", "sbw"))
+		if test:
+			words += [test, f"size={rng.choice((1, 16, 24, 64, 1000, 4096))}"]
+			if test in ("bw", "rbw", "sbw") and rng.random() < 0.3:
+				words.append("duplex")
+		else:
+			words.append(f"size={rng.choice((1, 15, 64, 64, 1000, 4096, 65536))}")
+			words.append(rng.choice(("mem_mode=dma", "mem_mode=reg",
+						 "mem_mode=reg,server_inv")))
+		if not test.endswith("lat") and rng.random() < 0.8:
+			words.append("validate")
+		if rng.random() < 0.2:
+			words.append("poll")
+		yield ",".join(words)
+
+
+def judge(number, server, what, log):
+	"""The run WHAT ended with errno NUMBER, and the liar SERVER knows what it was told."""
+	outcomes[name(number)] += 1
+	try:
+		verdict, lie = server.connection()
+	except AssertionError as error:
+		raise AssertionError(f"{name(number)} from {what}: {error}: {server.output()[-500:]}: "
+				     f"{log.text()}") from None
+	allowed = {"harmless": {0}, "maybe": NOTICED | {0}, "fatal": NOTICED}[verdict]
+	assert number in allowed, f"{name(number)} after {lie!r}, {verdict}: {what}: {log.text()}"
+
+
+def servers_of_tests(seed, messages):
+	"""Clients of ours, and servers that lie to them."""
+	texts = commands(random.Random(seed))
+	with liar.Server(seed) as server:
+		for count in range(messages):
+			text = (f"client,addr={ADDR},port={server.port},timeout={TIMEOUT},"
+				+ next(texts))
+			log = krping.Log()
+			number = krping.run(text)
+			judge(number, server, f"run {count}: {text}", log)
+		total.add(server.end())
+
+
+def servers_of_disks(seed, messages):
+	"""Disks of ours, and servers that lie to them."""
+	with liar.Server(seed) as server:
+		for count in range(messages):
+			text = (f"client,blk,addr={ADDR},port={server.port},timeout={TIMEOUT},"
+				f"reconnect=0")
+			log = krping.Log()
+			number = Command(text).wait(60)
+			judge(number, server, f"disk {count}", log)
+			wait_for(lambda: not block.numbers())
+		total.add(server.end())
+
+
+def summary(seed):
+	"""The last line: what was said, and what became of it."""
+	words = [f"seed={seed}", f"messages={total.messages}", f"connections={total.connections}"]
+	words += [f"lie:{kind.replace(' ', '-')}={count}"
+		  for kind, count in sorted(total.kinds.items())]
+	words += [f"end:{kind.replace(' ', '-')}={count}"
+		  for kind, count in sorted(total.ends.items())]
+	words += [f"errno:{kind}={count}" for kind, count in sorted(outcomes.items())]
+	print("#", " ".join(words), flush=True)
+
+
+def main(argv=None):
+	"""Run it all."""
+	parser = argparse.ArgumentParser(description=__doc__)
+	parser.add_argument("--seed", type=int, default=1)
+	parser.add_argument("--rounds", type=int, default=2000)
+	parser.add_argument("only", nargs="*")
+	options = parser.parse_args(argv)
+	seed, rounds = options.seed, options.rounds
+	liar.build()
+	suite = Suite(check=check, limit=(300 + rounds) * krping.SLOW)
+	# Most lies to a disk's server have an answer, and the connection goes on: there
+	# are many in little time.
+	for what, share, function in (
+			("clients of tests that lie", 17, clients_of_tests),
+			("clients of disks in memory that lie", 37,
+			 lambda *args: clients_of_disks("ram", *args)),
+			("clients of disks in files that lie", 27,
+			 lambda *args: clients_of_disks(STORE, *args)),
+			("taps that lie", 22, clients_of_taps),
+			("servers of tests that lie", 7, servers_of_tests),
+			("servers of disks that lie", 1, servers_of_disks)):
+		suite.test(what)(lambda function=function, share=share:
+				 function(seed, max(rounds * share // 100, 10)))
+
+	@suite.test("as many lies have arrived as were asked for")
+	def enough():
+		assert options.only or total.messages >= rounds, total.messages
+
+	atexit.register(summary, seed)
+	if os.path.exists(STORE):
+		os.unlink(STORE)
+	suite.main(options.only)
+
+
+if __name__ == "__main__":
+	main()

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: GPL-2.0
+# debug: yes
+"""Some of soak_hostile.py: the same lies each time."""
+
+import krping
+import soak_hostile
+
+soak_hostile.main(["--seed", "1", "--rounds", "2000" if krping.SLOW == 1 else "300"])
