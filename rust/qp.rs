@@ -356,7 +356,10 @@ impl<W: Workload> QueuePair<W> {
                 if queue.outcome.settled() {
                     return None;
                 }
-                queue.outcome.touch();
+                // That this side says that it is there is no sign of the other.
+                if op != Operation::Control {
+                    queue.outcome.touch();
+                }
                 workload.completed(queue, &WorkCompletion::new(op, slot, wc))
             } else {
                 Err(Failure::Completion {

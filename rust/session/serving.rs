@@ -193,6 +193,7 @@ impl Serving<'_> {
                 Some(peer) if peer.test == Test::FastReg => None,
                 _ => Some(self.session.timeout()),
             },
+            beat: self.session.alive(),
             unsafe_global_rkey: false,
         };
         self.follow(&terms, report, |room, memory, traffic| {
@@ -241,6 +242,8 @@ impl Serving<'_> {
             },
             // Some clients are only heard of by their signs of life.
             timeout: Some(timeout.max(peer.alive_ms.saturating_mul(3))),
+            // Its patience is three times that.
+            beat: self.session.alive().min(peer.alive_ms),
             unsafe_global_rkey: self.session.command.unsafe_global_rkey,
         };
         self.follow(&terms, report, |room, memory, traffic| {
@@ -275,12 +278,11 @@ impl Serving<'_> {
             .and_then(|()| {
                 let timeout = Some(self.session.timeout());
                 outcome.wait_for(Progress::Established, "accepting", timeout)?;
-                let beat = Some(self.session.alive());
                 drive(
                     iter::once(&*queue_pair),
                     terms.poll,
                     terms.timeout,
-                    beat,
+                    Some(terms.beat),
                     || queue_pair.with(Side::beat).unwrap_or(Ok(())),
                 )
             });
@@ -372,5 +374,7 @@ struct Terms {
     answer: Option<[u8; PrivateData::LEN]>,
     poll: PollMode,
     timeout: Option<u32>,
+    /// How long this side is silent at most, in ms.
+    beat: u32,
     unsafe_global_rkey: bool,
 }

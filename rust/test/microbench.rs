@@ -347,7 +347,9 @@ impl Side for Microbench {
     fn beat(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         let needed = match self.phase {
             Phase::Waiting => self.plan.leading,
-            Phase::Running | Phase::Done => self.plan.is_unseen() && self.peer.is_none(),
+            // Even where the peer is done, and waits for this side.
+            Phase::Running => self.plan.is_unseen(),
+            Phase::Done => self.plan.is_unseen() && self.peer.is_none(),
         };
         if needed {
             self.link.say_alive(queue)?;

@@ -6,10 +6,13 @@ import errno
 import itertools
 import re
 import signal
+import struct
 import time
 
 import krping
 import network
+import peer
+import puppet
 from krping import ADDR, Command, Log, Program, name, new_port, new_tag, run_fails, wait_for
 from ktap import Suite, diag
 from microbench import BANDWIDTH, LATENCY, TESTS, Case, moving
@@ -155,6 +158,55 @@ def persist():
 	found = wait_for(lambda: krping.results(tag) if len(krping.results(tag)) == 24 else None)
 	status = [each.get("errno", "ok") for each in found]
 	assert sorted(status) == ["ECONNRESET"] * 12 + ["ok"] * 12, status
+	assert server.interrupt() == errno.EINTR
+
+
+def answer(request):
+	"""A server's private data that agrees with a client's REQUEST, both in hexadecimal."""
+	data = bytearray.fromhex(request)
+	data[5] = 2
+	return bytes(data[:56]).hex()
+
+
+def control(kind, body):
+	"""A control message, in hexadecimal."""
+	return (b"krpc" + bytes([kind, 0, 0, 0]) + body).hex()
+
+
+@suite.test("a server that takes all messages and says nothing: ETIMEDOUT, in time")
+def silent_servers():
+	# Before it is ready, or when it should be done: the client says all the time that it
+	# is there, and what it says arrives.
+	for options, ready in itertools.product(("bw", "rbw,poll", "slat", "bw,duplex"), (False, True)):
+		port = new_port()
+		with puppet.Server(port) as server:
+			command = Command(f"client,addr={ADDR},port={port},timeout=1500,count=5,{options}")
+			server.tell(f"accept {answer(server.expect('^request ([0-9a-f]+)')[1])}")
+			addr, key = server.memory()
+			server.expect("^received 6b72706301")
+			start = time.monotonic()
+			if ready:
+				server.tell("send " + control(1, struct.pack(">QII", addr, key, 64)))
+			found = command.wait(15)
+			taken = time.monotonic() - start
+			assert found == errno.ETIMEDOUT, (options, ready, name(found))
+			assert taken < 1.5 + SLACK, f"{options}, {ready}: took {taken:.2f} s"
+
+
+@suite.test("a server that goes on after its client says so, as often as the client wants")
+def alive():
+	server, port, _ = start_server(",persist")
+	# Both directions, so many operations that there is no end, and a sign of life in 300 ms.
+	load = struct.pack(">HHIHHB3xII", 1, 0, 16, 1, 1, 1, 0, 300)
+	private = peer.private_data(test=6, flags=16, size=64, count=1 << 40, reserved=load)
+	with puppet.Client(port, private) as client:
+		client.connected()
+		client.tell("send " + control(1, struct.pack(">QII", client.addr, client.key, 64)))
+		client.expect("^received 6b72706301")
+		client.tell("send " + control(3, bytes(16)))
+		time.sleep(0.5)
+		client.seen = len(client.lines)
+		client.expect("^received 6b72706302", 2)
 	assert server.interrupt() == errno.EINTR
 
 
