@@ -55,8 +55,15 @@ impl ProcFile for Interface {
             pr_err!("a command of {} bytes: at most {}\n", len, MAX_COMMAND);
             return Err(EINVAL);
         }
-        let mut bytes = KVec::from_elem(0u8, len, GFP_KERNEL)?;
-        data.read_slice(&mut bytes)?;
+        let mut bytes = KVec::from_elem(0u8, len, GFP_KERNEL).inspect_err(|_| {
+            pr_err!("a command of {} bytes: ENOMEM\n", len);
+        })?;
+        data.read_slice(&mut bytes).inspect_err(|_| {
+            pr_err!(
+                "a command of {} bytes: its memory cannot be read: EFAULT\n",
+                len
+            );
+        })?;
         match parse(&bytes)? {
             Order::Run(command) => Session::run(&self.registry, command, in_use)?,
             Order::Stop { id, force } => attachment::stop(&self.registry, id, force)?,

@@ -98,7 +98,8 @@ impl Session {
         if command.test == Test::Block && command.role != Role::Server {
             return attachment::run(registry, command, in_use);
         }
-        let session = Self::new(registry, registry.next_id(), command, None)?;
+        let id = registry.next_id();
+        let session = Self::new(registry, id, command, None).map_err(not_begun(id))?;
         let result = session.start().and_then(|()| session.wait());
         session.conclude(result)
     }
@@ -321,6 +322,16 @@ impl Session {
             drop(threads);
             drop(ended);
         }
+    }
+}
+
+/// Says in the log that command `id` has failed before there was a session that could.
+fn not_begun(id: u32) -> impl FnOnce(Error) -> Error {
+    move |error| {
+        let errno = error.to_errno().saturating_neg();
+        let name = crate::logic::errno::name(errno).unwrap_or("errno");
+        pr_err!("{}: {} ({}): the command was not begun\n", id, name, errno);
+        error
     }
 }
 

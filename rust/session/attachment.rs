@@ -11,7 +11,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::{worker::Worker, Session};
+use super::{not_begun, worker::Worker, Session};
 use crate::{
     block::disk::DiskData,
     kernel_ext::{
@@ -251,22 +251,18 @@ impl Attachment {
 /// it stays; `EINTR` where a signal has stopped it.
 pub(crate) fn run(registry: &Arc<Registry>, command: Command, module: ModuleRef) -> Result {
     let detach = command.block.detach;
-    let attachment = registry.add_disk()?;
-    let started = Session::new(
-        registry,
-        registry.next_id(),
-        command,
-        Some(attachment.clone()),
-    )
-    .and_then(|session| {
-        let (keeper, attachment) = (registry.clone(), attachment.clone());
-        run_detached(session.id, module, move || {
-            attachment.keep(&session, &keeper);
-        })
-    });
+    let id = registry.next_id();
+    let attachment = registry.add_disk().map_err(not_begun(id))?;
+    let started =
+        Session::new(registry, id, command, Some(attachment.clone())).and_then(|session| {
+            let (keeper, attachment) = (registry.clone(), attachment.clone());
+            run_detached(session.id, module, move || {
+                attachment.keep(&session, &keeper);
+            })
+        });
     if let Err(error) = started {
         registry.remove_disk(attachment.number);
-        return Err(error);
+        return Err(not_begun(id)(error));
     }
     let waited = if detach {
         attachment.up.wait_interruptible(Deadline::never())
