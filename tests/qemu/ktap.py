@@ -47,6 +47,7 @@ class Suite:
 		self.check = check
 		self.limit = limit
 		self.tests = []
+		self.count = {"pass": 0, "fail": 0, "skip": 0}
 
 	def test(self, name, limit=None):
 		"""Add the decorated function as the test NAME. It may be called
@@ -66,7 +67,7 @@ class Suite:
 		words = sys.argv[1:] if argv is None else argv
 		chosen = [test for test in self.tests
 			  if not words or any(word in test[0] for word in words)]
-		count = {"pass": 0, "fail": 0, "skip": 0}
+		count = self.count
 		print("KTAP version 1", flush=True)
 		print(f"1..{len(chosen)}", flush=True)
 		for number, (name, function, limit) in enumerate(chosen, 1):

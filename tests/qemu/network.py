@@ -164,10 +164,26 @@ class Lab:
 		self._plug()
 
 	def _plug(self):
+		self.plug_near()
+		self.plug_far()
+
+	def plug_near(self):
+		"""Make this end's RDMA device."""
 		call("rdma", "link", "add", "rxe8", "type", "rxe", "netdev", "near9")
-		self.exec("rdma", "link", "add", "rxe9", "type", "rxe", "netdev", "away9")
 		wait_gids("rxe8", self.NEAR)
+
+	def plug_far(self):
+		"""Make the far end's RDMA device."""
+		self.exec("rdma", "link", "add", "rxe9", "type", "rxe", "netdev", "away9")
 		wait_gids("rxe9", self.FAR)
+
+	def unplug_near(self):
+		"""Remove this end's RDMA device."""
+		unplug("rxe8")
+
+	def unplug_far(self):
+		"""Remove the far end's RDMA device."""
+		self.exec("rdma", "link", "del", "rxe9")
 
 	def _introduce(self):
 		"""Have both ends know each other, so that nobody notices by ARP that the cable
@@ -195,13 +211,18 @@ class Lab:
 		"""Run a program on the far host."""
 		return call("ip", "netns", "exec", self.NAME, *words)
 
+	@staticmethod
+	def enter():
+		"""Have the calling thread be on the far host."""
+		fd = os.open(f"/run/netns/{Lab.NAME}", os.O_RDONLY)
+		os.setns(fd, os.CLONE_NEWNET)
+		os.close(fd)
+
 	def command(self, text):
 		"""A krping.Command on the far host."""
 		class Far(krping.Command):
 			def run(self):
-				fd = os.open(f"/run/netns/{Lab.NAME}", os.O_RDONLY)
-				os.setns(fd, os.CLONE_NEWNET)
-				os.close(fd)
+				Lab.enter()
 				super().run()
 		return Far(text)
 
@@ -223,10 +244,30 @@ class Lab:
 	def link_up(self):
 		"""Take it up again, with new RDMA devices at both ends: see above."""
 		ip("link set near9 up")
-		unplug("rxe8")
-		self.exec("rdma", "link", "del", "rxe9")
+		self.unplug_near()
+		self.unplug_far()
 		self._introduce()
 		self._plug()
+
+	def remove_address(self):
+		"""Take the near end's address away."""
+		ip(f"addr del {self.NEAR}/24 dev near9")
+
+	def add_address(self):
+		"""Give it back."""
+		ip(f"addr add {self.NEAR}/24 dev near9")
+		self._introduce()
+		wait_gids("rxe8", self.NEAR)
+
+	def disturb(self, text):
+		"""Have netem do TEXT, such as "loss 5%", to what either end sends."""
+		call("tc", "qdisc", "replace", "dev", "near9", "root", "netem", *text.split())
+		self.exec("tc", "qdisc", "replace", "dev", "away9", "root", "netem", *text.split())
+
+	def calm(self):
+		"""No netem any more."""
+		call("tc", "qdisc", "del", "dev", "near9", "root")
+		self.exec("tc", "qdisc", "del", "dev", "away9", "root")
 
 	@staticmethod
 	def _tc(*lines):

@@ -326,13 +326,11 @@ class FarServer(Server):
 @contextlib.contextmanager
 def netem(lab, text):
 	"""Within, the link of LAB is as TEXT says, both ways."""
-	network.call("tc", "qdisc", "replace", "dev", "near9", "root", "netem", *text.split())
-	lab.exec("tc", "qdisc", "replace", "dev", "away9", "root", "netem", *text.split())
+	lab.disturb(text)
 	try:
 		yield
 	finally:
-		network.call("tc", "qdisc", "del", "dev", "near9", "root")
-		lab.exec("tc", "qdisc", "del", "dev", "away9", "root")
+		lab.calm()
 
 
 @suite.test("the cable is cut and mended: I/O goes on")

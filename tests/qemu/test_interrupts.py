@@ -7,97 +7,27 @@ The moments of some signals are random: SEED in the environment repeats them.
 import collections
 import contextlib
 import errno
-import glob
 import os
 import random
-import select
 import signal
 import time
-import warnings
 
 import krping
 import network
 import peer
-from krping import ADDR, listens, new_port, new_tag, wait_for
+from krping import ADDR, listens, new_port, wait_for
 from ktap import Suite, diag
-
-# Writers are forks that do nothing but write.
-warnings.simplefilter("ignore", DeprecationWarning)
+from writing import DEADLY, Writer, check_writers, threads
 
 # On the link of the RDMA device, and nobody's.
 ABSENT = "10.99.0.2"
 # A second, and slack for emulation.
 SOON = 2.5
 
-# How a writer reports that write() has returned and with what: its exit status.
-HANDLED = (signal.SIGINT, signal.SIGTERM)
-# What kills it, so that nobody sees its write() return.
-DEADLY = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
-
-
-def threads():
-	"""The kernel threads of krping, by name."""
-	found = []
-	for path in glob.glob("/proc/[0-9]*/comm"):
-		with contextlib.suppress(OSError):
-			with open(path, encoding="utf-8", errors="replace") as file:
-				comm = file.read().strip()
-			if comm.startswith("krping"):
-				found.append(comm)
-	return found
-
-
-class Writer:
-	"""A process that writes one command. It dies of signals, as programs do, or with
-	HANDLE takes them and exits with the errno of its write()."""
-
-	running = []
-
-	def __init__(self, text, handle=False):
-		self.tag = new_tag()
-		# Python forgets a signal that comes right after the fork.
-		signal.pthread_sigmask(signal.SIG_BLOCK, DEADLY)
-		self.pid = os.fork()
-		if self.pid == 0:
-			self._write(f"{text},tag={self.tag}", handle)
-		signal.pthread_sigmask(signal.SIG_UNBLOCK, DEADLY)
-		self.fd = os.pidfd_open(self.pid)
-		Writer.running.append(self)
-
-	@staticmethod
-	def _write(text, handle):
-		status = 255
-		try:
-			handler = (lambda *_: None) if handle else signal.SIG_DFL
-			for number in HANDLED:
-				signal.signal(number, handler)
-			signal.pthread_sigmask(signal.SIG_UNBLOCK, DEADLY)
-			status = krping.run(text)
-		finally:
-			os._exit(status)
-
-	def end(self, number, timeout=20):
-		"""Send it signal NUMBER and wait for its end: its status and the seconds that
-		it took."""
-		start = time.monotonic()
-		os.kill(self.pid, number)
-		return self.wait(timeout), time.monotonic() - start
-
-	def wait(self, timeout=20):
-		"""Wait for its end, and return its status: negative where a signal killed it."""
-		done = select.select([self.fd], [], [], timeout)[0]
-		assert done, f"the writer still lives after {timeout} s; krping has {threads()}"
-		Writer.running.remove(self)
-		os.close(self.fd)
-		return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-
 
 def check():
 	"""Nothing is left, not even for a moment, and the module is whole."""
-	left = len(Writer.running)
-	for writer in Writer.running[:]:
-		writer.end(signal.SIGKILL)
-	assert not left, f"the test left {left} writers"
+	check_writers()
 	assert not threads(), threads()
 	assert not krping.lines(), krping.lines()
 	krping.check()
