@@ -219,9 +219,10 @@ impl Session {
         }
     }
 
+    /// Ends all threads because of `failure`, or of what they are to end for already.
     fn cancel(&self, failure: Failure) {
         let mut threads = self.threads.lock();
-        threads.cancelled = Some(failure);
+        let failure = *threads.cancelled.get_or_insert(failure);
         for (worker, _) in &threads.handles {
             worker.cancel(failure);
         }

@@ -167,10 +167,11 @@ impl Worker {
         self.state.lock().detail = Some(detail);
     }
 
-    /// Ends whatever the thread does, now or next, because of `failure`.
+    /// Ends whatever the thread does, now or next, because of `failure`, or of what it
+    /// is to end for already.
     pub(crate) fn cancel(&self, failure: Failure) {
         let mut state = self.state.lock();
-        state.cancelled = Some(failure);
+        let failure = *state.cancelled.get_or_insert(failure);
         for outcome in &state.outcomes {
             outcome.fail(failure);
         }
