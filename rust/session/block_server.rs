@@ -242,7 +242,6 @@ impl Serving<'_> {
     /// returns its cause.
     fn refuse(&self, failure: Failure) -> Failure {
         let cause = self.id.outcome().cause_of(failure);
-        self.id.reject(&rejection(&cause));
         pr_warn!("{}: a client was refused: {}\n", self.session.id, cause);
         match cause {
             // Another attempt may go better, or this one was given up.
@@ -260,6 +259,8 @@ impl Serving<'_> {
                 self.export.clients.refused();
             }
         }
+        // Last, as the rejection is a failure of a client in the same session.
+        self.id.reject(&rejection(&cause));
         cause
     }
 
@@ -276,9 +277,9 @@ impl Serving<'_> {
         let queue_pair = match self.prepare(hello, &membership) {
             Ok(queue_pair) => queue_pair,
             Err(failure) => {
-                let cause = outcome.cause_of(failure);
+                let cause = self.part(membership, outcome.cause_of(failure));
                 self.id.reject(&rejection(&cause));
-                return Err(self.part(membership, cause));
+                return Err(cause);
             }
         };
         let answer = queue_pair.with(|server, _| server.geometry().encode());

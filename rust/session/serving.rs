@@ -107,8 +107,10 @@ impl Serving<'_> {
     /// Rejects the client because of `failure`, and returns its cause.
     fn refuse(&self, failure: Failure) -> Failure {
         let failure = self.id.outcome().cause_of(failure);
+        // First, as the rejection is a failure of a client in the same session.
+        let failure = give_up(self.session, failure);
         self.id.reject(&rejection(&failure));
-        give_up(self.session, failure)
+        failure
     }
 
     /// Checks what the client asks for.
