@@ -26,7 +26,7 @@ pub(crate) const EDQUOT: i32 = 122;
 pub(crate) const ECANCELED: i32 = 125;
 
 /// Every errno that a run is known to end with.
-pub(super) const NAMES: [(i32, &str); 43] = [
+pub(super) const NAMES: [(i32, &str); 44] = [
     (1, "EPERM"),
     (2, "ENOENT"),
     (4, "EINTR"),
@@ -44,6 +44,7 @@ pub(super) const NAMES: [(i32, &str); 43] = [
     (20, "ENOTDIR"),
     (21, "EISDIR"),
     (22, "EINVAL"),
+    (23, "ENFILE"),
     (26, "ETXTBSY"),
     (27, "EFBIG"),
     (28, "ENOSPC"),
