@@ -21,7 +21,8 @@ use crate::{
     cq::WorkCompletion,
     kernel_ext::pages::Contiguous,
     logic::{
-        block::{Action, BareWrite, DataAnswer, MessageError, Request, Response, Status},
+        block::{Action, BareWrite, MessageError, Request, Status},
+        block_answer::{DataAnswer, Response},
         failure::Failure,
         protocol::Violation,
         wire::Advertisement,
@@ -498,11 +499,7 @@ impl Link {
         if with_answer {
             list.push(self.data_answer(queue, slot, asked)?);
         } else {
-            let response = Response {
-                tag: request.tag,
-                seq: request.seq,
-                status,
-            };
+            let response = Response::to(request, status);
             queue
                 .write(self.answers, offset as usize, &response.encode())
                 .map_err(failed)?;

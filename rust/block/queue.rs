@@ -26,9 +26,11 @@ use crate::{
         time::monotonic_ns,
     },
     logic::{
-        block::{self, Action, BareWrite, DataAnswer, MessageError, Response},
+        block::{self, Action, BareWrite, MessageError},
+        block_answer::{DataAnswer, Response},
         errno,
         failure::{Failure, Operation},
+        protocol::Violation,
         wire::Advertisement,
     },
     mr::{Access, Memory, RegionId},
@@ -72,14 +74,20 @@ pub(crate) enum Submitted {
 }
 
 /// A request that has been answered, and the errno to end it with.
-pub(crate) struct Answered {
+struct Answered {
     request: Request,
     errno: i32,
 }
 
-impl Settle for Answered {
+/// Requests that one message has answered.
+#[derive(Default)]
+pub(crate) struct Answers([Option<Answered>; Response::JOINED]);
+
+impl Settle for Answers {
     fn settle(self) {
-        self.request.end(self.errno);
+        for Answered { request, errno } in self.0.into_iter().flatten() {
+            request.end(errno);
+        }
     }
 }
 
@@ -343,29 +351,50 @@ impl DiskQueue {
         self.sender.send(queue, &message, None, &mut List::new())
     }
 
-    /// Takes an answer, and hands back what is to be ended with it.
-    fn receive(
+    /// Takes what the server has sent, and hands back what is to be ended with it.
+    fn receive(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<Answers, Failure> {
+        self.traffic.received(wc.bytes);
+        let mut answers = Answers::default();
+        let Answers([first, ..]) = &mut answers;
+        match wc.immediate {
+            Some(immediate) => {
+                *first = Some(self.data_came(queue, wc, DataAnswer::decode(immediate))?);
+            }
+            None => {
+                let count = Response::count(wc.bytes).map_err(Failure::Message)?;
+                if let (Some(key), true) = (wc.invalidated, count > 1) {
+                    return Err(Failure::Protocol(Violation::Unasked(key), self.answered));
+                }
+                for (before, place) in answers.0.iter_mut().take(count).enumerate() {
+                    match self.response(queue, wc, before) {
+                        Ok(answered) => *place = answered,
+                        // Those before it have been answered all the same.
+                        Err(failure) => {
+                            queue.outcome.fail(failure);
+                            return Ok(answers);
+                        }
+                    }
+                }
+            }
+        }
+        self.receives.post(queue, wc.slot)?;
+        Ok(answers)
+    }
+
+    /// Takes the answer in a message that has so many `before` it.
+    fn response(
         &mut self,
         queue: &mut Queue<'_>,
         wc: &WorkCompletion,
+        before: usize,
     ) -> Result<Option<Answered>, Failure> {
-        self.traffic.received(wc.bytes);
-        let answered = match wc.immediate {
-            Some(immediate) => self
-                .data_came(queue, wc, DataAnswer::decode(immediate))
-                .map(Some),
-            None => {
-                let header = self.receives.header(queue, wc.slot)?;
-                let response = Response::decode(&header, wc.bytes).map_err(Failure::Message)?;
-                if usize::from(response.tag) == self.slots.len() {
-                    self.controlled(queue, &response).map(|()| None)
-                } else {
-                    self.answered(queue, wc, &response).map(Some)
-                }
-            }
-        }?;
-        self.receives.post(queue, wc.slot)?;
-        Ok(answered)
+        let bytes = self.receives.piece(queue, wc.slot, before)?;
+        let response = Response::decode(&bytes).map_err(Failure::Message)?;
+        if usize::from(response.tag) == self.slots.len() {
+            self.controlled(queue, &response).map(|()| None)
+        } else {
+            self.answered(queue, wc, &response).map(Some)
+        }
     }
 
     /// The slot of a request that is answered, if it is under way.
@@ -492,7 +521,7 @@ impl DiskQueue {
 }
 
 impl Workload for DiskQueue {
-    type Done = Option<Answered>;
+    type Done = Answers;
 
     fn completed(
         &mut self,
@@ -503,9 +532,9 @@ impl Workload for DiskQueue {
             Operation::Receive => self.receive(queue, wc),
             Operation::Send => {
                 self.sender.completed();
-                Ok(None)
+                Ok(Answers::default())
             }
-            _ => Ok(None),
+            _ => Ok(Answers::default()),
         }
     }
 

@@ -68,11 +68,30 @@ impl Receives {
         queue: &Queue<'_>,
         slot: usize,
     ) -> Result<[u8; LEN], Failure> {
-        let mut header = [0; LEN];
+        self.piece(queue, slot, 0)
+    }
+
+    /// The `LEN` bytes of the message in receive `slot` that have so many pieces of that
+    /// length `before` them.
+    ///
+    /// # Errors
+    ///
+    /// None that a peer could cause.
+    pub(super) fn piece<const LEN: usize>(
+        &self,
+        queue: &Queue<'_>,
+        slot: usize,
+        before: usize,
+    ) -> Result<[u8; LEN], Failure> {
+        let mut piece = [0; LEN];
+        let skip = before.saturating_mul(LEN);
         self.place(slot)
-            .and_then(|((buffer, _), offset)| queue.memory().read(*buffer, offset, &mut header))
+            .and_then(|((buffer, _), offset)| {
+                let at = offset.saturating_add(skip);
+                queue.memory().read(*buffer, at, &mut piece)
+            })
             .map_err(failed)?;
-        Ok(header)
+        Ok(piece)
     }
 
     /// Where the first `len` bytes of the message in receive `slot` are, for the CPU to

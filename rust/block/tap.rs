@@ -30,7 +30,8 @@ use crate::{
     cq::WorkCompletion,
     kernel_ext::time::monotonic_ns,
     logic::{
-        block::{Action, MessageError, Request, Response},
+        block::{Action, MessageError, Request},
+        block_answer::Response,
         failure::{Failure, Operation},
         protocol::Violation,
         wire::Advertisement,
@@ -56,9 +57,9 @@ const SLOTS: usize = WINDOW + 1;
 /// a missing receive.
 const RECEIVES: usize = SLOTS + 1;
 
-/// A receive buffer's size: larger than an answer, so that a longer message is recognised
-/// as such.
-const ANSWER: u32 = 64;
+/// A receive buffer's size: larger than the answers of one message, so that a longer one
+/// is recognised as such.
+const ANSWERS: u32 = 64 + (Response::JOINED * Response::LEN) as u32;
 
 fn failed(error: Error) -> Failure {
     Failure::Kernel("using a tap's buffer", error.to_errno())
@@ -103,7 +104,7 @@ impl Tap {
         slots.push(Slot::new(memory, None)?, GFP_KERNEL)?;
         Ok(Self {
             slots,
-            answers: memory.add_buffer(RECEIVES.saturating_mul(ANSWER as usize))?,
+            answers: memory.add_buffer(RECEIVES.saturating_mul(ANSWERS as usize))?,
             requests: Requests::new(live)?,
             inline: 0,
             window: 0,
@@ -131,8 +132,8 @@ impl Tap {
     }
 
     fn post_receive(&self, queue: &mut Queue<'_>, slot: usize) -> Result<(), Failure> {
-        let offset = (slot as u32).saturating_mul(ANSWER);
-        queue.post_receive_at(slot, self.answers, offset, ANSWER)
+        let offset = (slot as u32).saturating_mul(ANSWERS);
+        queue.post_receive_at(slot, self.answers, offset, ANSWERS)
     }
 
     /// Begins, once connected, with a server that takes `window` parts at a time and
@@ -347,18 +348,26 @@ impl Tap {
     }
 
     fn receive(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure> {
-        let mut bytes = [0; Response::LEN];
-        let offset = wc.slot.saturating_mul(ANSWER as usize);
-        queue
-            .memory()
-            .read(self.answers, offset, &mut bytes)
-            .map_err(failed)?;
-        self.post_receive(queue, wc.slot)?;
         self.traffic.received(wc.bytes);
-        let response = Response::decode(&bytes, wc.bytes).map_err(Failure::Message)?;
+        let count = Response::count(wc.bytes).map_err(Failure::Message)?;
         if let Some(key) = wc.invalidated {
             return Err(Failure::Protocol(Violation::Unasked(key), self.iteration()));
         }
+        let message = wc.slot.saturating_mul(ANSWERS as usize);
+        for before in 0..count {
+            let mut bytes = [0; Response::LEN];
+            let at = message.saturating_add(before.saturating_mul(Response::LEN));
+            queue
+                .memory()
+                .read(self.answers, at, &mut bytes)
+                .map_err(failed)?;
+            self.answered(queue, &Response::decode(&bytes).map_err(Failure::Message)?)?;
+        }
+        self.post_receive(queue, wc.slot)
+    }
+
+    /// Takes an answer.
+    fn answered(&mut self, queue: &Queue<'_>, response: &Response) -> Result<(), Failure> {
         let out_of_turn = Failure::Message(MessageError::Tag(response.tag));
         let slot = self
             .slots

@@ -2,10 +2,10 @@
 
 //! The messages of disks and taps, and what a server checks of them.
 //!
-//! A [`Request`] is answered by one [`Response`] of the same tag. All numbers are big-endian. The
-//! data of a request goes by RDMA, at the key that the request advertises, where it is not small.
-//! That of a small write follows the request in the same message, or is all of the message
-//! ([`BareWrite`]); that of a small read is its answer ([`DataAnswer`]).
+//! A [`Request`] is answered by one response of the same tag (`block_answer`); one message can have
+//! several. All numbers are big-endian. The data of a request goes by RDMA, at the key that the
+//! request advertises, where it is not small. That of a small write follows the request in the same
+//! message, or is all of the message ([`BareWrite`]); that of a small read is its answer.
 //!
 //! A request can be wrong in two ways. One that does not decode is a [`MessageError`], and breaks
 //! the protocol; one that decodes and asks for what the store does not have is answered with a
@@ -200,61 +200,6 @@ impl Request {
     }
 }
 
-/// What a server answers to a [`Request`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Response {
-    /// The request's tag.
-    pub(crate) tag: u16,
-    /// The request's number.
-    pub(crate) seq: u32,
-    /// How it ended.
-    pub(crate) status: Status,
-}
-
-impl Response {
-    /// Bytes on the wire.
-    pub(crate) const LEN: usize = 16;
-
-    const KIND: u8 = 0x81;
-
-    /// As it is sent.
-    pub(crate) fn encode(&self) -> [u8; Self::LEN] {
-        pack(
-            [Self::KIND, self.status.number()]
-                .into_iter()
-                .chain(self.tag.to_be_bytes())
-                .chain(self.seq.to_be_bytes()),
-        )
-    }
-
-    /// What a message of `len` bytes says that begins with `bytes`.
-    ///
-    /// # Errors
-    ///
-    /// A [`MessageError`], where it is no response.
-    pub(crate) fn decode(bytes: &[u8; Self::LEN], len: u32) -> Result<Self, MessageError> {
-        const LEN: u32 = Response::LEN as u32;
-
-        if len != LEN {
-            return Err(MessageError::Length(len, LEN));
-        }
-        let mut fields = Fields(bytes);
-        let [kind, status] = fields.take();
-        if kind != Self::KIND {
-            return Err(MessageError::Action(kind));
-        }
-        let response = Self {
-            tag: u16::from_be_bytes(fields.take()),
-            seq: u32::from_be_bytes(fields.take()),
-            status: Status::of_number(status).ok_or(MessageError::Status(status))?,
-        };
-        match fields.take() {
-            [0, 0, 0, 0, 0, 0, 0, 0] => Ok(response),
-            _ => Err(MessageError::Reserved),
-        }
-    }
-}
-
 /// What a store takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
@@ -293,44 +238,6 @@ pub(crate) fn check(request: &Request, limits: &Limits) -> Result<(), Status> {
     match offset.checked_add(bytes.into()) {
         Some(end) if end <= limits.size => Ok(()),
         _ => Err(Status::OutOfRange),
-    }
-}
-
-/// The immediate of an answer that is the data of a read and nothing else: the request's tag, and
-/// the lower half of its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DataAnswer {
-    /// The request's tag.
-    pub(crate) tag: u16,
-    /// The lower half of the request's number.
-    pub(crate) seq: u16,
-}
-
-impl DataAnswer {
-    /// That to `request`.
-    pub(crate) const fn to(request: &Request) -> Self {
-        Self {
-            tag: request.tag,
-            seq: request.seq as u16,
-        }
-    }
-
-    /// As it is sent.
-    pub(crate) const fn encode(self) -> u32 {
-        (self.tag as u32) << 16 | self.seq as u32
-    }
-
-    /// What an immediate says; any bits say something.
-    pub(crate) const fn decode(immediate: u32) -> Self {
-        Self {
-            tag: (immediate >> 16) as u16,
-            seq: immediate as u16,
-        }
-    }
-
-    /// Whether it may answer a request of number `seq`.
-    pub(crate) const fn answers(self, seq: u32) -> bool {
-        self.seq == seq as u16
     }
 }
 

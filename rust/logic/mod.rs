@@ -19,6 +19,7 @@
 pub(crate) mod addr;
 pub(crate) mod backoff;
 pub(crate) mod block;
+pub(crate) mod block_answer;
 mod block_options;
 mod block_rules;
 mod block_status;

@@ -13,7 +13,8 @@ mod logic;
 use core::fmt::{self, Write};
 use logic::{
     backoff::Backoff,
-    block::{self, BareWrite, DataAnswer, Limits, Request, Response},
+    block::{self, BareWrite, Limits, Request},
+    block_answer::{DataAnswer, Response},
     command::{Command, Order},
     control::Control,
     cpus::CpuList,
@@ -102,18 +103,23 @@ pub fn request(
     }
 }
 
-pub fn response(
-    bytes: &[u8; Response::LEN],
-    len: u32,
-    out: &mut dyn Write,
-) -> Result<[u8; Response::LEN], fmt::Error> {
-    match Response::decode(bytes, len) {
-        Ok(response) => {
-            out.write_str(response.status.as_str())?;
-            Ok(response.encode())
-        }
-        Err(error) => write!(out, "{error}").map(|()| [0; Response::LEN]),
+pub fn responses(message: &[u8], out: &mut dyn Write) -> Result<[u8; Response::LEN], fmt::Error> {
+    let mut last = [0; Response::LEN];
+    match Response::count(message.len() as u32) {
+        Ok(count) => write!(out, "{count}")?,
+        Err(error) => write!(out, "{error}")?,
     }
+    for bytes in message.chunks(Response::LEN) {
+        match bytes.first_chunk().map(Response::decode) {
+            Some(Ok(response)) => {
+                out.write_str(response.status.as_str())?;
+                last = response.encode();
+            }
+            Some(Err(error)) => write!(out, "{error}")?,
+            None => {}
+        }
+    }
+    Ok(last)
 }
 
 pub fn data_answer(immediate: u32, seq: u32, out: &mut dyn Write) -> Result<u32, fmt::Error> {

@@ -475,6 +475,10 @@ def wrong_answers():
 		yield f"{length} bytes", lambda a, n=length: \
 			f"invalidate {a.key:x} {response(a.tag, a.seq)[:2 * n]}"
 	yield "17 bytes", lambda a: f"invalidate {a.key:x} {response(a.tag, a.seq)}00"
+	yield "two answers and the key", lambda a: \
+		f"invalidate {a.key:x} {response(a.tag, a.seq)}{response(a.tag, a.seq)}"
+	yield "two answers, the key not invalidated", lambda a: \
+		f"send {response(a.tag, a.seq)}{response(a.tag + 1, a.seq)}"
 	yield "8192 bytes", lambda a: f"send {'81' * 8192}"
 	yield "the key not invalidated", lambda a: f"send {response(a.tag, a.seq)}"
 	yield "another key invalidated", lambda a: f"invalidate {a.key + 1:x} {response(a.tag, a.seq)}"
@@ -494,6 +498,17 @@ def wrong_data():
 			f"number {a.tag << 16 | a.seq & 0xffff:x} {'00' * n}"
 	yield "more data", lambda a: f"number {a.tag << 16 | a.seq & 0xffff:x} {'00' * (a.size + 512)}"
 	yield "success without data", lambda a: f"send {response(a.tag, a.seq)}"
+	for count in (9, 200):
+		yield f"{count} answers", lambda a, n=count: f"send {response(a.tag, a.seq, puppet.IO) * n}"
+	yield "an answer and a half", lambda a: \
+		f"send {response(a.tag, a.seq, puppet.IO)}{response(a.tag, a.seq)[:16]}"
+	for what, more in (("itself", lambda a: response(a.tag, a.seq, puppet.IO)),
+			   ("one to nothing", lambda a: response(a.tag + 1 & 0xffff, a.seq)),
+			   ("one of no tag", lambda a: response(65535, a.seq)),
+			   ("one to a ping that was not sent", lambda a: response(128, 1)),
+			   ("zeroes", lambda a: "00" * 16)):
+		yield f"an answer, and {what}", lambda a, m=more: \
+			f"send {response(a.tag, a.seq, puppet.IO)}{m(a)}"
 	yield "a key that was never given", lambda a: f"invalidate 1 {response(a.tag, a.seq)}"
 
 
@@ -511,6 +526,51 @@ def answers():
 				expected = errno.ECONNRESET if what == "nothing more" else errno.EPROTO
 				assert found == expected, (what, krping.name(found), log.text())
 				wait_for(lambda: not block.numbers(), 10, what)
+
+
+def under_way(lying, count):
+	"""Write to COUNT blocks of the disk of LYING at once, and have all of it under way: what
+	is asked, by block; and programs that end as their writes do."""
+	disk = f"/dev/krping{block.numbers()[0]}"
+	writers = [krping.Program("dd", "if=/dev/urandom", f"of={disk}", "bs=512", "count=1",
+				  f"seek={each}", "oflag=direct") for each in range(count)]
+	found = {}
+	while len(found) < count:
+		asked = lying.server.asked()
+		if asked.action == WRITE:
+			found[asked.offset // 512] = asked
+		else:
+			lying.answer(asked)
+	return found, writers
+
+
+@suite.test("a message of several answers ends all of their requests, in any order")
+def joined():
+	with Lying() as lying:
+		for count in (2, 8):
+			found, writers = under_way(lying, count)
+			texts = [response(asked.tag, asked.seq, puppet.IO if at == 1 else puppet.OK)
+				 for at, asked in found.items()]
+			random.Random(count).shuffle(texts)
+			lying.server.tell(f"send {''.join(texts)}")
+			for at, writer in enumerate(writers):
+				status, output = writer.finish(10)
+				assert (status != 0) == (at == 1), (at, status, output)
+		assert block.stop(block.numbers()[0], force=True) == 0
+
+
+@suite.test("what comes before a wrong answer in its message has been answered")
+def joined_wrongly():
+	for wrong in (lambda a: response(a.tag, a.seq), lambda a: response(a.tag + 64, a.seq),
+		      lambda a: response(a.tag, a.seq, 99)):
+		with Lying() as lying:
+			found, writers = under_way(lying, 3)
+			right = "".join(response(found[at].tag, found[at].seq) for at in (0, 1))
+			lying.server.tell(f"send {right}{wrong(found[1])}")
+			statuses = [writer.finish(20)[0] for writer in writers]
+			assert statuses[:2] == [0, 0] and statuses[2], statuses
+			found = lying.command.wait(20)
+			assert found == errno.EPROTO, krping.name(found)
 
 
 @suite.test("a server that never answers: the disk gives up after its timeout")

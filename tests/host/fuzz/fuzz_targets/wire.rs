@@ -11,7 +11,8 @@ mod logic;
 
 use libfuzzer_sys::fuzz_target;
 use logic::{
-    block::{check, Action, BareWrite, DataAnswer, MessageError, Request, Response},
+    block::{check, Action, BareWrite, MessageError, Request},
+    block_answer::{DataAnswer, Response},
     control::Control,
     hello::{announced, Geometry, Hello},
     protocol::check_request,
@@ -63,11 +64,22 @@ fn blocks(bytes: &[u8]) {
             Err(error) => assert!(error.to_string().starts_with("sent "), "{error}"),
         }
     }
-    if let Some(header) = message.first_chunk() {
-        match Response::decode(header, len) {
-            Ok(response) => assert_eq!(response.encode(), *header),
-            Err(error) => assert!(error.to_string().starts_with("sent "), "{error}"),
+    match Response::count(len) {
+        Ok(count) => {
+            let responses = message.chunks_exact(Response::LEN);
+            assert_eq!(responses.len(), count);
+            responses.for_each(response);
         }
+        Err(error) => assert!(error.to_string().starts_with("sent "), "{error}"),
+    }
+}
+
+/// One of the answers in a message.
+fn response(bytes: &[u8]) {
+    let bytes = bytes.first_chunk().unwrap();
+    match Response::decode(bytes) {
+        Ok(response) => assert_eq!(response.encode(), *bytes),
+        Err(error) => assert!(error.to_string().starts_with("sent "), "{error}"),
     }
 }
 

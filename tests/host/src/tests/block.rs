@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Requests of disks and taps, and their responses. `block_inline` has requests whose data is in
-//! messages, `block_immediate` messages that are nothing but data, and `block_check` what a server
-//! checks.
+//! Requests of disks and taps. `block_inline` has requests whose data is in messages,
+//! `block_immediate` messages that are nothing but data, `block_answer` what a server answers, and
+//! `block_check` what it checks.
 
 use super::cases;
 use crate::logic::{
-    block::{Action, MessageError, Request, Response, Status},
+    block::{Action, MessageError, Request, Status},
     wire::Advertisement,
 };
 use proptest::{option, prelude::*, sample::select};
@@ -39,8 +39,6 @@ const WRITE: [u8; 32] = [
     0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38,
     0x41, 0x42, 0x43, 0x44, 0x51, 0x52, 0x53, 0x54,
 ];
-
-const RESPONSE: [u8; 16] = *b"\x81\x03\x01\x02\x11\x12\x13\x14\0\0\0\0\0\0\0\0";
 
 fn write() -> Request {
     Request {
@@ -83,13 +81,6 @@ fn layouts() {
     assert_eq!(write().encode(), WRITE);
     assert_eq!(Request::decode(&WRITE, 32), Ok(write()));
     assert_eq!(write().bytes(), 0x5152_5354);
-    let response = Response {
-        tag: 0x0102,
-        seq: 0x1112_1314,
-        status: Status::ReadOnly,
-    };
-    assert_eq!(response.encode(), RESPONSE);
-    assert_eq!(Response::decode(&RESPONSE, 16), Ok(response));
 }
 
 #[test]
@@ -161,10 +152,6 @@ fn each_length_is_the_right_one() {
             assert_eq!(Request::decode(&bytes, len), Err(error));
         }
     }
-    for len in (0..200).chain([u32::MAX]).filter(|len| *len != 16) {
-        let error = MessageError::Length(len, 16);
-        assert_eq!(Response::decode(&RESPONSE, len), Err(error));
-    }
 }
 
 #[test]
@@ -202,29 +189,6 @@ fn what_is_about_no_blocks_names_none() {
                 false => assert_eq!(decoded, Err(MessageError::Reserved)),
             }
         }
-    }
-}
-
-#[test]
-fn what_is_no_response() {
-    let with = |place: usize, byte: u8| {
-        let mut bytes = RESPONSE;
-        bytes[place] = byte;
-        Response::decode(&bytes, 16)
-    };
-    for kind in (0..=255).filter(|kind| *kind != 0x81) {
-        assert_eq!(with(0, kind), Err(MessageError::Action(kind)));
-    }
-    for (i, status) in STATUSES.into_iter().enumerate() {
-        let response = with(1, i as u8).unwrap();
-        assert_eq!(response.status, status);
-        assert_eq!(usize::from(response.encode()[1]), i);
-    }
-    for status in 7..=255 {
-        assert_eq!(with(1, status), Err(MessageError::Status(status)));
-    }
-    for place in 8..16 {
-        assert_eq!(with(place, 1), Err(MessageError::Reserved));
     }
 }
 
@@ -321,12 +285,6 @@ proptest! {
     }
 
     #[test]
-    fn responses_come_back(tag: u16, seq: u32, status in select(&STATUSES)) {
-        let response = Response { tag, seq, status };
-        prop_assert_eq!(Response::decode(&response.encode(), 16), Ok(response));
-    }
-
-    #[test]
     fn any_request_is_digested(
         (request, len) in request(),
         random: [u8; 32],
@@ -340,18 +298,6 @@ proptest! {
         for bytes in [random, near] {
             match Request::decode(&bytes, other.unwrap_or(len)) {
                 Ok(request) => prop_assert_eq!(request.encode(), bytes),
-                Err(error) => prop_assert!(error.to_string().starts_with("sent ")),
-            }
-        }
-    }
-
-    #[test]
-    fn any_response_is_digested(random: [u8; 16], place in 0usize..16, byte: u8) {
-        let mut near = RESPONSE;
-        near[place] = byte;
-        for bytes in [random, near] {
-            match Response::decode(&bytes, 16) {
-                Ok(response) => prop_assert_eq!(response.encode(), bytes),
                 Err(error) => prop_assert!(error.to_string().starts_with("sent ")),
             }
         }

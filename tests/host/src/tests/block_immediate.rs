@@ -4,7 +4,8 @@
 
 use super::{block::least, cases};
 use crate::logic::{
-    block::{Action, BareWrite, DataAnswer, MessageError, Request},
+    block::{Action, BareWrite, MessageError, Request},
+    block_answer::DataAnswer,
     wire::Advertisement,
 };
 use proptest::prelude::*;

@@ -6,6 +6,7 @@ mod any_block;
 mod any_command;
 mod backoff;
 mod block;
+mod block_answer;
 mod block_check;
 mod block_immediate;
 mod block_inline;
