@@ -6,11 +6,13 @@
 //! A request lives in the slot of the receive that brought it, from its arrival to
 //! its answer: then the receive is posted again, just before the answer, so that
 //! there is one for whatever the client sends when it has that. What does not fit
-//! the send queue waits in its order.
+//! the send queue waits in its order. Answers that have no data with them and
+//! invalidate no key may wait for others, to go in one message ([`super::answers`]).
 
 #![forbid(unsafe_code)]
 
 use super::{
+    answers::{Answers, ANSWER},
     arena::{Arena, Part},
     fifo::Fifo,
     ram::pieces,
@@ -33,9 +35,6 @@ use crate::{
     wr::{List, Local, WorkRequest},
 };
 use kernel::{prelude::*, sync::Arc};
-
-/// Bytes of an answer.
-const ANSWER: u32 = Response::LEN as u32;
 
 /// Where the data of a request is, or is to go, on this side.
 #[derive(Clone, Copy)]
@@ -151,8 +150,7 @@ pub(super) struct Link {
     shape: Shape,
     bare: BareWrite,
     receives: Receives,
-    /// Answers that are being sent, each at the place of its SEND in the send queue.
-    answers: BufferId,
+    answers: Answers,
     slots: KVec<Slot>,
     /// How many hold a request.
     taken: u32,
@@ -189,7 +187,7 @@ impl Link {
         }
         Ok(Self {
             receives: Receives::new(memory, count)?,
-            answers: memory.add_buffer(shape.send.saturating_mul(ANSWER) as usize)?,
+            answers: Answers::new(memory, count, shape.send)?,
             slots: KVec::from_elem(Slot::EMPTY, count, GFP_KERNEL)?,
             taken: 0,
             waiting: Fifo::new(count, 0)?,
@@ -345,7 +343,7 @@ impl Link {
         queue: &Queue<'_>,
         wc: &WorkCompletion,
     ) -> Result<bool, Failure> {
-        self.room.completed();
+        self.completed();
         self.traffic.read(wc.bytes);
         let slot = self.slot_mut(wc.slot)?;
         slot.stage = match slot.stage {
@@ -380,16 +378,24 @@ impl Link {
     ) -> Result<(), Failure> {
         let taken = self.slot_mut(slot)?;
         taken.stage = Stage::Answer(status);
-        let (place, moves) = (taken.place, moves_out(&taken.request, status));
+        let (place, request) = (taken.place, taken.request);
+        let moves = moves_out(&request, status);
         if let (Place::Arena(part), false, Some(arena)) = (place, moves, &mut self.arena) {
             arena.give_back(&part, 0);
         }
-        self.post_in_turn(queue, slot)
+        if moves || key_to_invalidate(&request).is_some() {
+            return self.post_in_turn(queue, slot);
+        }
+        self.answers.push(slot, status).map_err(failed)?;
+        // Somebody waits for nothing but this.
+        let urgent = matches!(request.action, Action::Ping | Action::Close);
+        self.send_answers(queue, urgent)
     }
 
-    /// Notes that a SEND which asked for it has completed.
-    pub(super) fn sent(&mut self) {
+    /// Notes that something which asked for it has completed.
+    pub(super) fn completed(&mut self) {
         self.room.completed();
+        self.answers.joining.done(self.room.done());
     }
 
     /// Posts what waited for room, now that something has completed, and takes memory
@@ -405,6 +411,7 @@ impl Link {
             }
             self.waiting.pop();
         }
+        self.send_answers(queue, false)?;
         if let Some(arena) = &mut self.arena {
             arena.reclaim(self.room.done());
         }
@@ -486,46 +493,22 @@ impl Link {
             Place::Arena(_) if moves => request.bytes(),
             _ => 0,
         };
-        let arena_asks = |arena: &Arena| arena.must_ask(passing);
-        let asked = self.room.must_ask(count) || self.arena.as_ref().is_some_and(arena_asks);
-        let last = self
-            .room
-            .next()
-            .wrapping_add(u64::from(count))
-            .wrapping_sub(1);
-        // A power of two of places, so that no two that are in the queue share one.
-        let place = last as u32 & self.shape.send.wrapping_sub(1);
-        let offset = place.wrapping_mul(ANSWER);
+        let asked = self.must_ask(count, passing);
+        let last = self.number_after(count);
         if with_answer {
             list.push(self.data_answer(queue, slot, asked)?);
         } else {
             let response = Response::to(request, status);
-            queue
-                .write(self.answers, offset as usize, &response.encode())
+            let local = self
+                .answers
+                .put(queue, last, 0, &response)
                 .map_err(failed)?;
-            list.push(WorkRequest::Send {
-                local: Local {
-                    buffer: self.answers,
-                    offset,
-                    len: ANSWER,
-                    region: None,
-                },
-                invalidate: Some(request.remote.rkey).filter(|key| *key != 0 && !request.keep),
-                fence: false,
-                signaled: asked,
-                control: false,
-            });
+            list.push(send(local, key_to_invalidate(request), asked));
         }
-        self.receives.post(queue, index)?;
-        self.taken = self.taken.saturating_sub(1);
-        queue.post_for(index, list.as_slice())?;
-        self.room.post(count, asked).map_err(failed)?;
-        self.slot_mut(index)?.stage = Stage::Held;
-        if let Some(arena) = &mut self.arena {
-            arena.posted(passing, asked);
-            if let (Place::Arena(part), true) = (slot.place, moves) {
-                arena.give_back(&part, last);
-            }
+        self.free(queue, index)?;
+        self.post_answers(queue, &list, passing, asked)?;
+        if let (Place::Arena(part), true, Some(arena)) = (slot.place, moves, &mut self.arena) {
+            arena.give_back(&part, last);
         }
         if with_answer {
             self.traffic.sent(request.bytes());
@@ -536,6 +519,80 @@ impl Link {
             self.traffic.sent(ANSWER);
         }
         Ok(true)
+    }
+
+    /// Sends answers that have nothing with them, as many in one message as are due; all
+    /// of them now, if it is `urgent`.
+    fn send_answers(&mut self, queue: &mut Queue<'_>, urgent: bool) -> Result<(), Failure> {
+        while self.waiting.len() == 0 && self.room.has(1) {
+            let count = self.answers.ready(urgent);
+            if count == 0 {
+                break;
+            }
+            self.send_message(queue, count)?;
+        }
+        Ok(())
+    }
+
+    /// Sends the first `count` answers that wait.
+    fn send_message(&mut self, queue: &mut Queue<'_>, count: usize) -> Result<(), Failure> {
+        let asked = self.must_ask(1, 0) || self.answers.joining.must_ask();
+        let number = self.number_after(1);
+        let mut list = List::new();
+        let mut message = Err(EINVAL);
+        for before in 0..count {
+            let (index, status) = self.answers.pop().ok_or(NO_SLOT)?;
+            let response = Response::to(&self.slot(index)?.request, status);
+            message = self.answers.put(queue, number, before, &response);
+            self.free(queue, index)?;
+        }
+        let message = message.map_err(failed)?;
+        list.push(send(message, None, asked));
+        self.post_answers(queue, &list, 0, asked)?;
+        self.answers.joining.posted(number, asked);
+        self.traffic.sent(message.len);
+        Ok(())
+    }
+
+    /// Frees the slot of a request that is about to be answered, and posts its receive.
+    fn free(&mut self, queue: &mut Queue<'_>, index: usize) -> Result<(), Failure> {
+        self.receives.post(queue, index)?;
+        self.taken = self.taken.saturating_sub(1);
+        self.slot_mut(index)?.stage = Stage::Held;
+        Ok(())
+    }
+
+    /// Posts `list`, with which `passing` bytes leave the arena, and whose last has
+    /// `asked` for a completion or not.
+    fn post_answers(
+        &mut self,
+        queue: &mut Queue<'_>,
+        list: &List,
+        passing: u32,
+        asked: bool,
+    ) -> Result<(), Failure> {
+        queue.post(list.as_slice())?;
+        let count = list.as_slice().len() as u32;
+        self.room.post(count, asked).map_err(failed)?;
+        if let Some(arena) = &mut self.arena {
+            arena.posted(passing, asked);
+        }
+        Ok(())
+    }
+
+    /// Whether the last of the next `count` requests must ask for a completion, with
+    /// which `passing` bytes leave the arena.
+    fn must_ask(&self, count: u32, passing: u32) -> bool {
+        let arena_asks = |arena: &Arena| arena.must_ask(passing);
+        self.room.must_ask(count) || self.arena.as_ref().is_some_and(arena_asks)
+    }
+
+    /// The number of the last of the next `count` requests.
+    fn number_after(&self, count: u32) -> u64 {
+        self.room
+            .next()
+            .wrapping_add(u64::from(count))
+            .wrapping_sub(1)
     }
 
     /// The answer to a small read, which is its data.
@@ -591,6 +648,22 @@ fn given(queue: &Queue<'_>, local: Result<Local>) -> Result<Local, Failure> {
         .sync_for_device(local.buffer, local.offset as usize, local.len as usize)
         .map_err(failed)?;
     Ok(local)
+}
+
+/// A SEND of answers.
+fn send(local: Local, invalidate: Option<u32>, signaled: bool) -> WorkRequest {
+    WorkRequest::Send {
+        local,
+        invalidate,
+        fence: false,
+        signaled,
+        control: false,
+    }
+}
+
+/// The key that the answer to `request` must invalidate.
+fn key_to_invalidate(request: &Request) -> Option<u32> {
+    Some(request.remote.rkey).filter(|key| *key != 0 && !request.keep)
 }
 
 /// Whether the answer to `request` follows data that goes to the client's memory.

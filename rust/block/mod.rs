@@ -13,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+mod answers;
 mod arena;
 mod bounce;
 pub(crate) mod clients;

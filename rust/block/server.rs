@@ -256,7 +256,7 @@ impl Workload for BlockServer {
                 self.go_on(queue)
             }
             Operation::Send => {
-                self.link.sent();
+                self.link.completed();
                 self.go_on(queue)
             }
             _ => Ok(()),

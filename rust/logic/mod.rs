@@ -31,6 +31,7 @@ pub(crate) mod errno;
 pub(crate) mod failure;
 pub(crate) mod hello;
 pub(crate) mod histogram;
+pub(crate) mod joining;
 pub(crate) mod json;
 mod load;
 mod options;

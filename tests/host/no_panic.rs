@@ -21,6 +21,7 @@ use logic::{
     failure::Failure,
     hello::{announced, Geometry, Hello},
     histogram::Histogram,
+    joining::Joining,
     json::Object,
     pattern::{Check, Fill, Pattern, PatternKind},
     protocol::{check_answer, check_request, Client, Message, Server, ServerStep},
@@ -120,6 +121,18 @@ pub fn responses(message: &[u8], out: &mut dyn Write) -> Result<[u8; Response::L
         }
     }
     Ok(last)
+}
+
+pub struct Answers(Joining);
+
+pub fn join(answers: &mut Answers, done: u64, next: u64, waiting: usize) -> bool {
+    answers.0.done(done);
+    answers.0.due();
+    let sends = answers.0.sends(waiting);
+    if sends {
+        answers.0.posted(next, answers.0.must_ask());
+    }
+    sends
 }
 
 pub fn data_answer(immediate: u32, seq: u32, out: &mut dyn Write) -> Result<u32, fmt::Error> {

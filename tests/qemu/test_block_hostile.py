@@ -498,6 +498,11 @@ def wrong_data():
 			f"number {a.tag << 16 | a.seq & 0xffff:x} {'00' * n}"
 	yield "more data", lambda a: f"number {a.tag << 16 | a.seq & 0xffff:x} {'00' * (a.size + 512)}"
 	yield "success without data", lambda a: f"send {response(a.tag, a.seq)}"
+	yield "a key that was never given", lambda a: f"invalidate 1 {response(a.tag, a.seq)}"
+
+
+def wrong_messages():
+	"""The same where some answers in a message are wrong, or there are too many."""
 	for count in (9, 200):
 		yield f"{count} answers", lambda a, n=count: f"send {response(a.tag, a.seq, puppet.IO) * n}"
 	yield "an answer and a half", lambda a: \
@@ -509,23 +514,32 @@ def wrong_data():
 			   ("zeroes", lambda a: "00" * 16)):
 		yield f"an answer, and {what}", lambda a, m=more: \
 			f"send {response(a.tag, a.seq, puppet.IO)}{m(a)}"
-	yield "a key that was never given", lambda a: f"invalidate 1 {response(a.tag, a.seq)}"
+
+
+def answer_wrongly(inline, wrong):
+	"""Have disks that ask for INLINE bytes in messages meet WRONG answers."""
+	for what, answer in wrong:
+		with Lying(inline=inline) as lying:
+			log = Log()
+			asked = lying.server.asked()
+			assert asked.action == READ, (what, vars(asked))
+			assert (asked.key == 0) == (inline > 0), (what, vars(asked))
+			lying.server.tell(answer(asked))
+			found = lying.command.wait(20)
+			expected = errno.ECONNRESET if what == "nothing more" else errno.EPROTO
+			assert found == expected, (what, krping.name(found), log.text())
+			wait_for(lambda: not block.numbers(), 10, what)
 
 
 @suite.test("servers that answer wrongly: the disk goes")
 def answers():
-	for inline, wrong in ((0, wrong_answers()), (4096, wrong_data())):
-		for what, answer in wrong:
-			with Lying(inline=inline) as lying:
-				log = Log()
-				asked = lying.server.asked()
-				assert asked.action == READ, (what, vars(asked))
-				assert (asked.key == 0) == (inline > 0), (what, vars(asked))
-				lying.server.tell(answer(asked))
-				found = lying.command.wait(20)
-				expected = errno.ECONNRESET if what == "nothing more" else errno.EPROTO
-				assert found == expected, (what, krping.name(found), log.text())
-				wait_for(lambda: not block.numbers(), 10, what)
+	answer_wrongly(0, wrong_answers())
+	answer_wrongly(4096, wrong_data())
+
+
+@suite.test("servers that send several answers wrongly: the disk goes")
+def messages():
+	answer_wrongly(4096, wrong_messages())
 
 
 def under_way(lying, count):
@@ -571,6 +585,33 @@ def joined_wrongly():
 			assert statuses[:2] == [0, 0] and statuses[2], statuses
 			found = lying.command.wait(20)
 			assert found == errno.EPROTO, krping.name(found)
+
+
+@suite.test("answers to many requests at once share messages, and each has its own")
+def shared():
+	count = 48
+	texts = [request(READ, each, 7, 256, 512, flags=DATA) if each % 3 else request(FLUSH, each, 7)
+		 for each in range(count)]
+	expected = {response(each, 7, puppet.INVALID if each % 3 else puppet.OK)
+		    for each in range(count)}
+	for victim in both():
+		with victim.client(depth=count) as client:
+			client.connected()
+			deadline = time.monotonic() + 30
+			lengths = set()
+			while not lengths or max(lengths) == 1:
+				assert time.monotonic() < deadline, lengths
+				client.tell(*[f"send {text}" for text in texts])
+				found = []
+				while len(found) < count:
+					text = client.expect("^received ([0-9a-f]*)$")[1]
+					answers = [text[at:at + 32] for at in range(0, len(text), 32)]
+					lengths.add(len(answers))
+					found += answers
+				assert len(found) == count and set(found) == expected, found
+			diag(f"{victim.store}: messages of {sorted(lengths)} answers")
+			assert max(lengths) <= 8
+		victim.check()
 
 
 @suite.test("a server that never answers: the disk gives up after its timeout")

@@ -23,6 +23,7 @@ mod failure;
 mod hello;
 mod hello_any;
 mod histogram;
+mod joining;
 mod json;
 mod load;
 mod order;
