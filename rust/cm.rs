@@ -43,8 +43,22 @@ use kernel::{
     },
 };
 
-/// How often a connection request and a request on the QP are repeated.
-const RETRIES: u8 = 7;
+/// How often this side's requests are repeated; 7 of `rnr` is without end.
+#[derive(Clone, Copy)]
+pub(crate) struct Retries {
+    /// When no answer comes.
+    pub(crate) lost: u8,
+    /// When the peer has no receive posted.
+    pub(crate) rnr: u8,
+}
+
+impl Retries {
+    /// As often as can be said.
+    pub(crate) const MOST: Self = Self { lost: 7, rnr: 7 };
+}
+
+/// What a connection attempt waits for.
+const CONNECTING: &str = "connecting";
 
 /// 0.08 ms, in the encoding of the transport.
 const SHORT_RNR_TIMER: u8 = 6;
@@ -206,14 +220,14 @@ impl CmId {
             .wait_for(Progress::RouteResolved, WHAT, Some(timeout))
     }
 
-    fn parameters(data: &[u8], limits: ReadLimits) -> bindings::rdma_conn_param {
+    fn parameters(data: &[u8], limits: ReadLimits, retries: Retries) -> bindings::rdma_conn_param {
         bindings::rdma_conn_param {
             private_data: data.as_ptr().cast(),
             private_data_len: data.len() as u8,
             responder_resources: limits.responder_resources,
             initiator_depth: limits.initiator_depth,
-            retry_count: RETRIES,
-            rnr_retry_count: RETRIES,
+            retry_count: retries.lost,
+            rnr_retry_count: retries.rnr,
             ..Default::default()
         }
     }
@@ -230,13 +244,27 @@ impl CmId {
         limits: ReadLimits,
         timeout: u32,
     ) -> Result<(), Failure> {
-        let mut param = Self::parameters(data, limits);
+        self.begin_connect(data, limits, Retries::MOST)?;
+        self.outcome()
+            .wait_for(Progress::Established, CONNECTING, Some(timeout))
+    }
+
+    /// As [`Self::connect`], but does not wait.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel says.
+    pub(crate) fn begin_connect(
+        &self,
+        data: &[u8; PrivateData::LEN],
+        limits: ReadLimits,
+        retries: Retries,
+    ) -> Result<(), Failure> {
+        let mut param = Self::parameters(data, limits, retries);
         // SAFETY: The identifier is valid; the data is copied before the call
         // returns.
         to_result(unsafe { bindings::rdma_connect(self.as_ptr(), &mut param) })
-            .map_err(|e| Failure::Kernel("connecting", e.to_errno()))?;
-        self.outcome()
-            .wait_for(Progress::Established, "connecting", Some(timeout))
+            .map_err(|e| Failure::Kernel(CONNECTING, e.to_errno()))
     }
 
     /// Accepts the request that this identifier came with. May sleep; whether
@@ -246,7 +274,17 @@ impl CmId {
     ///
     /// What the kernel says; the request is then rejected already.
     pub(crate) fn accept(&self, data: &[u8], limits: ReadLimits) -> Result {
-        let mut param = Self::parameters(data, limits);
+        self.accept_with(data, limits, Retries::MOST)
+    }
+
+    /// As [`Self::accept`]. Of a client's requests to a peer without a receive, it is
+    /// the peer's `retries` that count.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::accept`].
+    pub(crate) fn accept_with(&self, data: &[u8], limits: ReadLimits, retries: Retries) -> Result {
+        let mut param = Self::parameters(data, limits, retries);
         // SAFETY: The identifier is valid, and its handler is locked around the
         // call, as `rdma_accept()` demands; the data is copied.
         to_result(unsafe {

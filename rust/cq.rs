@@ -58,6 +58,40 @@ impl WorkCompletion {
     }
 }
 
+/// Any completion, as the device gives it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RawCompletion {
+    /// What completed.
+    pub(crate) op: Operation,
+    /// The number that it was posted with.
+    pub(crate) slot: usize,
+    /// `enum ib_wc_status`.
+    pub(crate) status: u32,
+    /// Whether it says, where it was done, that it was the operation that was posted.
+    pub(crate) names_its_op: bool,
+}
+
+impl RawCompletion {
+    pub(super) fn new(op: Operation, slot: usize, wc: &bindings::ib_wc) -> Self {
+        let opcode = match op {
+            Operation::Send | Operation::Control => bindings::ib_wc_opcode_IB_WC_SEND,
+            Operation::Read => bindings::ib_wc_opcode_IB_WC_RDMA_READ,
+            Operation::Write => bindings::ib_wc_opcode_IB_WC_RDMA_WRITE,
+            Operation::Register => bindings::ib_wc_opcode_IB_WC_REG_MR,
+            Operation::Invalidate => bindings::ib_wc_opcode_IB_WC_LOCAL_INV,
+            Operation::Receive => bindings::ib_wc_opcode_IB_WC_RECV,
+            Operation::Atomic => bindings::ib_wc_opcode_IB_WC_MASKED_COMP_SWAP,
+        };
+        Self {
+            op,
+            slot,
+            status: wc.status,
+            // Other completions need not have an opcode.
+            names_its_op: wc.status != bindings::ib_wc_status_IB_WC_SUCCESS || wc.opcode == opcode,
+        }
+    }
+}
+
 /// A completion queue of the core's API.
 ///
 /// # Invariants
@@ -109,6 +143,12 @@ impl CompletionQueue {
     /// The raw queue.
     pub(super) fn as_ptr(&self) -> *mut bindings::ib_cq {
         self.raw.as_ptr()
+    }
+
+    /// How many completions the device says that it holds, as many as asked for or more.
+    pub(super) fn entries(&self) -> u32 {
+        // SAFETY: The queue is alive, and does not change its size.
+        u32::try_from(unsafe { (*self.as_ptr()).cqe }).unwrap_or(0)
     }
 
     /// Whether completions are found by polling only.

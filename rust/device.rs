@@ -133,6 +133,11 @@ impl Device<'_> {
         self.transport() == Transport::Iwarp
     }
 
+    /// Whether the device has atomic operations with masks.
+    pub(crate) fn has_masked_atomics(&self) -> bool {
+        self.attrs().masked_atomic_cap != bindings::ib_atomic_cap_IB_ATOMIC_NONE
+    }
+
     /// Whether the device, when it repeats requests that were not acknowledged in
     /// time, repeats registrations among them too. Soft-RoCE does (seen with 7.2
     /// and 7.3), finds the region registered already, and gives up the queue pair.

@@ -69,10 +69,43 @@ struct ProtectionDomain {
     id: Arc<CmId>,
 }
 
+// SAFETY: The verbs on a domain may be called from any task.
+unsafe impl Send for ProtectionDomain {}
+// SAFETY: As above; nothing of it changes while it lives.
+unsafe impl Sync for ProtectionDomain {}
+
+impl ProtectionDomain {
+    fn new(id: &Arc<CmId>, flags: u32) -> Result<Arc<Self>> {
+        // SAFETY: The device is alive while `id` is.
+        let raw = from_err_ptr(unsafe { bindings::krping_alloc_pd(id.device()?.as_ptr(), flags) })?;
+        // INVARIANT: Allocated just now.
+        let this = Self {
+            raw: NonNull::new(raw).ok_or(ENOMEM)?,
+            id: id.clone(),
+        };
+        Ok(Arc::new(this, GFP_KERNEL)?)
+    }
+}
+
+/// A protection domain that several memories have in common, one after the other or
+/// at once.
+pub(crate) struct Domain(Arc<ProtectionDomain>);
+
+impl Domain {
+    /// Allocates one on the device of `id`, which it keeps. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` for an unbound identifier; what the device says.
+    pub(crate) fn new(id: &Arc<CmId>) -> Result<Self> {
+        ProtectionDomain::new(id, 0).map(Self)
+    }
+}
+
 impl Drop for ProtectionDomain {
     fn drop(&mut self) {
-        // SAFETY: By the type invariant. What was made in it is gone: buffers
-        // and regions are dropped before it by `Memory`'s field order.
+        // SAFETY: By the type invariant. What was made in it is gone: each `Memory`
+        // drops its buffers and regions before it gives the domain up.
         unsafe { bindings::krping_dealloc_pd(self.raw.as_ptr()) }
     }
 }
@@ -146,7 +179,7 @@ impl Drop for Buffer {
     }
 }
 
-/// A fast-registration memory region, over exactly one buffer or one request.
+/// A fast-registration memory region, over one buffer, its first bytes, or one request.
 ///
 /// # Invariants
 ///
@@ -176,7 +209,9 @@ impl Drop for Region {
 pub(crate) struct Memory {
     regions: KVec<Region>,
     buffers: KVVec<Buffer>,
-    pd: ProtectionDomain,
+    pd: Arc<ProtectionDomain>,
+    /// On the device of the domain.
+    id: Arc<CmId>,
 }
 
 // SAFETY: The verbs on these objects may be called from any task, one at a time
@@ -198,16 +233,28 @@ impl Memory {
         } else {
             0
         };
-        // SAFETY: The device is alive while `id` is.
-        let raw = from_err_ptr(unsafe { bindings::krping_alloc_pd(id.device()?.as_ptr(), flags) })?;
         Ok(Self {
             regions: KVec::new(),
             buffers: KVVec::new(),
-            // INVARIANT: Allocated just now.
-            pd: ProtectionDomain {
-                raw: NonNull::new(raw).ok_or(ENOMEM)?,
-                id: id.clone(),
-            },
+            pd: ProtectionDomain::new(id, flags)?,
+            id: id.clone(),
+        })
+    }
+
+    /// Makes a memory for a queue pair of `id` in a domain that there is already.
+    ///
+    /// # Errors
+    ///
+    /// `EXDEV` where `id` is bound to another device than the domain's.
+    pub(crate) fn within(domain: &Domain, id: &Arc<CmId>) -> Result<Self> {
+        if id.device()?.as_ptr() != domain.0.id.device()?.as_ptr() {
+            return Err(EXDEV);
+        }
+        Ok(Self {
+            regions: KVec::new(),
+            buffers: KVVec::new(),
+            pd: domain.0.clone(),
+            id: id.clone(),
         })
     }
 
@@ -227,7 +274,7 @@ impl Memory {
     /// `ENOMEM`.
     pub(crate) fn share(&mut self, memory: Arc<Contiguous>) -> Result<BufferId> {
         self.buffers
-            .push(Buffer::new(&self.pd.id, memory)?, GFP_KERNEL)?;
+            .push(Buffer::new(&self.id, memory)?, GFP_KERNEL)?;
         Ok(BufferId(self.buffers.len().saturating_sub(1)))
     }
 
@@ -237,9 +284,20 @@ impl Memory {
     ///
     /// `ENOMEM`; `EINVAL` where the device cannot cover the buffer.
     pub(crate) fn add_region(&mut self, buffer: BufferId) -> Result<RegionId> {
+        let size = self.buffers.get(buffer.0).ok_or(EINVAL)?.size;
+        self.add_region_over(buffer, size)
+    }
+
+    /// As [`Self::add_region`], over no more than the first `size` bytes of `buffer`.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; `EINVAL` where the buffer has less, or the device cannot cover it.
+    pub(crate) fn add_region_over(&mut self, buffer: BufferId, size: usize) -> Result<RegionId> {
         let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
-        let (dma, size) = (buffer.dma, buffer.size as u32);
-        let pages = buffer.size.div_ceil(kernel::page::PAGE_SIZE) as u32;
+        buffer.check(0, size)?;
+        let (dma, pages) = (buffer.dma, size.div_ceil(kernel::page::PAGE_SIZE) as u32);
+        let size = size as u32;
         let region = self.allocate_region(pages, None)?;
         // SAFETY: The region is ours and not in use; the buffer is mapped.
         if unsafe { bindings::krping_map_mr(region.raw.as_ptr(), dma, size) } != 1 {
@@ -280,7 +338,7 @@ impl Memory {
 
     /// The identifier through which all this was made.
     pub(super) fn id(&self) -> &Arc<CmId> {
-        &self.pd.id
+        &self.id
     }
 
     /// The key by which this side names memory of `region`; without one the local
@@ -377,6 +435,20 @@ impl Memory {
             return Err(EINVAL);
         }
         region.valid = true;
+        Ok(key)
+    }
+
+    /// Notes that a registration of `region` is about to be posted, whatever state it
+    /// is in, and returns the key that it sets.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a region of another memory.
+    pub(super) fn forced(&mut self, region: RegionId) -> Result<u32> {
+        let key = self.key(region)?;
+        if let Some(region) = self.regions.get_mut(region.0) {
+            region.valid = true;
+        }
         Ok(key)
     }
 

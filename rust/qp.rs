@@ -27,7 +27,7 @@ use drain::Drain;
 use crate::{
     bindings,
     cm::{static_text, QueuePairPlace},
-    cq::{CompletionQueue, PollMode, WorkCompletion},
+    cq::{CompletionQueue, PollMode, RawCompletion, WorkCompletion},
     kernel_ext::spinlock::SpinLockBh,
     logic::failure::{Failure, Operation},
     mr::Memory,
@@ -82,6 +82,17 @@ pub(crate) trait Workload: Send + 'static {
         false
     }
 
+    /// Whether the end waits until the device has flushed all requests, however long
+    /// that takes. Without that, and with [`PollMode::Direct`], the queue pair is
+    /// destroyed where the device does not; nobody polls after that.
+    const DRAINS_FULLY: bool = true;
+
+    /// Is shown each completion first, good or not, and says whether that is all that
+    /// is to be done about it. As [`Self::completed`].
+    fn takes(&mut self, _: &RawCompletion) -> bool {
+        false
+    }
+
     /// Looks for what no completion tells, and returns whether there was any. In
     /// the thread that polls, over and over, as [`Self::completed`].
     ///
@@ -108,6 +119,8 @@ pub(crate) struct Depths {
     pub(crate) pieces: u8,
     /// Bytes that a request can hold itself.
     pub(crate) inline: u32,
+    /// Completions that their queue holds, where it is not to hold all that can be posted.
+    pub(crate) completions: Option<u32>,
 }
 
 impl Depths {
@@ -120,6 +133,7 @@ impl Depths {
             batch: 0,
             pieces: 1,
             inline: 0,
+            completions: None,
         }
     }
 
@@ -133,7 +147,7 @@ impl Depths {
 const SLOTS: usize = 4;
 
 /// Operations that completions tell apart.
-const OPERATIONS: usize = 7;
+const OPERATIONS: usize = 8;
 
 /// Where the device finds the callback of a request.
 ///
@@ -162,6 +176,7 @@ const ALL: [Operation; OPERATIONS] = [
     Operation::Invalidate,
     Operation::Receive,
     Operation::Control,
+    Operation::Atomic,
 ];
 
 struct Inner<W> {
@@ -224,8 +239,11 @@ impl<W: Workload> QueuePair<W> {
         let outcome = id.outcome().clone();
         let send = depths.send.checked_add(DRAINS).ok_or(ERANGE)?;
         let receive = depths.receive.checked_add(DRAINS).ok_or(ERANGE)?;
-        let cq =
-            CompletionQueue::new(id, send.checked_add(receive).ok_or(ERANGE)?, poll, &outcome)?;
+        let completions = match depths.completions {
+            Some(completions) => completions,
+            None => send.checked_add(receive).ok_or(ERANGE)?,
+        };
+        let cq = CompletionQueue::new(id, completions, poll, &outcome)?;
         let mut attr = bindings::ib_qp_init_attr {
             event_handler: Some(handle_qp_event),
             qp_context: Arc::as_ptr(&outcome).cast_mut().cast(),
@@ -322,6 +340,56 @@ impl<W: Workload> QueuePair<W> {
         self.cq.poll(budget)
     }
 
+    /// How many completions the device says that their queue holds.
+    pub(crate) fn completions(&self) -> u32 {
+        self.cq.entries()
+    }
+
+    /// The state that the device says it is in: `enum ib_qp_state`. Process context;
+    /// may sleep.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    pub(crate) fn state(&self) -> Result<u32> {
+        let mut attr = bindings::ib_qp_attr::default();
+        let mut init = bindings::ib_qp_init_attr::default();
+        // SAFETY: By the type invariant the queue pair is alive; both are valid for
+        // writes.
+        to_result(unsafe {
+            bindings::ib_query_qp(
+                self.raw.as_ptr(),
+                &mut attr,
+                bindings::ib_qp_attr_mask_IB_QP_STATE as i32,
+                &mut init,
+            )
+        })?;
+        Ok(attr.qp_state)
+    }
+
+    /// Puts it into error, without a word to the peer. Process context; may sleep.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    pub(crate) fn break_off(&self) -> Result {
+        self.drain.enter_error(self.raw)
+    }
+
+    /// Puts it into error and waits until all requests have completed, which the
+    /// workload is shown. For [`PollMode::Direct`]. Process context; sleeps.
+    ///
+    /// # Errors
+    ///
+    /// What the device says; `ETIMEDOUT` where it does not flush its queues.
+    pub(crate) fn drain(&self) -> Result {
+        self.drain.by_polling(self.raw, &self.cq)?;
+        // SAFETY: By the type invariant the queue pair is ours, and nobody else polls.
+        // It has just been seen to flush what is posted, so this ends as well.
+        unsafe { bindings::ib_drain_qp(self.raw.as_ptr()) };
+        Ok(())
+    }
+
     /// Whether the workload is to [`look`](Self::look) at all.
     pub(crate) fn watches(&self) -> bool {
         self.with(|workload, _| workload.watches()).unwrap_or(false)
@@ -351,6 +419,9 @@ impl<W: Workload> QueuePair<W> {
 
     fn completed(&self, op: Operation, slot: usize, wc: &bindings::ib_wc) {
         let done = self.with(|workload, queue| {
+            if workload.takes(&RawCompletion::new(op, slot, wc)) {
+                return None;
+            }
             let result = if wc.status == bindings::ib_wc_status_IB_WC_SUCCESS {
                 // After the end, a peer has nothing to be served any more.
                 if queue.outcome.settled() {
@@ -380,13 +451,15 @@ impl<W: Workload> PinnedDrop for QueuePair<W> {
     fn drop(self: Pin<&mut Self>) {
         drop(self.stop());
         // The core looks at a queue that is polled only ten times a second.
-        if !self.cq.is_polled() || self.drain.by_polling(self.raw, &self.cq).is_err() {
+        let flushed = self.cq.is_polled() && self.drain.by_polling(self.raw, &self.cq).is_ok();
+        if !flushed && (W::DRAINS_FULLY || !self.cq.is_polled()) {
             // SAFETY: By the type invariant the queue pair and the completion queue
             // are ours, and nobody else polls.
             unsafe { bindings::ib_drain_qp(self.raw.as_ptr()) };
         }
-        // SAFETY: By the type invariant. Every completion has been handled, so
-        // nothing refers to the entries or the memory when they go.
+        // SAFETY: By the type invariant. Every completion has been handled, or none is
+        // handled any more, as only this thread polls: nothing refers to the entries
+        // when they go. The device uses no memory of a queue pair that is destroyed.
         unsafe { bindings::rdma_destroy_qp(self.place.id().as_ptr()) };
     }
 }

@@ -8,6 +8,7 @@
 //! lists of equal requests.
 
 pub(crate) mod batch;
+pub(crate) mod probe;
 
 use crate::{
     bindings,

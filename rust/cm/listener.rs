@@ -139,7 +139,7 @@ impl Listener {
     }
 
     /// Where it reports to.
-    pub(crate) fn outcome(&self) -> &Outcome {
+    pub(crate) fn outcome(&self) -> &Arc<Outcome> {
         &self.shared.outcome
     }
 

@@ -29,6 +29,7 @@ pub(crate) enum Operation {
     Invalidate,
     Receive,
     Control,
+    Atomic,
 }
 
 impl Operation {
@@ -41,6 +42,7 @@ impl Operation {
             Self::Register => "REG_MR",
             Self::Invalidate => "LOCAL_INV",
             Self::Receive => "RECV",
+            Self::Atomic => "atomic operation",
         }
     }
 }

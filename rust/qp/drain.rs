@@ -63,6 +63,26 @@ impl Drain {
         self.done.store(self.done.load(Relaxed) | bit, Relaxed);
     }
 
+    /// Puts `raw`, a queue pair that is alive, into error.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    pub(super) fn enter_error(&self, raw: NonNull<bindings::ib_qp>) -> Result {
+        let mut attr = bindings::ib_qp_attr {
+            qp_state: bindings::ib_qp_state_IB_QPS_ERR,
+            ..Default::default()
+        };
+        // SAFETY: Its owner, who calls, keeps the queue pair alive.
+        to_result(unsafe {
+            bindings::ib_modify_qp(
+                raw.as_ptr(),
+                &mut attr,
+                bindings::ib_qp_attr_mask_IB_QP_STATE as i32,
+            )
+        })
+    }
+
     /// Puts `raw` into error, and polls `cq` until all its requests have completed.
     /// Sleeps not, but gives the CPU away.
     ///
@@ -72,10 +92,8 @@ impl Drain {
     pub(super) fn by_polling(&self, raw: NonNull<bindings::ib_qp>, cq: &CompletionQueue) -> Result {
         let [receive, send] = &self.entries;
         let cqe = |entry: &Entry| core::ptr::from_ref(entry).cast_mut().cast();
-        let mut attr = bindings::ib_qp_attr {
-            qp_state: bindings::ib_qp_state_IB_QPS_ERR,
-            ..Default::default()
-        };
+        self.done.store(0, Relaxed);
+        self.enter_error(raw)?;
         let mut last = bindings::ib_recv_wr::default();
         let mut write = bindings::ib_rdma_wr::default();
         write.wr.opcode = bindings::ib_wr_opcode_IB_WR_RDMA_WRITE;
@@ -86,11 +104,6 @@ impl Drain {
         unsafe {
             *last.__bindgen_anon_1.wr_cqe.as_mut() = cqe(receive);
             *write.wr.__bindgen_anon_1.wr_cqe.as_mut() = cqe(send);
-            to_result(bindings::ib_modify_qp(
-                raw.as_ptr(),
-                &mut attr,
-                bindings::ib_qp_attr_mask_IB_QP_STATE as i32,
-            ))?;
             to_result(bindings::krping_post_recv(raw.as_ptr(), &last))?;
             to_result(bindings::krping_post_send(raw.as_ptr(), &write.wr))?;
         }

@@ -11,6 +11,7 @@ use crate::{
     outcome::Outcome,
     wr::{
         batch::{Batch, Template},
+        probe::Probe,
         Chain, Local, WorkRequest,
     },
 };
@@ -111,6 +112,25 @@ impl Queue<'_> {
                 |head| to_result(unsafe { bindings::krping_post_send(qp, head) }),
             )
             .map_err(|e| Failure::Kernel(POSTING, e.to_errno()))
+    }
+
+    /// Posts a request that may be wrong, as number `slot`.
+    ///
+    /// # Errors
+    ///
+    /// What the device says, `ENOMEM` where the queue is full; `EINVAL` for a slot that
+    /// the queue pair does not have, or an operand outside its buffer.
+    pub(crate) fn probe(&mut self, slot: usize, probe: &Probe) -> Result {
+        let entry = self.entries.get(entry_index(probe.operation(), slot));
+        let cqe = core::ptr::from_ref(entry.ok_or(EINVAL)?).cast_mut().cast();
+        let qp = self.raw.as_ptr();
+        let post = |wr| {
+            // SAFETY: The queue pair is alive while a `Queue` is. The entry and the local
+            // memory live until it has been drained or destroyed. What else the request
+            // names is for the device to check.
+            to_result(unsafe { bindings::krping_post_send(qp, wr) })
+        };
+        probe.build(self.memory, cqe, post)
     }
 
     /// Fills the batch with copies of `template`.
