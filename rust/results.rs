@@ -16,8 +16,9 @@ use crate::{
         errno,
         failure::Failure,
         histogram::Histogram,
-        json::Object,
+        json::{Array, Object},
         stats::{BlockFigures, Counters},
+        trial::Trial,
     },
     session::worker::Worker,
     test::Figures,
@@ -52,7 +53,7 @@ pub(crate) struct Report<'a> {
     pub(crate) session: u32,
     /// The number of the thread.
     pub(crate) thread: u32,
-    /// `client` or `server`.
+    /// `client` or `server`; `loopback` for both in one.
     pub(crate) role: &'static str,
     /// The command.
     pub(crate) command: &'a Command,
@@ -82,6 +83,8 @@ pub(crate) struct Report<'a> {
     pub(crate) stages: Option<&'a Stages>,
     /// Of a disk: whether it has just come, or is gone.
     pub(crate) state: Option<&'static str>,
+    /// Of conformance tests: what each came to.
+    pub(crate) trials: Option<&'a [Trial]>,
     /// Why it failed, if it did.
     pub(crate) failure: Option<Failure>,
 }
@@ -112,6 +115,7 @@ impl<'a> Report<'a> {
             block: None,
             stages: None,
             state: None,
+            trials: None,
             failure: None,
         }
     }
@@ -194,6 +198,13 @@ impl<'a> Report<'a> {
         if let Some(histogram) = self.histogram.filter(|histogram| histogram.count() > 0) {
             write_latency(&mut object, histogram)?;
         }
+        if let Some(trials) = self.trials {
+            let mut cases = object.array("cases")?;
+            for trial in trials {
+                write_trial(&mut cases, trial)?;
+            }
+            cases.finish()?;
+        }
         object.finish()
     }
 
@@ -261,6 +272,16 @@ impl<'a> Report<'a> {
         }
         Ok(())
     }
+}
+
+fn write_trial(cases: &mut Array<'_>, trial: &Trial) -> fmt::Result {
+    let mut case = cases.object()?;
+    case.str("name", trial.case.as_str())?
+        .str("outcome", trial.outcome())?
+        .str("expected", trial.rule().text)?
+        .str("seen", trial.seen())?
+        .str("reason", trial.reason())?;
+    case.finish()
 }
 
 fn write_stage(object: &mut Object<'_>, name: &str, histogram: &Histogram) -> fmt::Result {

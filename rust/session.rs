@@ -16,6 +16,7 @@
 pub(crate) mod attachment;
 mod block_server;
 pub(crate) mod client;
+mod conformance;
 mod connection;
 mod dial;
 mod disk;
@@ -185,6 +186,7 @@ impl Session {
             Role::Client if self.command.test == Test::Tap => tap::start(self),
             Role::Client => client::start(self),
             Role::Server => server::start(self).map(|_| ()),
+            Role::Loopback if self.command.test == Test::Conformance => conformance::start(self),
             Role::Loopback => server::start(self).and_then(|addr| {
                 if self.attachment.is_some() {
                     disk::start_to(self, addr)

@@ -5,7 +5,9 @@
 //! The kernel crate's print macros take its own `Display`, which code that also
 //! builds on the host cannot implement.
 
-use crate::logic::{command::Command, failure::Failure, parse_error::ParseError, stats::Counters};
+use crate::logic::{
+    command::Command, failure::Failure, parse_error::ParseError, stats::Counters, trial::Trial,
+};
 use crate::results::Report;
 use kernel::fmt;
 
@@ -28,4 +30,11 @@ macro_rules! forward_display {
     )*};
 }
 
-forward_display!(Command, Counters, Failure, ParseError<'_>, Report<'_>);
+forward_display!(
+    Command,
+    Counters,
+    Failure,
+    ParseError<'_>,
+    Report<'_>,
+    Trial
+);

@@ -20,6 +20,7 @@ pub(crate) use super::{
         BlockOptions,
         StoreName, //
     },
+    conformance::CaseSet,
     cpus::CpuList,
     load::{
         Load,
@@ -144,6 +145,7 @@ pub(crate) mod limits {
 /// - A microbenchmark has [`MemMode::Dma`], and one of latency no `validate`.
 /// - `block` suits the role and the test. What a disk or tap does not take has its default, which
 ///   goes for `count` where it is no tap's client, and for `threads` where it is no server.
+/// - [`Test::Conformance`] is a loopback's, and has `cases`; no other test has any.
 /// - `max_p99_ns` and `min_bw` are set for tests only that measure the latency or the bandwidth, or
 ///   for a server that leaves the test to its client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -204,6 +206,8 @@ pub(crate) struct Command {
     pub(crate) tag: Tag,
     /// Of a disk, a tap, or the server of one.
     pub(crate) block: BlockOptions,
+    /// Which conformance tests to run.
+    pub(crate) cases: CaseSet,
 }
 
 impl Command {
@@ -241,6 +245,7 @@ impl Command {
             pattern: PatternKind::Text,
             tag: Tag::EMPTY,
             block: BlockOptions::NONE,
+            cases: CaseSet::EMPTY,
         }
     }
 
@@ -278,7 +283,11 @@ impl fmt::Display for Command {
         let load = &self.load;
         let default_load = Load::new(self.test);
 
-        f.write_str(self.role.as_str())?;
+        // Conformance tests imply their role.
+        match self.test {
+            Test::Conformance => write!(f, "neg={}", self.cases)?,
+            _ => f.write_str(self.role.as_str())?,
+        }
         match &self.addr {
             Some(addr @ Addr::V4(_)) => write!(f, ",addr={addr}")?,
             Some(addr @ Addr::V6 { .. }) => write!(f, ",addr6={addr}")?,

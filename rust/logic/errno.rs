@@ -5,6 +5,7 @@
 
 pub(crate) const EINTR: i32 = 4;
 pub(crate) const EIO: i32 = 5;
+pub(crate) const ENOMEM: i32 = 12;
 pub(crate) const EBUSY: i32 = 16;
 pub(crate) const ENODEV: i32 = 19;
 pub(crate) const EINVAL: i32 = 22;
@@ -12,6 +13,7 @@ pub(crate) const EFBIG: i32 = 27;
 pub(crate) const ENOSPC: i32 = 28;
 pub(crate) const EROFS: i32 = 30;
 pub(crate) const ERANGE: i32 = 34;
+pub(crate) const EBADE: i32 = 52;
 pub(crate) const EPROTO: i32 = 71;
 pub(crate) const EBADMSG: i32 = 74;
 pub(crate) const EOPNOTSUPP: i32 = 95;
@@ -52,6 +54,7 @@ pub(super) const NAMES: [(i32, &str); 44] = [
     (34, "ERANGE"),
     (36, "ENAMETOOLONG"),
     (38, "ENOSYS"),
+    (52, "EBADE"),
     (71, "EPROTO"),
     (74, "EBADMSG"),
     (95, "EOPNOTSUPP"),

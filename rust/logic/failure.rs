@@ -71,6 +71,8 @@ pub(crate) enum Failure {
     Mismatch(Mismatch),
     /// What arrived at the peer is not what was sent.
     PeerMismatch,
+    /// This operation of a conformance test did not bring the data that was sent.
+    WrongData(&'static str),
     /// The peer went away.
     Disconnected,
     /// The client of this connection has made a new one in its place.
@@ -103,6 +105,8 @@ pub(crate) enum Failure {
     AboveP99(u64, u64),
     /// The bandwidth is below `min_bw=`: (got, limit), in bytes per second.
     BelowBandwidth(u64, u64),
+    /// The device did not conform: (cases that failed, cases that ran).
+    Deviates(u32, u32),
     /// There is no such CPU, or it is offline.
     NoCpu(u32),
     /// The run succeeded, and `expect=` this errno.
@@ -140,7 +144,7 @@ const STATUSES: [&str; 22] = [
 /// A request to a QP in error: a consequence of another cause.
 pub(crate) const STATUS_FLUSHED: u32 = 5;
 
-fn status_name(status: u32) -> &'static str {
+pub(super) fn status_name(status: u32) -> &'static str {
     STATUSES
         .get(status as usize)
         .copied()
@@ -194,7 +198,7 @@ impl Failure {
     pub(crate) fn is_verdict(&self) -> bool {
         matches!(
             self,
-            Self::AboveP99(..) | Self::BelowBandwidth(..) | Self::PeerMismatch
+            Self::AboveP99(..) | Self::BelowBandwidth(..) | Self::PeerMismatch | Self::Deviates(..)
         )
     }
 
@@ -210,7 +214,7 @@ impl Failure {
                 _ => errno::EIO,
             },
             Self::Protocol(..) | Self::PrivateData(_) | Self::Message(_) => errno::EPROTO,
-            Self::Mismatch(_) | Self::PeerMismatch => errno::EBADMSG,
+            Self::Mismatch(_) | Self::PeerMismatch | Self::WrongData(_) => errno::EBADMSG,
             Self::Disconnected | Self::Replaced => errno::ECONNRESET,
             Self::OtherStore(_) => errno::ESTALE,
             Self::Busy(_) => errno::EBUSY,
@@ -228,6 +232,7 @@ impl Failure {
             Self::Unreachable(_) | Self::Moved => errno::ETIMEDOUT,
             Self::Kernel(..) => errno::EIO,
             Self::Unsupported(_) => errno::EOPNOTSUPP,
+            Self::Deviates(..) => errno::EBADE,
             Self::NoCpu(_) => errno::EINVAL,
             Self::TooLarge(_)
             | Self::AboveP99(..)
@@ -260,6 +265,9 @@ impl fmt::Display for Failure {
             Self::Mismatch(mismatch) => write!(f, "{mismatch}"),
             Self::PeerMismatch => {
                 f.write_str("the peer says that the data which arrived there is not what was sent")
+            }
+            Self::WrongData(what) => {
+                write!(f, "{what} did not bring the data that was sent")
             }
             Self::Disconnected => f.write_str("the peer disconnected before the end"),
             Self::Replaced => f.write_str("the client has connected anew"),
@@ -307,6 +315,10 @@ impl fmt::Display for Failure {
             Self::BelowBandwidth(got, limit) => write!(
                 f,
                 "the bandwidth is {got} bytes per second, below the {limit} of min_bw"
+            ),
+            Self::Deviates(failed, ran) => write!(
+                f,
+                "the device did not do as expected in {failed} of {ran} conformance tests"
             ),
             Self::NoCpu(cpu) => write!(f, "cpu: there is no CPU {cpu}, or it is offline"),
             Self::Unexpected(number) => match errno::name(number) {

@@ -103,6 +103,12 @@ impl<'w> Array<'w> {
         Ok(self)
     }
 
+    /// Opens an object within this array.
+    pub(crate) fn object(&mut self) -> Result<Object<'_>, fmt::Error> {
+        separate(self.out, &mut self.comma)?;
+        Object::new(self.out)
+    }
+
     /// Opens an array within this one.
     pub(crate) fn array(&mut self) -> Result<Array<'_>, fmt::Error> {
         separate(self.out, &mut self.comma)?;

@@ -25,6 +25,8 @@ pub(crate) enum Test {
     Block,
     /// Requests to an existing disk, which also go to the server.
     Tap,
+    /// Conformance tests of the device.
+    Conformance,
 }
 
 impl Test {
@@ -41,6 +43,7 @@ impl Test {
             Self::SendBandwidth => "sbw",
             Self::Block => "blk",
             Self::Tap => "tap",
+            Self::Conformance => "neg",
         }
     }
 

@@ -63,6 +63,7 @@ pub(super) enum Opt {
     Log,
     Stop,
     Force,
+    Neg,
 }
 
 impl Opt {
@@ -167,10 +168,11 @@ pub(super) const NAMES: &[(&str, Opt)] = &[
     ("log", Opt::Log),
     ("stop", Opt::Stop),
     ("force", Opt::Force),
+    ("neg", Opt::Neg),
 ];
 
 /// Known, but not served by this version: refused by name, whatever their value.
-pub(super) const NOT_SUPPORTED: &[&str] = &["neg", "caps"];
+pub(super) const NOT_SUPPORTED: &[&str] = &["caps"];
 
 /// The option called `name`.
 pub(super) fn find(name: &str) -> Option<Opt> {

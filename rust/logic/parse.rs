@@ -22,6 +22,7 @@ use super::{
         Tag,
         Test, //
     },
+    conformance::CaseSet,
     cpus::CpuList,
     errno,
     options::{
@@ -267,6 +268,10 @@ impl<'a> Parser<'a> {
                 command.block.comm = Some(given.text("dd", |_| Reason::NotText { max })?);
             }
             Opt::Log => command.block.log = given.set()?,
+            Opt::Neg => {
+                command.test = Test::Conformance;
+                command.cases = CaseSet::parse(given)?;
+            }
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use super::{
         PathName,
         Test, //
     },
+    conformance::CaseSet,
     cpus, errno,
     options::NAMES,
     text::Escaped,
@@ -133,6 +134,14 @@ pub(super) enum Reason<'a> {
     RamNeedsSize,
     NeedsStop,
     NotWithStop,
+    NotCase {
+        value: &'a str,
+    },
+    CaseTwice {
+        value: &'a str,
+    },
+    NegIsLoopback,
+    NotWithNeg,
 }
 
 impl fmt::Display for ParseError<'_> {
@@ -323,6 +332,19 @@ impl fmt::Display for ParseError<'_> {
                 f,
                 "{option} does not go with stop; give stop=ID, and force where the disk is in use"
             ),
+            Reason::NotCase { value } => {
+                write!(f, "{option}={}: must be all", Escaped(value))?;
+                CaseSet::list(f)?;
+                f.write_str(", or several of them with + between")
+            }
+            Reason::CaseTwice { value } => {
+                write!(f, "{option} has {} twice; give it once", Escaped(value))
+            }
+            Reason::NegIsLoopback => write!(
+                f,
+                "{option} does not go with neg, which has both ends here; give neg=all,addr=192.0.2.1"
+            ),
+            Reason::NotWithNeg => write!(f, "{option} does not go with neg"),
         }
     }
 }

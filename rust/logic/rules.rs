@@ -13,6 +13,7 @@ use super::{
         Role,
         Test, //
     },
+    conformance,
     options::{
         Opt,
         OptSet, //
@@ -33,6 +34,9 @@ const MICROBENCH: &str = "wlat, rlat, slat, bw, rbw or sbw";
 /// Completes `command`, whose options are `given` and those of them not read yet `late`, and checks
 /// them against each other.
 pub(super) fn settle<'a>(command: &mut Command, late: &Late<'a>, given: OptSet) -> Result<'a, ()> {
+    if given.has(Opt::Neg) {
+        return conformance::settle(command, given);
+    }
     let role = role(given)?;
     command.role = role;
     if !given.has(Opt::Port) {

@@ -6,6 +6,7 @@
 
 mod bandwidth;
 mod buffers;
+pub(crate) mod conformance;
 pub(crate) mod exchange;
 pub(crate) mod fastreg;
 mod latency;

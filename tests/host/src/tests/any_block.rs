@@ -8,6 +8,7 @@ use crate::logic::{
         Addr, BlockOptions, Comm, Command, CpuList, Load, MemMode, PathName, PatternKind, Role,
         StoreName, Tag, Test,
     },
+    conformance::CaseSet,
     errno,
 };
 use proptest::{option, prelude::*, sample::select};
@@ -139,6 +140,7 @@ pub(super) fn block_command() -> impl Strategy<Value = Command> {
                     pattern: PatternKind::Text,
                     tag: Tag::new(&tag).expect("the strategy keeps its rules"),
                     block,
+                    cases: CaseSet::EMPTY,
                 }
             },
         )

@@ -5,6 +5,7 @@
 use super::any_block::block_command;
 use crate::logic::{
     command::{Addr, BlockOptions, Command, CpuList, Load, MemMode, PatternKind, Role, Tag, Test},
+    conformance::CaseSet,
     errno,
     text::IfName,
 };
@@ -179,6 +180,7 @@ fn plain_command() -> impl Strategy<Value = Command> {
                 },
                 tag: Tag::new(&tag).expect("the strategy keeps its rules"),
                 block: BlockOptions::NONE,
+                cases: CaseSet::EMPTY,
             };
             if plain {
                 // Defaults are not shown, so they need a case of their own.

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The conformance tests, `neg=`: their names, and sets of them.
+//!
+//! What a device must do in each is in [`expectation`](super::expectation).
+
+use super::{
+    command::{
+        Command,
+        Role, //
+    },
+    options::{
+        Opt,
+        OptSet, //
+    },
+    parse_error::Reason,
+    value::{
+        invalid,
+        Given,
+        Result, //
+    },
+};
+use core::fmt;
+
+/// One way to use a device wrongly, or up to a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Case {
+    /// WRITE with a key that a later registration has replaced.
+    StaleRkey,
+    /// READ of memory that is opened for WRITEs.
+    ReadOfWriteOnly,
+    /// WRITE to memory that is opened for READs.
+    WriteOfReadOnly,
+    /// WRITE of one byte more than the region has.
+    LengthPastMr,
+    /// WRITE to a region of another protection domain.
+    WrongPd,
+    /// WRITE to a region that its owner has invalidated.
+    InvalidatedMr,
+    /// LOCAL_INV of a region that is not valid.
+    DoubleInvalidate,
+    /// REG_MR of a region that is valid.
+    RegMrOnValid,
+    /// SEND from memory whose local key is not valid.
+    StaleLkey,
+    /// SEND of more than the receive holds.
+    SendTooLong,
+    /// SEND with invalidation of a key that is not valid at the peer.
+    SendInvStale,
+    /// SEND where no receive is posted, and no repetition allowed.
+    Rnr,
+    /// An operation that the device does not claim to have.
+    UnsupportedOpcode,
+    /// WRITE of nothing, with a key that was never given out.
+    ZeroLength,
+    /// A post to a send queue that is full.
+    SqFull,
+    /// As many completions as the queue holds.
+    CqExact,
+    /// More completions than the queue holds.
+    CqOverrun,
+    /// A peer that is silent.
+    RetryExhausted,
+    /// What is posted behind a request that fails.
+    FlushOrder,
+    /// The drain of a queue pair that works.
+    Drain,
+}
+
+/// All cases with their names, in the order in which they run.
+const NAMES: [(Case, &str); 20] = [
+    (Case::StaleRkey, "stale_rkey"),
+    (Case::ReadOfWriteOnly, "read_of_write_only"),
+    (Case::WriteOfReadOnly, "write_of_read_only"),
+    (Case::LengthPastMr, "length_past_mr"),
+    (Case::WrongPd, "wrong_pd"),
+    (Case::InvalidatedMr, "invalidated_mr"),
+    (Case::DoubleInvalidate, "double_invalidate"),
+    (Case::RegMrOnValid, "reg_mr_on_valid"),
+    (Case::StaleLkey, "stale_lkey"),
+    (Case::SendTooLong, "send_too_long"),
+    (Case::SendInvStale, "send_inv_stale"),
+    (Case::Rnr, "rnr"),
+    (Case::UnsupportedOpcode, "unsupported_opcode"),
+    (Case::ZeroLength, "zero_length"),
+    (Case::SqFull, "sq_full"),
+    (Case::CqExact, "cq_exact"),
+    (Case::CqOverrun, "cq_overrun"),
+    (Case::RetryExhausted, "retry_exhausted"),
+    (Case::FlushOrder, "flush_order"),
+    (Case::Drain, "drain"),
+];
+
+impl Case {
+    /// How many there are.
+    pub(crate) const COUNT: usize = NAMES.len();
+
+    /// Its name in commands and results.
+    pub(crate) fn as_str(self) -> &'static str {
+        NAMES
+            .iter()
+            .find(|(case, _)| *case == self)
+            .map_or("", |(_, name)| name)
+    }
+
+    fn find(name: &str) -> Option<Self> {
+        NAMES
+            .iter()
+            .find(|(_, known)| *known == name)
+            .map(|(case, _)| *case)
+    }
+}
+
+/// A set of cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CaseSet(u32);
+
+impl CaseSet {
+    /// No case.
+    pub(crate) const EMPTY: Self = Self(0);
+
+    /// Every case.
+    pub(crate) const ALL: Self = Self((1 << Case::COUNT) - 1);
+
+    /// Whether `case` is in it.
+    pub(crate) const fn has(self, case: Case) -> bool {
+        self.0 & Self::bit(case) != 0
+    }
+
+    /// Those in it, in the order in which they run.
+    pub(crate) fn iter(self) -> impl Iterator<Item = Case> {
+        let all = NAMES.iter().map(|(case, _)| *case);
+        all.filter(move |case| self.has(*case))
+    }
+
+    const fn bit(case: Case) -> u32 {
+        1 << (case as u8)
+    }
+
+    /// Reads `all`, or names with `+` between them.
+    pub(super) fn parse<'a>(given: Given<'a>) -> Result<'a, Self> {
+        let text = given.value("all")?;
+        if text == "all" {
+            return Ok(Self::ALL);
+        }
+        let mut set = Self::EMPTY;
+        for value in text.split('+') {
+            let case = Case::find(value).ok_or(given.invalid(Reason::NotCase { value }))?;
+            if set.has(case) {
+                return Err(given.invalid(Reason::CaseTwice { value }));
+            }
+            set.0 |= Self::bit(case);
+        }
+        Ok(set)
+    }
+
+    /// Writes the names of all cases, for a sentence.
+    pub(super) fn list(f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        NAMES.iter().try_for_each(|(_, name)| write!(f, ", {name}"))
+    }
+}
+
+impl fmt::Display for CaseSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::ALL {
+            return f.write_str("all");
+        }
+        for (i, case) in self.iter().enumerate() {
+            write!(f, "{}{}", if i == 0 { "" } else { "+" }, case.as_str())?;
+        }
+        Ok(())
+    }
+}
+
+/// What conformance tests take besides `neg=`.
+const TAKEN: [Opt; 11] = [
+    Opt::Neg,
+    Opt::Loopback,
+    Opt::Addr,
+    Opt::Addr6,
+    Opt::Port,
+    Opt::Timeout,
+    Opt::Tag,
+    Opt::Verbose,
+    Opt::Expect,
+    Opt::Cpu,
+    Opt::Tos,
+];
+
+/// Completes the command of conformance tests, whose options are `given`.
+pub(super) fn settle(command: &mut Command, given: OptSet) -> Result<'static, ()> {
+    for role in [Opt::Client, Opt::Server] {
+        if given.has(role) {
+            return Err(invalid(role.name(), Reason::NegIsLoopback));
+        }
+    }
+    if let Some(other) = given.iter().find(|opt| !TAKEN.contains(opt)) {
+        return Err(invalid(other.name(), Reason::NotWithNeg));
+    }
+    if given.has(Opt::Addr) && given.has(Opt::Addr6) {
+        let other = Opt::Addr6.name();
+        return Err(invalid(Opt::Addr.name(), Reason::Both { other }));
+    }
+    if command.addr.is_none() {
+        return Err(invalid(Opt::Neg.name(), Reason::NoAddr));
+    }
+    command.role = Role::Loopback;
+    if !given.has(Opt::Port) {
+        command.port = Command::new(Role::Loopback).port;
+    }
+    Ok(())
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The grammar of conformance tests.
+
+use super::{
+    any_command::{addr, TAG},
+    cases,
+    command_errors::{check, invalid},
+};
+use crate::logic::{
+    command::{Command, CpuList, Role, Tag, Test},
+    conformance::{Case, CaseSet},
+    parse_error::Kind,
+};
+use proptest::{option, prelude::*, sample::subsequence};
+
+const ADDR: &str = "addr=192.0.2.1";
+
+fn parse(text: &str) -> Command {
+    Command::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"))
+}
+
+/// The names of all cases.
+pub(super) fn names() -> Vec<&'static str> {
+    CaseSet::ALL.iter().map(Case::as_str).collect()
+}
+
+#[test]
+fn every_case_has_a_name_of_its_own() {
+    let names = names();
+    assert_eq!(names.len(), Case::COUNT);
+    for (i, name) in names.iter().enumerate() {
+        assert!(!name.is_empty() && !names[..i].contains(name), "{name}");
+        let sign = |c: char| c.is_ascii_lowercase() || c == '_';
+        assert!(name.chars().all(sign), "{name}");
+        let command = parse(&format!("neg={name},{ADDR}"));
+        let found: Vec<_> = command.cases.iter().map(Case::as_str).collect();
+        assert_eq!(found, [*name]);
+    }
+}
+
+#[test]
+fn it_is_a_loopback_on_any_port() {
+    let command = parse("neg=all,addr=192.0.2.1");
+    assert_eq!(
+        (command.role, command.test, command.port, command.cases),
+        (Role::Loopback, Test::Conformance, 0, CaseSet::ALL)
+    );
+    for text in [
+        "loopback,neg=all,addr=192.0.2.1",
+        "addr=192.0.2.1,loopback,neg=all",
+    ] {
+        assert_eq!(parse(text), command, "{text}");
+    }
+    assert_eq!(parse(&format!("neg=all,{ADDR},port=7")).port, 7);
+}
+
+#[test]
+fn names_are_taken_in_any_order_and_shown_in_theirs() {
+    let command = parse("neg=drain+rnr+stale_rkey,addr=192.0.2.1");
+    assert_eq!(
+        command.to_string(),
+        "neg=stale_rkey+rnr+drain,addr=192.0.2.1"
+    );
+    let all = names().join("+");
+    let command = parse(&format!("neg={all},{ADDR}"));
+    assert_eq!(command.to_string(), "neg=all,addr=192.0.2.1");
+}
+
+#[test]
+fn no_other_command_has_cases() {
+    for text in ["server", "client,addr=192.0.2.1", "loopback,addr=192.0.2.1"] {
+        assert_eq!(parse(text).cases, CaseSet::EMPTY, "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_case() {
+    let list = names().join(", ");
+    for value in [
+        "none", "ALL", "all+rnr", "rnr+all", "+", "rnr+", "+rnr", "Rnr",
+    ] {
+        let wrong = value
+            .split('+')
+            .find(|name| !names().contains(name))
+            .unwrap();
+        let sentence =
+            format!("neg={wrong}: must be all, {list}, or several of them with + between");
+        invalid(&format!("neg={value},{ADDR}"), "neg", &sentence);
+    }
+    let twice = "neg has rnr twice; give it once";
+    invalid(&format!("neg=rnr+drain+rnr,{ADDR}"), "neg", twice);
+    for text in ["neg", "neg="] {
+        let sentence = "neg needs a value, as in neg=all";
+        invalid(&format!("{text},{ADDR}"), "neg", sentence);
+    }
+    let twice = "neg is given twice; give it once";
+    invalid(&format!("neg=rnr,neg=drain,{ADDR}"), "neg", twice);
+}
+
+#[test]
+fn it_needs_an_address() {
+    let sentence = "neg needs the server's address; give addr=192.0.2.1 or addr6=2001:db8::1";
+    invalid("neg=all", "neg", sentence);
+    let sentence = "addr and addr6 are both given; give one of them";
+    invalid("neg=all,addr=192.0.2.1,addr6=::1", "addr", sentence);
+}
+
+#[test]
+fn options_that_mean_nothing_with_it_are_named() {
+    for role in ["client", "server"] {
+        let sentence = format!(
+            "{role} does not go with neg, which has both ends here; give neg=all,addr=192.0.2.1"
+        );
+        invalid(&format!("{role},neg=all,{ADDR}"), role, &sentence);
+    }
+    for (option, name) in [
+        ("count=1", "count"),
+        ("size=64", "size"),
+        ("validate", "validate"),
+        ("mem_mode=dma", "mem_mode"),
+        ("server_inv", "server_inv"),
+        ("read_inv", "read_inv"),
+        ("local_dma_lkey", "local_dma_lkey"),
+        ("unsafe_global_rkey", "unsafe_global_rkey"),
+        ("fr", "fr"),
+        ("wlat", "wlat"),
+        ("bw", "bw"),
+        ("blk", "blk"),
+        ("tap=sda", "tap"),
+        ("duplex", "duplex"),
+        ("duration=1", "duration"),
+        ("qps=2", "qps"),
+        ("postlist=2", "postlist"),
+        ("signal_every=2", "signal_every"),
+        ("inline", "inline"),
+        ("sge=2", "sge"),
+        ("imm", "imm"),
+        ("untimed", "untimed"),
+        ("poll", "poll"),
+        ("persist", "persist"),
+        ("txdepth=8", "txdepth"),
+        ("threads=2", "threads"),
+        ("max_p99=1us", "max_p99"),
+        ("min_bw=1", "min_bw"),
+        ("pattern=text", "pattern"),
+        ("store=ram", "store"),
+        ("ro", "ro"),
+        ("queues=1", "queues"),
+        ("depth=1", "depth"),
+        ("reconnect=1", "reconnect"),
+        ("detach", "detach"),
+        ("comm=dd", "comm"),
+        ("log", "log"),
+    ] {
+        let sentence = format!("{name} does not go with neg");
+        invalid(&format!("neg=all,{ADDR},{option}"), name, &sentence);
+        invalid(&format!("{option},{ADDR},neg=rnr"), name, &sentence);
+    }
+    let range = "timeout=0: must be from 1 to 3600000";
+    check(
+        &format!("neg=all,{ADDR},timeout=0"),
+        Kind::Range,
+        "timeout",
+        range,
+    );
+    let stop = "neg does not go with stop; give stop=ID, and force where the disk is in use";
+    invalid("stop=1,neg=all", "neg", stop);
+}
+
+proptest! {
+    #![proptest_config(cases(256))]
+
+    #[test]
+    fn what_is_shown_means_the_same(
+        chosen in subsequence(names(), 1..=Case::COUNT),
+        addr in addr(),
+        port in option::of(1u16..),
+        tos in option::of(any::<u8>()),
+        timeout in option::of(1u32..=3_600_000),
+        flags in any::<[bool; 2]>(),
+        tag in TAG,
+    ) {
+        let mut command = parse(&format!("neg={},{ADDR}", chosen.join("+")));
+        command.addr = Some(addr);
+        command.port = port.unwrap_or(0);
+        (command.tos, command.timeout_ms) = (tos, timeout);
+        let [verbose, pin] = flags;
+        command.verbose = verbose;
+        if pin {
+            command.cpus = CpuList::parse("0-2+5").unwrap();
+        }
+        command.tag = Tag::new(&tag).unwrap();
+        let text = command.to_string();
+        prop_assert_eq!(Command::parse(&text), Ok(command), "{}", text);
+    }
+}

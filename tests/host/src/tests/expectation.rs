@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What conformance tests demand, and how what was seen is judged and said.
+
+use crate::logic::{
+    conformance::{Case, CaseSet},
+    errno,
+    expectation::{Deviation, Fabric, Rule},
+    failure::Failure,
+    observation::{Ended, Seen, State, Tally},
+    trial::{Trial, Tried},
+};
+
+const FABRICS: [Fabric; 2] = [Fabric::InfiniBand, Fabric::Iwarp];
+
+fn done(posted: u32) -> Tally {
+    Tally {
+        posted,
+        done: posted,
+        ..Tally::default()
+    }
+}
+
+fn flushed(posted: u32) -> Tally {
+    Tally {
+        posted,
+        flushed: posted,
+        ..Tally::default()
+    }
+}
+
+/// What is seen of a request that did no harm.
+fn harmless() -> Seen {
+    Seen {
+        first: Ended::Status(0),
+        rest: done(2),
+        receives: done(2),
+        receive: None,
+        requester: State::RTS,
+        responder: State::RTS,
+        requester_event: None,
+        responder_event: None,
+        intact: true,
+        works: Some(true),
+    }
+}
+
+/// What is seen of a request that failed with `status` at both ends.
+fn failed(status: u32) -> Seen {
+    Seen {
+        first: Ended::Status(status),
+        rest: flushed(2),
+        receives: flushed(2),
+        requester: State::ERROR,
+        responder: State::ERROR,
+        works: None,
+        ..harmless()
+    }
+}
+
+/// What passes in a case on InfiniBand, as the specification has it.
+fn right(case: Case) -> Seen {
+    let first = |first| Seen {
+        first,
+        ..harmless()
+    };
+    let responder_goes_on = |seen| Seen {
+        responder: State::RTS,
+        ..seen
+    };
+    match case {
+        Case::StaleRkey
+        | Case::ReadOfWriteOnly
+        | Case::WriteOfReadOnly
+        | Case::LengthPastMr
+        | Case::WrongPd
+        | Case::InvalidatedMr
+        | Case::FlushOrder => failed(10),
+        Case::DoubleInvalidate | Case::ZeroLength | Case::CqExact => harmless(),
+        Case::RegMrOnValid => responder_goes_on(failed(6)),
+        Case::StaleLkey => responder_goes_on(failed(4)),
+        Case::SendTooLong => Seen {
+            receive: Some(Ended::Status(1)),
+            ..failed(9)
+        },
+        Case::SendInvStale => Seen {
+            receive: Some(Ended::Status(9)),
+            ..failed(9)
+        },
+        Case::Rnr => responder_goes_on(failed(13)),
+        Case::UnsupportedOpcode => first(Ended::Refused(errno::EINVAL)),
+        Case::SqFull => first(Ended::Refused(errno::ENOMEM)),
+        Case::CqOverrun => Seen {
+            first: Ended::Missing,
+            rest: Tally {
+                posted: 60,
+                done: 40,
+                ..Tally::default()
+            },
+            requester_event: Some("CQ error"),
+            works: None,
+            ..harmless()
+        },
+        Case::RetryExhausted => failed(12),
+        Case::Drain => Seen {
+            requester: State::ERROR,
+            works: None,
+            ..harmless()
+        },
+    }
+}
+
+#[track_caller]
+fn deviates(case: Case, fabric: Fabric, seen: &Seen, expected: &[Deviation]) {
+    let found = Rule::of(case, fabric).judge(seen, true);
+    assert_eq!(
+        found.is_empty(),
+        expected.is_empty(),
+        "{case:?}: {found} of {seen}"
+    );
+    for deviation in expected {
+        assert!(found.has(*deviation), "{case:?}: {found} of {seen}");
+    }
+}
+
+#[test]
+fn what_is_specified_passes() {
+    for case in CaseSet::ALL.iter() {
+        deviates(case, Fabric::InfiniBand, &right(case), &[]);
+    }
+}
+
+#[test]
+fn every_demand_is_said() {
+    for fabric in FABRICS {
+        for case in CaseSet::ALL.iter() {
+            let rule = Rule::of(case, fabric);
+            assert!(!rule.text.is_empty() && !rule.first.is_empty(), "{case:?}");
+            assert!(!rule.text.contains("  "), "{case:?}: {}", rule.text);
+        }
+    }
+}
+
+#[test]
+fn an_access_that_was_not_refused_fails_everywhere() {
+    use Case::*;
+    for case in [ReadOfWriteOnly, RegMrOnValid, StaleLkey, Rnr] {
+        for fabric in FABRICS {
+            if (case, fabric) == (Rnr, Fabric::Iwarp) {
+                continue;
+            }
+            deviates(case, fabric, &harmless(), &[Deviation::First]);
+        }
+    }
+    // On iWARP such a WRITE may be done here before it is refused there; but then the
+    // connection ends.
+    for case in [
+        StaleRkey,
+        WriteOfReadOnly,
+        LengthPastMr,
+        WrongPd,
+        InvalidatedMr,
+    ] {
+        deviates(case, Fabric::InfiniBand, &harmless(), &[Deviation::First]);
+        let states = [Deviation::Requester, Deviation::Responder];
+        deviates(case, Fabric::Iwarp, &harmless(), &states);
+        let ended = Seen {
+            rest: done(2),
+            ..failed(0)
+        };
+        deviates(case, Fabric::Iwarp, &ended, &[]);
+    }
+}
+
+#[test]
+fn the_status_is_that_of_the_case() {
+    for (case, status) in [
+        (Case::StaleRkey, 9),
+        (Case::StaleRkey, 5),
+        (Case::SendTooLong, 10),
+        (Case::Rnr, 12),
+        (Case::RetryExhausted, 13),
+        (Case::StaleLkey, 2),
+        (Case::ZeroLength, 10),
+    ] {
+        let seen = Seen {
+            first: Ended::Status(status),
+            ..right(case)
+        };
+        deviates(case, Fabric::InfiniBand, &seen, &[Deviation::First]);
+    }
+    for first in [
+        Ended::Refused(errno::EINVAL),
+        Ended::Status(0),
+        Ended::Missing,
+    ] {
+        let seen = Seen {
+            first,
+            ..harmless()
+        };
+        deviates(Case::SqFull, Fabric::InfiniBand, &seen, &[Deviation::First]);
+    }
+}
+
+#[test]
+fn each_part_of_what_was_seen_counts() {
+    let case = Case::StaleRkey;
+    let ok = right(case);
+    let tally = |rest| Seen { rest, ..ok };
+    for (seen, deviation) in [
+        (tally(done(2)), Deviation::Rest),
+        (
+            tally(Tally {
+                posted: 3,
+                ..flushed(2)
+            }),
+            Deviation::Rest,
+        ),
+        (
+            tally(Tally {
+                disordered: 1,
+                ..flushed(2)
+            }),
+            Deviation::Order,
+        ),
+        (
+            tally(Tally {
+                repeated: 1,
+                ..flushed(2)
+            }),
+            Deviation::Repeated,
+        ),
+        (
+            Seen {
+                requester: State::RTS,
+                ..ok
+            },
+            Deviation::Requester,
+        ),
+        (
+            Seen {
+                responder: State::RTS,
+                ..ok
+            },
+            Deviation::Responder,
+        ),
+        (
+            Seen {
+                intact: false,
+                ..ok
+            },
+            Deviation::Memory,
+        ),
+        (
+            Seen {
+                works: Some(false),
+                ..ok
+            },
+            Deviation::Works,
+        ),
+    ] {
+        deviates(case, Fabric::InfiniBand, &seen, &[deviation]);
+    }
+    // Receives that came in another order count as well.
+    let receives = Tally {
+        disordered: 1,
+        ..flushed(2)
+    };
+    let seen = Seen { receives, ..ok };
+    deviates(case, Fabric::InfiniBand, &seen, &[Deviation::Order]);
+    let found = Rule::of(case, Fabric::InfiniBand).judge(&ok, false);
+    assert!(found.has(Deviation::Recovery));
+}
+
+#[test]
+fn receives_count_where_the_case_is_about_them() {
+    let lost = Tally {
+        posted: 8,
+        ..flushed(7)
+    };
+    for case in [Case::FlushOrder, Case::Drain] {
+        for fabric in FABRICS {
+            let seen = Seen {
+                receives: lost,
+                ..right(case)
+            };
+            deviates(case, fabric, &seen, &[Deviation::Receives]);
+        }
+    }
+    let seen = Seen {
+        receives: lost,
+        ..right(Case::StaleRkey)
+    };
+    deviates(Case::StaleRkey, Fabric::InfiniBand, &seen, &[]);
+    let seen = Seen {
+        receive: Some(Ended::Status(9)),
+        ..right(Case::SendTooLong)
+    };
+    let expected = [Deviation::Receive];
+    deviates(Case::SendTooLong, Fabric::InfiniBand, &seen, &expected);
+}
+
+#[test]
+fn what_follows_depends_on_how_the_request_ended() {
+    let case = Case::DoubleInvalidate;
+    for status in [2, 4, 6] {
+        let seen = Seen {
+            responder: State::RTS,
+            ..failed(status)
+        };
+        deviates(case, Fabric::InfiniBand, &seen, &[]);
+        let seen = Seen {
+            requester: State::RTS,
+            ..seen
+        };
+        let expected = [Deviation::Requester];
+        deviates(case, Fabric::InfiniBand, &seen, &expected);
+    }
+    let seen = Seen {
+        rest: flushed(2),
+        requester: State::ERROR,
+        ..harmless()
+    };
+    let expected = [Deviation::Rest, Deviation::Requester];
+    deviates(case, Fabric::InfiniBand, &seen, &expected);
+    let rule = Rule::of(case, Fabric::InfiniBand);
+    assert!(rule.goes_on(Ended::Status(0)) && !rule.goes_on(Ended::Status(6)));
+    assert!(!Rule::of(Case::Drain, Fabric::Iwarp).goes_on(Ended::Status(0)));
+}
+
+#[test]
+fn a_loss_must_be_told() {
+    let case = Case::CqOverrun;
+    let silent = Seen {
+        requester_event: None,
+        ..right(case)
+    };
+    deviates(case, Fabric::InfiniBand, &silent, &[Deviation::Rest]);
+    let in_error = Seen {
+        requester: State::ERROR,
+        ..silent
+    };
+    deviates(case, Fabric::InfiniBand, &in_error, &[]);
+    // One that holds more than it says.
+    deviates(case, Fabric::InfiniBand, &harmless(), &[]);
+    let event = Seen {
+        requester_event: Some("CQ error"),
+        ..harmless()
+    };
+    let expected = [Deviation::Event];
+    deviates(Case::CqExact, Fabric::InfiniBand, &event, &expected);
+}
+
+fn trial(case: Case, tried: Tried) -> Trial {
+    Trial {
+        case,
+        fabric: Fabric::InfiniBand,
+        tried,
+    }
+}
+
+#[test]
+fn a_pass_in_words() {
+    let trial = trial(
+        Case::StaleRkey,
+        Tried::Done(
+            Seen {
+                responder_event: Some("local access violation"),
+                ..failed(10)
+            },
+            None,
+        ),
+    );
+    assert_eq!((trial.outcome(), trial.failed()), ("pass", false));
+    assert_eq!(
+        trial.to_string(),
+        "neg stale_rkey: pass: remote access error (10); requester ERR, responder ERR; event at \
+         the responder: local access violation; other requests: 2 posted, 2 flushed; receives: 2 \
+         posted, 2 flushed; a new connection works"
+    );
+    assert_eq!(trial.reason().to_string(), "");
+}
+
+#[test]
+fn a_fail_in_words() {
+    let seen = Seen {
+        intact: false,
+        works: Some(false),
+        rest: Tally {
+            posted: 5,
+            done: 1,
+            flushed: 1,
+            other: 1,
+            disordered: 1,
+            repeated: 1,
+        },
+        receive: Some(Ended::Missing),
+        responder: State(9),
+        ..harmless()
+    };
+    let trial = trial(
+        Case::WrongPd,
+        Tried::Done(seen, Some(Failure::WrongData("the READ"))),
+    );
+    assert_eq!((trial.outcome(), trial.failed()), ("fail", true));
+    assert_eq!(
+        trial.seen().to_string(),
+        "success (0); receive: no completion; requester RTS, responder unknown (9); other \
+         requests: 5 posted, 1 done, 1 flushed, 1 failed, 2 missing, 1 out of order, 1 twice; \
+         receives: 2 posted, 2 done; memory changed; does not go on; a new connection does not \
+         work: the READ did not bring the data that was sent"
+    );
+    assert_eq!(
+        trial.reason().to_string(),
+        "how the request ended; how the requester's other requests ended; the order of \
+         completions; something completed twice; the requester's state; the responder's state; \
+         memory is not as it must be; the connection does not go on; no new connection works"
+    );
+    let line = trial.to_string();
+    assert!(line.starts_with("neg wrong_pd: fail: success (0); "));
+    assert!(line.ends_with(&format!("; expected: {}", trial.rule().text)));
+}
+
+#[test]
+fn what_was_not_tried_in_words() {
+    let broken = trial(Case::Rnr, Tried::Broken(Failure::DeviceRemoved));
+    assert_eq!((broken.outcome(), broken.skipped()), ("fail", false));
+    assert_eq!(broken.seen().to_string(), "the RDMA device was removed");
+    assert_eq!(broken.reason().to_string(), "it could not be tried");
+    let skipped = trial(Case::CqOverrun, Tried::Skipped("too large"));
+    assert_eq!((skipped.outcome(), skipped.failed()), ("skip", false));
+    assert_eq!(skipped.to_string(), "neg cq_overrun: skip: too large");
+    assert_eq!(skipped.seen().to_string(), "");
+    assert_eq!(skipped.reason().to_string(), "too large");
+}
+
+#[test]
+fn the_end_of_a_command_with_deviations() {
+    let failure = Failure::Deviates(2, 19);
+    assert_eq!(failure.errno(), errno::EBADE);
+    assert_eq!(errno::name(failure.errno()), Some("EBADE"));
+    assert!(failure.is_verdict());
+    assert_eq!(
+        failure.to_string(),
+        "the device did not do as expected in 2 of 19 conformance tests"
+    );
+    let refused = Ended::Refused(4095);
+    assert_eq!(refused.to_string(), "refused with errno 4095");
+}
