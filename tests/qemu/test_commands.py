@@ -263,7 +263,7 @@ OUT_OF_RANGE = (
 	("qps=257", "from 1 to 256"),
 )
 
-LATER = ("neg", "caps")
+LATER = ("caps",)
 
 
 def refused(data, number, sentence):

@@ -463,7 +463,7 @@ def too_large():
 
 @suite.test("options of later work: EOPNOTSUPP, with their names")
 def later_work():
-	for option in ("caps", "neg=all"):
+	for option in ("caps", "caps=all"):
 		krping.run_fails(f"client,addr={ADDR},{option}", errno.EOPNOTSUPP,
 				 f"krping: {option.split('=')[0]} is not supported by this version")
 
