@@ -4,6 +4,8 @@
 //!
 //! C header: `include/rdma/ib_verbs.h`
 
+mod claims;
+
 use crate::{bindings, kernel_ext::pages::MAX_CONTIGUOUS};
 use core::{marker::PhantomData, ptr::NonNull};
 use kernel::page::PAGE_SIZE;

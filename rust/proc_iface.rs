@@ -9,7 +9,7 @@ use crate::{
         module::ModuleRef,
         procfs::{capable_net_admin, ProcEntry, ProcFile},
     },
-    logic::{command::Order, errno, parse_error::Kind},
+    logic::{command::Order, parse_error::Kind},
     session::{attachment, registry::Registry, Session},
 };
 use kernel::{prelude::*, seq_file::SeqFile, sync::Arc, uaccess::UserSliceReader};
@@ -82,7 +82,6 @@ fn parse(bytes: &[u8]) -> Result<Order> {
         match error.kind {
             Kind::Invalid => EINVAL,
             Kind::Range => ERANGE,
-            Kind::NotSupported => Error::from_errno(-errno::EOPNOTSUPP),
         }
     })
 }

@@ -18,6 +18,7 @@
 
 mod drain;
 mod queue;
+pub(crate) mod sizing;
 
 pub(crate) use drain::DRAINS;
 pub(crate) use queue::Queue;
@@ -137,6 +138,46 @@ impl Depths {
         }
     }
 
+    /// Requests that the send queue and the receive queue hold, with those to drain them.
+    fn queues(&self) -> Result<(u32, u32)> {
+        let send = self.send.checked_add(DRAINS).ok_or(ERANGE)?;
+        let receive = self.receive.checked_add(DRAINS).ok_or(ERANGE)?;
+        Ok((send, receive))
+    }
+
+    /// Entries that the completion queue is asked to hold.
+    ///
+    /// # Errors
+    ///
+    /// `ERANGE`.
+    pub(crate) fn entries(&self) -> Result<u32> {
+        let (send, receive) = self.queues()?;
+        match self.completions {
+            Some(completions) => Ok(completions),
+            None => send.checked_add(receive).ok_or(ERANGE),
+        }
+    }
+
+    /// What to ask the device for.
+    fn attributes(&self, cq: &CompletionQueue) -> Result<bindings::ib_qp_init_attr> {
+        let (send, receive) = self.queues()?;
+        Ok(bindings::ib_qp_init_attr {
+            send_cq: cq.as_ptr(),
+            recv_cq: cq.as_ptr(),
+            cap: bindings::ib_qp_cap {
+                max_send_wr: send,
+                max_recv_wr: receive,
+                max_send_sge: u32::from(self.pieces),
+                max_recv_sge: 1,
+                max_inline_data: self.inline,
+                ..Default::default()
+            },
+            sq_sig_type: bindings::ib_sig_type_IB_SIGNAL_REQ_WR,
+            qp_type: bindings::ib_qp_type_IB_QPT_RC,
+            ..Default::default()
+        })
+    }
+
     /// With that many slots.
     pub(crate) const fn with_slots(self, slots: usize) -> Self {
         Self { slots, ..self }
@@ -237,29 +278,11 @@ impl<W: Workload> QueuePair<W> {
         let place = memory.id().claim_queue_pair()?;
         let id = place.id();
         let outcome = id.outcome().clone();
-        let send = depths.send.checked_add(DRAINS).ok_or(ERANGE)?;
-        let receive = depths.receive.checked_add(DRAINS).ok_or(ERANGE)?;
-        let completions = match depths.completions {
-            Some(completions) => completions,
-            None => send.checked_add(receive).ok_or(ERANGE)?,
-        };
-        let cq = CompletionQueue::new(id, completions, poll, &outcome)?;
+        let cq = CompletionQueue::new(id, depths.entries()?, poll, &outcome)?;
         let mut attr = bindings::ib_qp_init_attr {
             event_handler: Some(handle_qp_event),
             qp_context: Arc::as_ptr(&outcome).cast_mut().cast(),
-            send_cq: cq.as_ptr(),
-            recv_cq: cq.as_ptr(),
-            cap: bindings::ib_qp_cap {
-                max_send_wr: send,
-                max_recv_wr: receive,
-                max_send_sge: u32::from(depths.pieces),
-                max_recv_sge: 1,
-                max_inline_data: depths.inline,
-                ..Default::default()
-            },
-            sq_sig_type: bindings::ib_sig_type_IB_SIGNAL_REQ_WR,
-            qp_type: bindings::ib_qp_type_IB_QPT_RC,
-            ..Default::default()
+            ..depths.attributes(&cq)?
         };
         // SAFETY: The identifier is bound to the device of the domain and the
         // completion queue. The context, the outcome, is held until the queue

@@ -12,6 +12,7 @@ use crate::{
     cm::addr::SocketAddress,
     device::{DeviceName, Transport},
     logic::{
+        caps::Caps,
         command::{Command, Test},
         errno,
         failure::Failure,
@@ -81,6 +82,8 @@ pub(crate) struct Report<'a> {
     pub(crate) block: Option<BlockFigures>,
     /// Of a disk: nanoseconds for each request, by stage.
     pub(crate) stages: Option<&'a Stages>,
+    /// What the device can do, where that was asked for.
+    pub(crate) caps: Option<&'a Caps>,
     /// Of a disk: whether it has just come, or is gone.
     pub(crate) state: Option<&'static str>,
     /// Of conformance tests: what each came to.
@@ -114,6 +117,7 @@ impl<'a> Report<'a> {
             measured: None,
             block: None,
             stages: None,
+            caps: None,
             state: None,
             trials: None,
             failure: None,
@@ -194,6 +198,9 @@ impl<'a> Report<'a> {
         }
         if let Some(figures) = &self.block {
             self.write_block(&mut object, figures)?;
+        }
+        if let Some(caps) = self.caps {
+            caps.write(&mut object)?;
         }
         if let Some(histogram) = self.histogram.filter(|histogram| histogram.count() > 0) {
             write_latency(&mut object, histogram)?;

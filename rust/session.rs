@@ -15,6 +15,7 @@
 
 pub(crate) mod attachment;
 mod block_server;
+mod caps;
 pub(crate) mod client;
 mod conformance;
 mod connection;
@@ -184,6 +185,7 @@ impl Session {
         let started = match self.command.role {
             Role::Client if self.attachment.is_some() => disk::start(self),
             Role::Client if self.command.test == Test::Tap => tap::start(self),
+            Role::Client if self.command.test == Test::Caps => caps::start(self),
             Role::Client => client::start(self),
             Role::Server => server::start(self).map(|_| ()),
             Role::Loopback if self.command.test == Test::Conformance => conformance::start(self),

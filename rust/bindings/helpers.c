@@ -104,6 +104,11 @@ bool krping_cap_read_inv(struct ib_device *device, u32 port)
 	return rdma_cap_read_inv(device, port);
 }
 
+bool krping_uses_virt_dma(struct ib_device *device)
+{
+	return ib_uses_virt_dma(device);
+}
+
 /* 0 InfiniBand, 1 RoCE, 2 iWARP, -1 another */
 int krping_transport(struct ib_device *device, u32 port)
 {

@@ -28,6 +28,7 @@ void krping_update_fast_reg_key(struct ib_mr *mr, u8 key);
 int krping_post_send(struct ib_qp *qp, const struct ib_send_wr *wr);
 int krping_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr);
 bool krping_cap_read_inv(struct ib_device *device, u32 port);
+bool krping_uses_virt_dma(struct ib_device *device);
 int krping_transport(struct ib_device *device, u32 port);
 
 u64 krping_dma_map_single(struct ib_device *device, void *cpu, size_t size);

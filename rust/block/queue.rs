@@ -150,7 +150,11 @@ impl DiskQueue {
 
     /// How large its queue pair must be.
     pub(crate) fn depths(&self) -> Depths {
-        let depth = self.depth();
+        Self::depths_for(self.depth())
+    }
+
+    /// How large the queue pair of one with so many requests under way must be.
+    pub(crate) fn depths_for(depth: u16) -> Depths {
         let receives = u32::from(depth).saturating_add(1);
         Depths::plain(Sender::requests(depth), receives).with_slots(receives as usize)
     }

@@ -6,7 +6,14 @@
 //! builds on the host cannot implement.
 
 use crate::logic::{
-    command::Command, failure::Failure, parse_error::ParseError, stats::Counters, trial::Trial,
+    caps::Limits,
+    claims::{Claims, Port},
+    command::Command,
+    failure::Failure,
+    parse_error::ParseError,
+    preflight::Preflight,
+    stats::Counters,
+    trial::Trial,
 };
 use crate::results::Report;
 use kernel::fmt;
@@ -31,10 +38,14 @@ macro_rules! forward_display {
 }
 
 forward_display!(
+    Claims,
     Command,
     Counters,
     Failure,
+    Limits,
     ParseError<'_>,
+    Port,
+    Preflight,
     Report<'_>,
     Trial
 );

@@ -94,21 +94,29 @@ pub(crate) mod limits {
     pub(crate) const DEFAULT_SIZE: u32 = 64;
     /// Without `txdepth=`.
     pub(crate) const DEFAULT_TXDEPTH: u32 = 64;
+    /// The most that `txdepth=` takes.
+    pub(crate) const MOST_TXDEPTH: u32 = 65536;
+    /// The most that `sge=` takes.
+    pub(crate) const MOST_SGE: u32 = 16;
+    /// The most that `qps=` takes.
+    pub(crate) const MOST_QPS: u32 = 256;
+    /// The most that `depth=` takes.
+    pub(crate) const MOST_DEPTH: u32 = 1024;
 
     pub(in super::super) const PORT: RangeInclusive<u64> = 1..=65535;
     pub(in super::super) const COUNT: RangeInclusive<u64> = 0..=u64::MAX;
     pub(in super::super) const SIZE: RangeInclusive<u64> = 1..=0xffff_ffff;
     pub(in super::super) const TOS: RangeInclusive<u64> = 0..=255;
-    pub(in super::super) const TXDEPTH: RangeInclusive<u64> = 1..=65536;
+    pub(in super::super) const TXDEPTH: RangeInclusive<u64> = 1..=MOST_TXDEPTH as u64;
     pub(in super::super) const THREADS: RangeInclusive<u64> = 1..=1024;
     pub(in super::super) const TIMEOUT_MS: RangeInclusive<u64> = 1..=3_600_000;
     /// A third of a timeout.
     pub(in super::super) const ALIVE_MS: RangeInclusive<u64> = 1..=1_200_000;
     pub(in super::super) const DURATION_S: RangeInclusive<u64> = 1..=86400;
-    pub(in super::super) const QPS: RangeInclusive<u64> = 1..=256;
+    pub(in super::super) const QPS: RangeInclusive<u64> = 1..=MOST_QPS as u64;
     pub(in super::super) const POSTLIST: RangeInclusive<u64> = 1..=1024;
     pub(in super::super) const SIGNAL_EVERY: RangeInclusive<u64> = 1..=1024;
-    pub(in super::super) const SGE: RangeInclusive<u64> = 1..=16;
+    pub(in super::super) const SGE: RangeInclusive<u64> = 1..=MOST_SGE as u64;
     pub(in super::super) const MAX_P99_NS: RangeInclusive<u64> = 1..=1_000_000_000_000;
     /// Without `queues=`.
     pub(crate) const DEFAULT_QUEUES: u16 = 1;
@@ -126,7 +134,7 @@ pub(crate) mod limits {
     pub(in super::super) const STORE: RangeInclusive<u64> = 4096..=MOST_BYTES;
     pub(in super::super) const RING: RangeInclusive<u64> = 1 << 20..=1 << 30;
     pub(in super::super) const QUEUES: RangeInclusive<u64> = 1..=64;
-    pub(in super::super) const DEPTH: RangeInclusive<u64> = 1..=1024;
+    pub(in super::super) const DEPTH: RangeInclusive<u64> = 1..=MOST_DEPTH as u64;
     pub(in super::super) const RECONNECT_S: RangeInclusive<u64> = 0..=86400;
     pub(in super::super) const DISK: RangeInclusive<u64> = 0..=0xffff_ffff;
     pub(in super::super) const MIN_BW: RangeInclusive<u64> = 1..=u64::MAX;
@@ -145,6 +153,8 @@ pub(crate) mod limits {
 /// - A microbenchmark has [`MemMode::Dma`], and one of latency no `validate`.
 /// - `block` suits the role and the test. What a disk or tap does not take has its default, which
 ///   goes for `count` where it is no tap's client, and for `threads` where it is no server.
+/// - [`Test::Caps`] is a client's, and all but the address, `timeout_ms`, `expect` and `tag` have
+///   their defaults.
 /// - [`Test::Conformance`] is a loopback's, and has `cases`; no other test has any.
 /// - `max_p99_ns` and `min_bw` are set for tests only that measure the latency or the bandwidth, or
 ///   for a server that leaves the test to its client.
@@ -162,7 +172,8 @@ pub(crate) struct Command {
     pub(crate) count: u64,
     /// After how many seconds to stop.
     pub(crate) duration_s: Option<u32>,
-    /// Bytes of data in each iteration; 0 for a disk or tap, which have [`BlockOptions::bytes`].
+    /// Bytes of data in each iteration; 0 for [`Test::Caps`], and for a disk or tap, which have
+    /// [`BlockOptions::bytes`].
     pub(crate) size: u32,
     /// How a microbenchmark loads the connection.
     pub(crate) load: Load,
@@ -283,8 +294,9 @@ impl fmt::Display for Command {
         let load = &self.load;
         let default_load = Load::new(self.test);
 
-        // Conformance tests imply their role.
+        // Some tests imply their role.
         match self.test {
+            Test::Caps => f.write_str(self.test.as_str())?,
             Test::Conformance => write!(f, "neg={}", self.cases)?,
             _ => f.write_str(self.role.as_str())?,
         }
@@ -303,7 +315,7 @@ impl fmt::Display for Command {
             write!(f, ",duration={seconds}")?;
         }
         self.block.show(self.role, self.test, f)?;
-        if self.size != default.size && !self.test.is_block() {
+        if self.size != default.size && self.test.has_size() {
             write!(f, ",size={}", self.size)?;
         }
         if self.mem_mode != default.mem_mode {

@@ -28,7 +28,7 @@ pub(crate) const EDQUOT: i32 = 122;
 pub(crate) const ECANCELED: i32 = 125;
 
 /// Every errno that a run is known to end with.
-pub(super) const NAMES: [(i32, &str); 44] = [
+pub(super) const NAMES: [(i32, &str); 45] = [
     (1, "EPERM"),
     (2, "ENOENT"),
     (4, "EINTR"),

@@ -59,7 +59,6 @@ impl<'w> Object<'w> {
     }
 
     /// Opens an object within this one.
-    #[allow(dead_code, reason = "a result has none yet")]
     pub(crate) fn object(&mut self, key: &str) -> Result<Object<'_>, fmt::Error> {
         self.key(key)?;
         Object::new(self.out)
@@ -100,6 +99,13 @@ impl<'w> Array<'w> {
     pub(crate) fn num(&mut self, value: impl Display) -> Result<&mut Self, fmt::Error> {
         separate(self.out, &mut self.comma)?;
         write!(self.out, "{value}")?;
+        Ok(self)
+    }
+
+    /// Writes a string; it may hold anything.
+    pub(crate) fn str(&mut self, value: impl Display) -> Result<&mut Self, fmt::Error> {
+        separate(self.out, &mut self.comma)?;
+        string(self.out, value)?;
         Ok(self)
     }
 

@@ -25,6 +25,8 @@ pub(crate) enum Test {
     Block,
     /// Requests to an existing disk, which also go to the server.
     Tap,
+    /// What a device can do; without a connection.
+    Caps,
     /// Conformance tests of the device.
     Conformance,
 }
@@ -43,6 +45,7 @@ impl Test {
             Self::SendBandwidth => "sbw",
             Self::Block => "blk",
             Self::Tap => "tap",
+            Self::Caps => "caps",
             Self::Conformance => "neg",
         }
     }
@@ -71,6 +74,11 @@ impl Test {
     /// Whether it forwards requests to blocks.
     pub(crate) const fn is_block(self) -> bool {
         matches!(self, Self::Block | Self::Tap)
+    }
+
+    /// Whether its data has a size.
+    pub(super) const fn has_size(self) -> bool {
+        !self.is_block() && !matches!(self, Self::Caps)
     }
 
     /// Whether not each of its operations needs a completion.

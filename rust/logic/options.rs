@@ -32,6 +32,7 @@ pub(super) enum Opt {
     Sbw,
     Blk,
     Tap,
+    Caps,
     Duplex,
     Duration,
     Qps,
@@ -136,6 +137,7 @@ pub(super) const NAMES: &[(&str, Opt)] = &[
     ("sbw", Opt::Sbw),
     ("blk", Opt::Blk),
     ("tap", Opt::Tap),
+    ("caps", Opt::Caps),
     ("duplex", Opt::Duplex),
     ("duration", Opt::Duration),
     ("qps", Opt::Qps),
@@ -170,9 +172,6 @@ pub(super) const NAMES: &[(&str, Opt)] = &[
     ("force", Opt::Force),
     ("neg", Opt::Neg),
 ];
-
-/// Known, but not served by this version: refused by name, whatever their value.
-pub(super) const NOT_SUPPORTED: &[&str] = &["caps"];
 
 /// The option called `name`.
 pub(super) fn find(name: &str) -> Option<Opt> {

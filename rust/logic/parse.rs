@@ -30,11 +30,7 @@ use super::{
         Opt,
         OptSet, //
     },
-    parse_error::{
-        Kind,
-        ParseError,
-        Reason, //
-    },
+    parse_error::Reason,
     rules,
     text::is_printable,
     value::{
@@ -126,13 +122,6 @@ impl<'a> Parser<'a> {
         if !is_printable(text) {
             return Err(invalid(name, Reason::Unprintable));
         }
-        if options::NOT_SUPPORTED.contains(&name) {
-            return Err(ParseError {
-                kind: Kind::NotSupported,
-                option: name,
-                reason: Reason::NotSupported,
-            });
-        }
         let Some(opt) = options::find(name) else {
             let nearest = options::nearest(name);
             return Err(invalid(name, Reason::Unknown { nearest }));
@@ -199,6 +188,7 @@ impl<'a> Parser<'a> {
                 command.test = Test::Tap;
                 self.late.tap = Some(given);
             }
+            Opt::Caps => command.test = given.mean(Test::Caps)?,
             Opt::Duplex => command.load.duplex = given.set()?,
             Opt::Duration => {
                 let seconds = given.scaled("10", limits::DURATION_S, &SECONDS)?;

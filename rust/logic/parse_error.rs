@@ -21,8 +21,6 @@ pub(crate) enum Kind {
     Invalid,
     /// A number outside of what the option takes.
     Range,
-    /// An option that this version knows but does not serve.
-    NotSupported,
 }
 
 /// Why a command was refused.
@@ -48,7 +46,6 @@ pub(super) enum Reason<'a> {
         nearest: Option<&'static str>,
     },
     Twice,
-    NotSupported,
     TakesNoValue,
     NeedsValue {
         example: &'static str,
@@ -96,6 +93,7 @@ pub(super) enum Reason<'a> {
         other: &'static str,
     },
     NoAddr,
+    NoDevice,
     NeedsReg,
     NeedsDma,
     NeedsServer,
@@ -171,7 +169,6 @@ impl fmt::Display for ParseError<'_> {
                 Ok(())
             }
             Reason::Twice => write!(f, "{option} is given twice; give it once"),
-            Reason::NotSupported => write!(f, "{option} is not supported by this version"),
             Reason::TakesNoValue => write!(f, "{option} takes no value; give {option} alone"),
             Reason::NeedsValue { example } => {
                 write!(f, "{option} needs a value, as in {option}={example}")
@@ -271,6 +268,11 @@ impl fmt::Display for ParseError<'_> {
             Reason::NoAddr => write!(
                 f,
                 "{option} needs the server's address; give addr=192.0.2.1 or addr6=2001:db8::1"
+            ),
+            Reason::NoDevice => write!(
+                f,
+                "{option} needs an address of the device, or one that it leads to; give \
+                 addr=192.0.2.1 or addr6=2001:db8::1"
             ),
             Reason::NeedsReg => write!(f, "{option} needs mem_mode=reg; give both or neither"),
             Reason::NeedsDma => write!(

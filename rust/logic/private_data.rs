@@ -117,7 +117,7 @@ impl PrivateData {
             Test::Block => 9,
             Test::Tap => 10,
             // Nobody is told of them, and no test has this number.
-            Test::Conformance => 0,
+            Test::Caps | Test::Conformance => 0,
         }
     }
 

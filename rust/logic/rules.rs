@@ -43,6 +43,9 @@ pub(super) fn settle<'a>(command: &mut Command, late: &Late<'a>, given: OptSet) 
         command.port = Command::new(role).port;
     }
     not_both(given)?;
+    if command.test == Test::Caps {
+        fits_caps(command, given)?;
+    }
     take(command, late)?;
     if command.addr.is_none() && role != Role::Server {
         return Err(invalid(role.as_str(), Reason::NoAddr));
@@ -66,15 +69,16 @@ pub(super) fn settle<'a>(command: &mut Command, late: &Late<'a>, given: OptSet) 
     Ok(())
 }
 
-/// The one role that is given.
+/// The one role that is given; `caps` needs none.
 fn role(given: OptSet) -> Result<'static, Role> {
     let roles = [
         (Opt::Client, Role::Client),
         (Opt::Server, Role::Server),
         (Opt::Loopback, Role::Loopback),
     ];
-    let mut given = roles.into_iter().filter(|(opt, _)| given.has(*opt));
-    match (given.next(), given.next()) {
+    let mut found = roles.into_iter().filter(|(opt, _)| given.has(*opt));
+    match (found.next(), found.next()) {
+        (None, _) if given.has(Opt::Caps) => Ok(Role::Client),
         (None, _) => Err(invalid("", Reason::NoRole)),
         (Some((_, role)), None) => Ok(role),
         (Some((_, role)), Some((_, other))) => {
@@ -87,7 +91,7 @@ fn role(given: OptSet) -> Result<'static, Role> {
 /// Takes the options whose meaning depends on the role and the test.
 fn take<'a>(command: &mut Command, late: &Late<'a>) -> Result<'a, ()> {
     let is_block = command.test.is_block();
-    if is_block {
+    if !command.test.has_size() {
         command.size = 0;
     }
     if let Some(tap) = late.tap {
@@ -117,6 +121,7 @@ fn not_both(given: OptSet) -> Result<'static, ()> {
             Opt::Sbw,
             Opt::Blk,
             Opt::Tap,
+            Opt::Caps,
         ],
         &[Opt::ServerInv, Opt::ReadInv],
         &[Opt::MaxP99, Opt::Untimed],
@@ -129,6 +134,30 @@ fn not_both(given: OptSet) -> Result<'static, ()> {
         }
     }
     Ok(())
+}
+
+/// What says where the device is, and what becomes of the command.
+const CAPS: [Opt; 7] = [
+    Opt::Caps,
+    Opt::Client,
+    Opt::Addr,
+    Opt::Addr6,
+    Opt::Timeout,
+    Opt::Expect,
+    Opt::Tag,
+];
+
+/// Checks what is given to a command that asks what a device can do.
+fn fits_caps(command: &Command, given: OptSet) -> Result<'static, ()> {
+    let name = Opt::Caps.name();
+    match given.iter().find(|opt| !CAPS.contains(opt)) {
+        None if command.addr.is_none() => Err(invalid(name, Reason::NoDevice)),
+        None => Ok(()),
+        Some(opt) => {
+            let (test, valid) = (Test::Caps, "the other tests");
+            Err(invalid(opt.name(), Reason::WrongTest { test, valid }))
+        }
+    }
 }
 
 /// Checks each option against the test.
@@ -166,7 +195,7 @@ fn fits_test(command: &Command, given: OptSet) -> Result<'static, ()> {
         return Err(invalid(Opt::MemMode.name(), Reason::RegWithTest { test }));
     }
     let (sge, size) = (command.load.sge, command.size);
-    if u32::from(sge) > size && !test.is_block() {
+    if u32::from(sge) > size && test.has_size() {
         return Err(invalid(Opt::Sge.name(), Reason::SgeAboveSize { sge, size }));
     }
     Ok(())

@@ -30,6 +30,7 @@ use crate::{
     kernel_ext::{file::throttle_locally, memory::NoIo, time::Deadline},
     logic::{
         block::{Action, Request as BlockRequest, Status},
+        caps,
         command::{Command, Role, Test},
         errno::EPROTO,
         failure::Failure,
@@ -224,9 +225,7 @@ impl Serving<'_> {
         check_test(&self.session.command, test)?;
         let hello = Hello::decode(data).map_err(Failure::PrivateData)?;
         if device.transport() == Transport::Iwarp {
-            return Err(Failure::Unsupported(
-                "blk: iWARP needs a remotely writable buffer for READs, which is not made yet",
-            ));
+            return Err(Failure::Unsupported(caps::NO_BLK));
         }
         if device.max_reads_started() == 0 {
             return Err(Failure::Unsupported("the device starts no RDMA READ"));

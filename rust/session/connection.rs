@@ -16,6 +16,7 @@ use crate::{
     cm::CmId,
     kernel_ext::time::Deadline,
     logic::{
+        caps,
         command::{Command, PatternKind},
         failure::Failure,
         protocol::check_answer,
@@ -81,9 +82,7 @@ impl<W: Lead> Connection<W> {
         check_size(&device, command.size)?;
         check_load(&device, command.test, &command.load)?;
         if command.read_inv && !device.can_read_with_invalidate() {
-            return Err(Failure::Unsupported(
-                "read_inv: only iWARP devices have READ_WITH_INV, and this is none",
-            ));
+            return Err(Failure::Unsupported(caps::NO_READ_INV));
         }
 
         let mut memory = Memory::new(&id, command.unsafe_global_rkey)

@@ -20,6 +20,7 @@ use crate::{
     cq::PollMode,
     device::{Device, Transport},
     logic::{
+        caps,
         command::Test,
         failure::Failure,
         hello::{Geometry, Hello},
@@ -186,9 +187,7 @@ fn check(terms: &Terms<'_>, geometry: &Geometry) -> Result<(), Failure> {
 /// [`Failure::Unsupported`] for a device that registers too little, and for iWARP.
 fn max_bytes(device: &Device<'_>) -> Result<u32, Failure> {
     if device.transport() == Transport::Iwarp {
-        return Err(Failure::Unsupported(
-            "blk: iWARP needs a remotely writable buffer for READs, which is not made yet",
-        ));
+        return Err(Failure::Unsupported(caps::NO_BLK));
     }
     let most = device.max_registered().saturating_sub(PAGE_SIZE);
     match u32::try_from(most).unwrap_or(u32::MAX).min(MAX_BYTES) {

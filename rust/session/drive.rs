@@ -12,6 +12,7 @@ use crate::{
     device::{Device, Transport},
     kernel_ext::time::{give_way, others_wait, relax, Deadline},
     logic::{
+        caps,
         command::{Command, Load, MemMode, Test},
         failure::Failure,
     },
@@ -195,7 +196,7 @@ pub(super) fn adapt_ack_timeout(id: &CmId, device: &Device<'_>, mode: MemMode) {
 pub(super) fn check_size(device: &Device<'_>, size: u32) -> Result<(), Failure> {
     let most = u32::try_from(device.max_buffer()).unwrap_or(u32::MAX);
     if most == 0 {
-        return Err(Failure::Unsupported("the device has no fast registration"));
+        return Err(Failure::Unsupported(caps::NO_REGISTRATION));
     }
     if size > most {
         return Err(Failure::TooLarge(most));
@@ -216,9 +217,7 @@ pub(super) fn check_load(device: &Device<'_>, test: Test, load: &Load) -> Result
         ));
     }
     if load.imm && device.transport() == Transport::Iwarp {
-        return Err(Failure::Unsupported(
-            "imm: iWARP devices have no immediate data; wlat works with poll",
-        ));
+        return Err(Failure::Unsupported(caps::NO_IMM));
     }
     Ok(())
 }

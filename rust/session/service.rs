@@ -8,6 +8,7 @@
 use crate::{
     device::Device,
     logic::{
+        caps,
         command::{Command, Test},
         failure::Failure,
         pattern::Pattern,
@@ -32,9 +33,7 @@ pub(super) fn service(
 ) -> Result<Service, Failure> {
     let read_inv = peer.map_or(command.read_inv, |peer| peer.read_inv);
     if read_inv && !device.can_read_with_invalidate() {
-        return Err(Failure::Unsupported(
-            "read_inv: only iWARP devices have READ_WITH_INV, and this is none",
-        ));
+        return Err(Failure::Unsupported(caps::NO_READ_INV));
     }
     let read_needs_rkey = device.read_needs_rkey();
     Ok(match peer {

@@ -15,7 +15,7 @@ from .progress import Progress
 ABOVE = re.compile(r"is above ([0-9]+) bytes")
 
 # How a write is refused before the command has a number.
-REFUSALS = (errno.EINVAL, errno.ERANGE, errno.EOPNOTSUPP, errno.EPERM)
+REFUSALS = (errno.EINVAL, errno.ERANGE, errno.EPERM)
 
 
 def errno_name(number):

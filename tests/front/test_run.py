@@ -257,7 +257,6 @@ def refused():
 			(errno.EINVAL, "unknown option 'sise'; did you mean 'size'?"),
 			(errno.EINVAL, "duplex is for bw, rbw or sbw"),
 			(errno.ERANGE, "qps=0: must be from 1 to 256"),
-			(errno.EOPNOTSUPP, "neg is not supported by this version"),
 			(errno.EPERM, "a command needs CAP_NET_ADMIN")):
 		_, out, err = run(lambda module, text, n=number, s=sentence: module.refuse(n, s),
 				  f"{TEXT},max_p99=1us", status=2)

@@ -15,6 +15,8 @@ use logic::{
     backoff::Backoff,
     block::{self, BareWrite, Limits, Request},
     block_answer::{DataAnswer, Response},
+    caps::{self, Caps},
+    claims::{Feature, Features},
     command::{Command, Order},
     control::Control,
     cpus::CpuList,
@@ -24,6 +26,7 @@ use logic::{
     joining::Joining,
     json::Object,
     pattern::{Check, Fill, Pattern, PatternKind},
+    preflight::{Attempt, Item, Preflight},
     protocol::{check_answer, check_request, Client, Message, Server, ServerStep},
     stats::{BlockFigures, Counters},
     window::{warmup, Window},
@@ -257,6 +260,42 @@ pub fn buckets(latencies: &Latencies, out: &mut dyn Write) -> fmt::Result {
     }
     buckets.finish()?;
     object.finish()
+}
+
+pub struct Device(Caps);
+
+pub struct Able(Features, Feature);
+
+pub fn features(all: &mut Able) {
+    all.0.insert(all.1);
+}
+
+pub fn caps(device: &Device, iwarp: bool, drains: u32, out: &mut dyn Write) -> fmt::Result {
+    let caps = &device.0;
+    let limits = caps::Limits::new(&caps.claims, &caps.preflight, iwarp, drains);
+    write!(
+        out,
+        "{} {} {} {limits}",
+        caps.claims, caps.port, caps.preflight
+    )?;
+    let mut object = Object::new(out)?;
+    caps.write(&mut object)?;
+    object.finish()
+}
+
+/// As a preflight does, on a device that makes `limit` at most.
+pub struct Tried(Preflight);
+
+pub struct Thing(Item);
+
+pub fn preflight(tried: &mut Tried, item: Thing, asked: u32, limit: u32) -> Result<(), i32> {
+    let attempt = Attempt::most(asked, |number| match number {
+        0 => Err(4),
+        number => Ok(if number > limit { 22 } else { 0 }),
+    })?;
+    tried.0.note(item.0, attempt);
+    tried.0.note(Item::ProtectionDomain, Attempt::of(1, 12));
+    Ok(())
 }
 
 pub struct Counts(Counters);

@@ -263,8 +263,6 @@ OUT_OF_RANGE = (
 	("qps=257", "from 1 to 256"),
 )
 
-LATER = ("caps",)
-
 
 def refused(data, number, sentence):
 	"""The command DATA is refused with errno NUMBER, and SENTENCE says why: in one line."""
@@ -294,14 +292,6 @@ def not_a_command():
 def out_of_range():
 	for option, sentence in OUT_OF_RANGE:
 		refused(f"{BASE},{option}", errno.ERANGE, f"{option}: must be {sentence}")
-
-
-@suite.test("options of later work: EOPNOTSUPP, by name")
-def later():
-	for name in LATER:
-		for option in (name, f"{name}=1", f"{name}=a b"):
-			refused(f"{BASE},{option}", errno.EOPNOTSUPP,
-				f"{name} is not supported by this version")
 
 
 @suite.test("an empty write")

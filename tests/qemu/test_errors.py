@@ -461,13 +461,6 @@ def too_large():
 	fails(f"client,addr={ADDR},size=3M,mem_mode=reg", errno.ERANGE, "size is above 2097152")
 
 
-@suite.test("options of later work: EOPNOTSUPP, with their names")
-def later_work():
-	for option in ("caps", "caps=all"):
-		krping.run_fails(f"client,addr={ADDR},{option}", errno.EOPNOTSUPP,
-				 f"krping: {option.split('=')[0]} is not supported by this version")
-
-
 @suite.test("malformed commands: EINVAL and ERANGE, with the option's name")
 def malformed():
 	for text, number, sentence in (

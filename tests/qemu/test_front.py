@@ -121,8 +121,6 @@ def run_refused():
 			(f"{LOOPBACK},sise=1",
 			 "EINVAL (22): unknown option 'sise'; did you mean 'size'?"),
 			(f"{LOOPBACK},wlat,qps=0", "ERANGE (34): qps=0: must be from 1 to 256"),
-			(f"{LOOPBACK},caps",
-			 "EOPNOTSUPP (95): caps is not supported by this version"),
 			("count=1",
 			 "EINVAL (22): no role is given; give one of client, server, loopback"),
 			(f"{LOOPBACK},bw,count=1,size=4M,min_bw=1",

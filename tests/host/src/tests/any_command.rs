@@ -99,7 +99,44 @@ fn rest(test: Test, size: u32) -> impl Strategy<Value = Rest> {
 
 /// Any command that keeps the rules.
 pub(super) fn command() -> impl Strategy<Value = Command> {
-    prop_oneof![2 => plain_command(), 1 => block_command()]
+    prop_oneof![4 => plain_command(), 2 => block_command(), 1 => caps_command()]
+}
+
+/// Any that asks what a device can do.
+fn caps_command() -> impl Strategy<Value = Command> {
+    let timeout = option::of(1u32..=3_600_000);
+    let expect = option::of(select(&["ok", "ENODEV", "EINTR"]));
+    (addr(), timeout, expect, TAG).prop_map(|(addr, timeout_ms, expect, tag)| Command {
+        role: Role::Client,
+        test: Test::Caps,
+        addr: Some(addr),
+        port: 9999,
+        count: 0,
+        duration_s: None,
+        size: 0,
+        load: Load::new(Test::Caps),
+        verbose: false,
+        validate: false,
+        server_inv: false,
+        read_inv: false,
+        local_dma_lkey: false,
+        poll: false,
+        persist: false,
+        unsafe_global_rkey: false,
+        mem_mode: MemMode::Dma,
+        tos: None,
+        txdepth: 64,
+        threads: 1,
+        timeout_ms,
+        cpus: CpuList::EMPTY,
+        max_p99_ns: None,
+        min_bw: None,
+        expect: expect.map(|name| errno::number(name).unwrap_or(0)),
+        pattern: PatternKind::Text,
+        tag: Tag::new(&tag).expect("the strategy keeps its rules"),
+        block: BlockOptions::NONE,
+        cases: CaseSet::EMPTY,
+    })
 }
 
 /// What `tag=` takes.

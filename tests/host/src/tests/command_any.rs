@@ -31,6 +31,7 @@ fn like_command() -> impl Strategy<Value = String> {
         Just("expect"),
         Just("blk"),
         Just("tap"),
+        Just("caps"),
         Just("store"),
         Just("queues"),
         Just("detach"),

@@ -65,10 +65,10 @@ fn unknown_options_with_what_was_probably_meant() {
     }
     let list = "valid are client, server, loopback, addr, addr6, port, count, size, verbose, \
                 validate, mem_mode, server_inv, read_inv, local_dma_lkey, unsafe_global_rkey, fr, \
-                wlat, rlat, slat, bw, rbw, sbw, blk, tap, duplex, duration, qps, postlist, \
-                signal_every, inline, sge, imm, untimed, poll, persist, tos, txdepth, tx-depth, \
-                threads, timeout, cpu, max_p99, min_bw, expect, pattern, tag, store, ro, queues, \
-                depth, reconnect, detach, comm, log, stop, force, neg";
+                wlat, rlat, slat, bw, rbw, sbw, blk, tap, caps, duplex, duration, qps, \
+                postlist, signal_every, inline, sge, imm, untimed, poll, persist, tos, txdepth, \
+                tx-depth, threads, timeout, cpu, max_p99, min_bw, expect, pattern, tag, store, ro, \
+                queues, depth, reconnect, detach, comm, log, stop, force, neg";
     for typed in ["q", "iterations", "sizable", "", &"x".repeat(64)] {
         let sentence = format!("unknown option '{typed}'; {list}");
         invalid(&format!("server,{typed}=5"), typed, &sentence);
@@ -94,17 +94,6 @@ fn options_given_twice() {
         "client",
         "client is given twice; give it once",
     );
-}
-
-#[test]
-fn options_of_later_versions_whatever_their_value() {
-    for option in ["caps"] {
-        let sentence = format!("{option} is not supported by this version");
-        for value in ["", "=", "=5", "=a=b"] {
-            let text = format!("client,addr=192.0.2.1,{option}{value}");
-            check(&text, Kind::NotSupported, option, &sentence);
-        }
-    }
 }
 
 #[test]
