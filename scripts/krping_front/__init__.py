@@ -15,6 +15,9 @@
 	rows		a result, or several of one command, as a row of figures
 	table		rows as text and as CSV
 	disks		the results of disks and taps as text
+	device		what a device can do, as text
+	cases		conformance, as text and as KTAP
 
-and a file for each subcommand: run, sweep, report (with compare), plot, watch.
+and a file for each subcommand: run, sweep, report (with compare), plot, watch,
+caps, conform.
 """

@@ -6,6 +6,7 @@ import os
 import re
 import time
 
+from .errors import Quit
 from .kinds import KINDS, OPTIONS
 
 ROLES = ("client", "server", "loopback")
@@ -39,6 +40,13 @@ def variant(text):
 	"""The options of the command TEXT that tell one measurement from another."""
 	return ",".join(option for option in text.split(",")
 			if option.strip().partition("=")[0] not in PLACE)
+
+
+def place(addr):
+	"""The option for ADDR, an IPv4 or IPv6 address."""
+	if not addr or "," in addr:
+		raise Quit(f"{addr!r} is no address")
+	return f"{'addr6' if ':' in addr else 'addr'}={addr}"
 
 
 def new_tag():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The exit statuses, and what ends a subcommand early."""
 
+import contextlib
 import os
 import sys
 
@@ -27,3 +28,13 @@ class Quit(Exception):
 def stdout_gone():
 	"""Nobody reads stdout any more: from here on, and at exit, it leads nowhere."""
 	os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextlib.contextmanager
+def printing():
+	"""What is printed within may lose its reader: what follows is then done all the same."""
+	try:
+		yield
+		sys.stdout.flush()
+	except BrokenPipeError:
+		stdout_gone()

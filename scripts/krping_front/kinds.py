@@ -11,8 +11,8 @@ class Kind(typing.NamedTuple):
 	name: str
 	# In commands; the ping/pong has none.
 	option: str
-	# What its table has: latency, bandwidth or rate; or requests, which are those of
-	# a disk, of no size, and shown by disks.
+	# What its table has: latency, bandwidth or rate. Of no size, and with tables of
+	# their own: requests, of a disk; caps, of a device; cases, of conformance.
 	measure: str
 	title: str
 	# What counts its operations in /proc/krping; None where nothing does.
@@ -34,10 +34,13 @@ KINDS = {kind.name: kind for kind in (
 	Kind("sbw", "sbw", "bandwidth", "SEND bandwidth", "send_msgs", False),
 	Kind("blk", "blk", "requests", "a disk", None, False),
 	Kind("tap", "tap", "requests", "a tap of a disk", None, False),
+	Kind("caps", "caps", "caps", "what a device can do", None, False),
+	Kind("neg", "neg", "cases", "conformance", None, False),
 )}
 
 # Those that measure something by size.
-SIZED = {name: kind for name, kind in KINDS.items() if kind.measure != "requests"}
+SIZED = {name: kind for name, kind in KINDS.items()
+	 if kind.measure in ("latency", "bandwidth", "rate")}
 
 # By the option that asks for it.
 OPTIONS = {kind.option: kind for kind in KINDS.values() if kind.option}

@@ -3,7 +3,7 @@
 
 import sys
 
-from . import compare, disks, options, results, rows, table
+from . import compare, options, results, rows, run, table
 from .errors import FAILED, OK, Quit
 from .kinds import KINDS
 
@@ -100,8 +100,8 @@ def lines(loaded):
 	for group in groups.values():
 		text += [f"# {table.title(group[0])}"] + table.lines(group) + [""]
 	for found in shown:
-		if disks.has_figures(found):
-			text += disks.lines(found) + [""]
+		for table_lines in run.others(found):
+			text += table_lines + [""]
 	text += _ends(loaded)
 	while text and not text[-1]:
 		text.pop()

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 
-from . import paths
+from . import cases, device, paths
 from .command import split
 from .errors import Quit
 from .kinds import KINDS
@@ -65,11 +65,16 @@ def check(found, where):
 	_check_types(found, REQUIRED, where)
 	for kind, names in ((int, NUMBERS), (str, TEXTS), (bool, FLAGS)):
 		_check_types(found, {name: kind for name in names if name in found}, where)
-	for name, values in VALUES.items():
+	# Conformance is both sides'.
+	both = {"role": VALUES["role"] + ("loopback",)} if found["test"] == "neg" else {}
+	for name, values in (VALUES | both).items():
 		if found[name] not in values:
 			raise Quit(f"{where}: {name} is {found[name]!r}, which is none of "
 				   + ", ".join(values))
 	_check_numbers(found, where)
+	for name, trouble in (("caps", device.trouble), ("cases", cases.trouble)):
+		if name in found and trouble(found[name]):
+			raise Quit(f"{where}: {trouble(found[name])}")
 	for name in STAGES:
 		stage = found.get(name, {})
 		if not isinstance(stage, dict) or not all(

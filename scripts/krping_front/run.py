@@ -4,9 +4,9 @@
 import json
 import sys
 
-from . import disks, progress, results, rows, runner, table
+from . import cases, device, disks, progress, results, rows, runner, table
 from .command import Command
-from .errors import INTERRUPTED, Quit, stdout_gone
+from .errors import INTERRUPTED, Quit, printing
 from .kinds import SIZED
 
 DESCRIPTION = """\
@@ -51,16 +51,18 @@ def main(arguments):
 	if not command.text.strip():
 		raise Quit("the command is empty; give client, server or loopback, or stop=")
 	outcome = runner.run(command, progress.wanted(arguments.quiet))
-	try:
+	# How the command ended is to be said in any case.
+	with printing():
 		if arguments.json:
 			for found in outcome.results:
 				print(json.dumps(found, separators=(",", ":")))
 		else:
 			show(outcome.results)
-		sys.stdout.flush()
-	except BrokenPipeError:
-		# How the command ended is still to be said.
-		stdout_gone()
+	return finish(outcome)
+
+
+def finish(outcome):
+	"""Say on stderr what is to be said of OUTCOME, and return the exit status."""
 	for warning in outcome.warnings:
 		print(f"krping: {warning}", file=sys.stderr)
 	complain(outcome)
@@ -74,8 +76,7 @@ def show(found):
 		if results.is_answer(result):
 			continue
 		if result["test"] not in SIZED:
-			if disks.has_figures(result):
-				tables.append(disks.lines(result))
+			tables += others(result)
 			continue
 		row = rows.of(result)
 		if row.has_figures:
@@ -86,6 +87,16 @@ def show(found):
 			group = group + [rows.together(group)]
 		tables.append([f"# {table.title(group[0])}"] + table.lines(group, named))
 	print("\n\n".join("\n".join(lines) for lines in tables), end="\n" * bool(tables))
+
+
+def others(result):
+	"""The tables of RESULT, which is of no size, in a list: of none where there is
+	nothing to be shown."""
+	if disks.has_figures(result):
+		return [disks.lines(result)]
+	if "caps" in result:
+		return [device.lines(result)]
+	return [cases.lines(result)] if "cases" in result else []
 
 
 def complain(outcome):

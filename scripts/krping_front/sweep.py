@@ -6,7 +6,7 @@ import datetime
 import sys
 
 from . import options, progress, results, rows, runner, table
-from .command import PLACE, Command, variant
+from .command import PLACE, Command, place, variant
 from .errors import FAILED, INTERRUPTED, MISSED, OK, Quit, stdout_gone
 from .kinds import SIZED
 
@@ -129,9 +129,8 @@ def iterations(kind, size, arguments):
 
 def command(kind, size, arguments, extra):
 	"""The Command of a run."""
-	family = "addr6" if ":" in arguments.addr else "addr"
 	count = iterations(kind, size, arguments)
-	words = [arguments.role, f"{family}={arguments.addr}"]
+	words = [arguments.role, place(arguments.addr)]
 	words += [f"port={arguments.port}"] if arguments.port else []
 	words += [kind.option] if kind.option else []
 	words += [f"size={size}"]

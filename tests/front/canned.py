@@ -88,6 +88,57 @@ def disk(number=7, test="blk", **changes):
 	return result(test, number=number, **found | changes)
 
 
+def caps(number=7, **changes):
+	"""The result of caps on a device that makes less than it says, with CHANGES of its
+	fields; None takes one away."""
+	def item(name, asked, made, **more):
+		return {"item": name, "status": "ok", "asked": asked, "made": made} | more
+
+	none = {"supported": False, "reason": "read_inv: only iWARP devices have it"}
+	found = {
+		"device": {"firmware": "20.1.2", "node_guid": "0123:4567:89ab:cdef",
+			   "vendor_id": 0x2c9, "vendor_part_id": 4121, "hw_ver": 0, "ports": 1},
+		"port": {"number": 1, "state": "ACTIVE", "link_layer": "Ethernet",
+			 "max_mtu_bytes": 4096, "active_mtu_bytes": 1024,
+			 "max_message_bytes": 1 << 30, "rate_mbit_per_s": 100_000},
+		"claims": {"max_qp": 131072, "max_qp_wr": 32768,
+			   "max_mr_size_bytes": (1 << 64) - 1, "device_cap_flags": "0x21361c36",
+			   "atomics": "hca", "features": ["mem_mgt_extensions", "send_with_inv"]},
+		"preflight": [item("pd", 1, 1),
+			      item("most_send_requests", 32770, 16384, status="less",
+				   errno="ENOMEM", errno_number=12)],
+		"limits": {"size_dma_bytes": 4 << 20, "size_reg_bytes": 4 << 20, "txdepth": 16382,
+			   "qps": 256, "sge": 16, "sge_read": 16, "inline_bytes": 828,
+			   "depth": 1024, "server_inv": {"supported": True}, "read_inv": none,
+			   "imm": {"supported": True}, "blk": {"supported": True}},
+	}
+	values = {"size": 0, "iterations": 0, "elapsed_ns": 0, "peer": None, "peer_port": None,
+		  "peer_kind": None, "options": "caps,addr=192.0.2.1,tag=t", "caps": found}
+	return result("caps", number=number, **values | changes)
+
+
+# One of each outcome.
+CASES = (
+	{"name": "stale_rkey", "outcome": "pass", "expected": "remote access error",
+	 "seen": "remote access error (10)"},
+	{"name": "rnr", "outcome": "fail", "expected": "RNR # retries", "seen": "nothing\nat all",
+	 "reason": "how the request ended"},
+	{"name": "read_inv", "outcome": "skip", "reason": "the device has none"},
+)
+
+
+def conformance(found=CASES, number=7, **changes):
+	"""The result of neg with the cases FOUND, with CHANGES of its fields."""
+	failed = sum(case["outcome"] == "fail" for case in found)
+	values = {"size": 0, "iterations": 0, "elapsed_ns": 0, "peer": None, "peer_port": None,
+		  "peer_kind": None, "options": "neg=all,addr=192.0.2.1,tag=t",
+		  "role": "loopback", "cases": [dict(case) for case in found]}
+	if failed:
+		values |= {"status": "failed", "errno": "EBADE", "errno_number": 52,
+			   "reason": f"{failed} of {len(found)} cases failed"}
+	return result("neg", number=number, **values | changes)
+
+
 def times(count, typical, seed=1):
 	"""COUNT latencies around TYPICAL ns, with a tail."""
 	rng = random.Random(seed)

@@ -2,6 +2,7 @@
 """scripts/krping with the real module: what it runs, shows, and exits with. What needs
 no module is in tests/front."""
 
+import collections
 import contextlib
 import csv
 import errno
@@ -295,6 +296,54 @@ def report():
 	assert tag in front("report")[0]
 	_, err = front("report", "--tag", "nobody's", status=1)
 	assert "no such results" in err, err
+
+
+# conform
+
+def conform(*words):
+	"""Run scripts/krping conform WORDS: its exit status, the outcomes by case, its lines."""
+	out, err = io.StringIO(), io.StringIO()
+	with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+		status = program.main(["conform", *words])
+	assert err.getvalue() == "", err.getvalue()
+	lines = out.getvalue().splitlines()
+	found = [re.fullmatch(r"(ok|not ok) ([0-9]+) ([a-z_]+)( # SKIP .+)?", line)
+		 for line in lines if not line.startswith(("#", "KTAP", "1.."))]
+	assert all(found), lines
+	assert lines[:2] == ["KTAP version 1", f"1..{len(found)}"], lines
+	assert [int(match[2]) for match in found] == list(range(1, len(found) + 1)), lines
+	outcomes = {match[3]: "skip" if match[4] else {"ok": "pass", "not ok": "fail"}[match[1]]
+		    for match in found}
+	return status, outcomes, lines
+
+
+@suite.test("conform: all cases as KTAP, as the module has them, and the exit status")
+def conform_all():
+	status, outcomes, lines = conform(ADDR)
+	with open(krping.RESULTS, encoding="ascii") as file:
+		found = [json.loads(line) for line in file if '"test":"neg"' in line][-1]
+	assert outcomes == {case["name"]: case["outcome"] for case in found["cases"]}, found
+	assert len(outcomes) > 15 and outcomes["stale_rkey"] == "pass", outcomes
+	assert status == int("fail" in outcomes.values()), (status, outcomes)
+	assert lines[2] == f"# {krping.DEVICE} (RoCE), Linux {os.uname().release}", lines[2]
+	# What failed says what was expected, and what was seen.
+	for number, line in enumerate(lines):
+		if line.startswith("not ok"):
+			assert lines[number + 1].startswith("#   expected: "), lines
+			assert lines[number + 2].startswith("#   seen: "), lines
+	count = collections.Counter(outcomes.values())
+	assert lines[-1] == (f"# Totals: pass:{count['pass']} fail:{count['fail']} "
+			     f"skip:{count['skip']}"), lines[-1]
+
+
+@suite.test("conform: named cases, over IPv6; no such case, no device")
+def conform_named():
+	status, outcomes, _ = conform(ADDR6, "zero_length", "stale_rkey", "--timeout", "5000")
+	assert status == 0 and outcomes == {"zero_length": "pass", "stale_rkey": "pass"}, outcomes
+	out, err = front("conform", ADDR, "stale_rkeys", status=2)
+	assert out == "" and re.match(r"krping: EINVAL \(22\): neg=stale_rkeys: ", err), err
+	out, err = front("conform", "127.0.0.1", "stale_rkey", status=2)
+	assert "ok" not in out and "ENODEV" in err, (out, err)
 
 
 # watch, and what may be amiss

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Conformance: the results of neg, as text and as KTAP."""
+
+import typing
+
+from .rows import device
+
+OUTCOMES = ("pass", "fail", "skip")
+TEXTS = ("name", "outcome", "expected", "seen", "reason")
+
+
+class Case(typing.NamedTuple):
+	"""What became of one case."""
+
+	name: str
+	# One of OUTCOMES.
+	outcome: str
+	# What a device may do, what this one did, and why it was not asked.
+	expected: str = ""
+	seen: str = ""
+	reason: str = ""
+
+	def ktap(self, number):
+		"""Its lines in KTAP, as test NUMBER."""
+		if self.outcome == "skip":
+			return [f"ok {number} {self.name} # SKIP {_plain(self.reason)}".rstrip()]
+		result = "ok" if self.outcome == "pass" else "not ok"
+		notes = [(name, getattr(self, name)) for name in ("expected", "seen", "reason")]
+		return [f"{result} {number} {self.name}"] + [
+			f"#   {name}: {_plain(text)}" for name, text in notes if text]
+
+
+def _plain(text):
+	"""TEXT in one line, without what KTAP would read as a directive."""
+	return " ".join(text.replace("#", " ").split())
+
+
+def trouble(found):
+	"""Why FOUND, the "cases" of a result, are none; None where they are."""
+	if not isinstance(found, list):
+		return "cases is no array"
+	for each in found:
+		if not isinstance(each, dict) or not all(
+				isinstance(each.get(name, ""), str) for name in TEXTS):
+			return "a case is no object of texts"
+		if not each.get("name") or each.get("outcome") not in OUTCOMES:
+			return f"a case has no name, or an outcome that is none: {each!r}"
+	return None
+
+
+def of(result):
+	"""The Cases of RESULT."""
+	return [Case(**{name: each[name] for name in TEXTS if name in each})
+		for each in result.get("cases", [])]
+
+
+def totals(cases):
+	"""How many of CASES ended how, in KTAP's words."""
+	count = {outcome: sum(case.outcome == outcome for case in cases) for outcome in OUTCOMES}
+	return " ".join(f"{outcome}:{count[outcome]}" for outcome in OUTCOMES)
+
+
+def lines(result):
+	"""A line for each case of RESULT, with a title."""
+	found = of(result)
+	width = max([len(case.name) for case in found], default=0)
+	return [f"# neg: conformance of {device(result)}; {totals(found)}"] + [
+		f"  {case.outcome}  {case.name:{width}}  {_plain(case.seen or case.reason)}".rstrip()
+		for case in found]

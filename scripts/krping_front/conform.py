@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0
+"""krping conform: a device's errors, case by case, as KTAP."""
+
+import errno
+import json
+
+from . import cases, options, progress, results, run, runner
+from .cases import Case
+from .command import Command, place
+from .errors import FAILED, INTERRUPTED, OK, REFUSED, Quit, printing
+from .rows import device
+
+DESCRIPTION = """\
+Drive the RDMA device of an address of this host into documented errors, with a
+connection to itself for each case, and check how it reports them and what it
+does next. Prints KTAP. docs/conformance.md says what each case is.
+"""
+EXAMPLES = """\
+examples:
+  krping conform 192.0.2.2
+  krping conform 192.0.2.2 stale_rkey length_past_mr
+  krping conform --timeout 30000 fe80::1%eth0 >conform.tap
+
+exit status:
+  0    no case failed; those that the device cannot be asked are skipped
+  1    a case failed
+  2    it could not be run to its end: usage, the module is not loaded, not
+       root, no such case, no device has the address
+  130  interrupted
+"""
+
+
+def add_arguments(parser):
+	"""Add the arguments of this subcommand to PARSER."""
+	parser.add_argument("addr", metavar="ADDR", help="an address of this host, IPv4 or IPv6")
+	parser.add_argument("cases", metavar="CASE", nargs="*", help="cases (default: all)")
+	parser.add_argument("--timeout", metavar="MS", type=options.whole(1, 3_600_000),
+			    help="the deadline of each wait (default: the module's)")
+	parser.add_argument("--json", action="store_true",
+			    help="print the result as JSON in place of KTAP")
+	parser.add_argument("--quiet", action="store_true", help="show no progress")
+
+
+def main(arguments):
+	"""Run it, and return the exit status."""
+	asked = list(dict.fromkeys(arguments.cases)) or ["all"]
+	for name in asked:
+		if not name or set(name) & set(",+= \t\n"):
+			raise Quit(f"{name!r} is no name of a case")
+	text = f"neg={'+'.join(asked)},{place(arguments.addr)}"
+	if arguments.timeout is not None:
+		text += f",timeout={arguments.timeout}"
+	outcome = runner.run(Command(text), progress.wanted(arguments.quiet))
+	found = next((each for each in outcome.results if "cases" in each), None)
+	judged = judge(found, asked)
+	with printing():
+		if arguments.json:
+			for each in outcome.results:
+				print(json.dumps(each, separators=(",", ":")))
+		elif found:
+			print("\n".join(ktap(found, judged, outcome)))
+	return status(outcome, judged)
+
+
+def judge(found, asked):
+	"""The Cases of the result FOUND, and failed ones for those of ASKED that it does not
+	have though it came to its end."""
+	if not found:
+		return []
+	judged = cases.of(found)
+	if found.get("errno", "EBADE") == "EBADE" and asked != ["all"]:
+		names = [case.name for case in judged]
+		judged += [Case(name, "fail", reason="the module says nothing of it")
+			   for name in asked if name not in names]
+	return judged
+
+
+def ended(outcome, judged):
+	"""Whether the run came to its end: what failed is a case, and nothing else."""
+	failed = any(case.outcome == "fail" for case in judged)
+	return bool(judged) and (outcome.errno == 0 or (outcome.errno == errno.EBADE and failed))
+
+
+def ktap(found, judged, outcome):
+	"""The lines for the Cases JUDGED of the result FOUND."""
+	lines = ["KTAP version 1", f"1..{len(judged)}",
+		 f"# {device(found)}, Linux {results.host()[1]}"]
+	for number, case in enumerate(judged, 1):
+		lines += case.ktap(number)
+	if not ended(outcome, judged):
+		lines.append(f"Bail out! {outcome.message}")
+	lines.append(f"# Totals: {cases.totals(judged)}")
+	return lines
+
+
+def status(outcome, judged):
+	"""The exit status."""
+	if ended(outcome, judged):
+		return FAILED if any(case.outcome == "fail" for case in judged) else OK
+	if run.finish(outcome) == INTERRUPTED:
+		return INTERRUPTED
+	if outcome.errno == 0:
+		raise Quit("the module says of no case how it ended")
+	return REFUSED

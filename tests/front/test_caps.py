@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0
+"""krping caps: the command, its tables, and the exit status."""
+
+import errno
+import json
+
+import front
+import canned
+from front import Module, krping
+from ktap import Suite
+
+suite = Suite(limit=60)
+
+
+def found(**changes):
+	"""A module's answer that is canned.caps() with CHANGES."""
+	def answer(module, text):
+		module.keep(canned.caps(module.next, tag=text.tag, options=text.text, **changes))
+		return changes.get("errno_number", 0)
+	return answer
+
+
+def caps(answer, *words, status=0):
+	"""Run krping caps WORDS with a Module that has ANSWER: the module, stdout, stderr."""
+	with front.directory(), Module(answer) as module:
+		ended, out, err = krping("caps", *words)
+	assert ended == status, (ended, out, err)
+	return module, out, err
+
+
+@suite.test("what is written, for either family")
+def written():
+	for addr, option in (("192.0.2.1", "addr=192.0.2.1"), ("fe80::1%eth0", "addr6=fe80::1%eth0")):
+		module, _, err = caps(found(), addr)
+		text = module.commands[0]
+		assert (text.text, err) == (f"caps,{option},tag={text.tag}", ""), (text.text, err)
+	for addr in ("", "192.0.2.1,count=1"):
+		with front.directory(), Module(found()) as module:
+			status, _, err = krping("caps", addr)
+		assert (status, module.commands) == (2, []) and "is no address" in err, err
+
+
+EXPECTED = """\
+# caps: what mlx5_0 (RoCE) can do
+
+device
+  firmware                   20.1.2
+  node GUID                  0123:4567:89ab:cdef
+  vendor                     0x2c9
+  part                       4121
+  version                    0
+  ports                      1
+
+port
+  number                     1
+  state                      ACTIVE
+  link layer                 Ethernet
+  MTU                        1 KiB
+  largest MTU                4 KiB
+  longest message            1 GiB
+  rate                       100 Gbit/s
+
+what it says
+  max_qp                     131072
+  max_qp_wr                  32768
+  max_mr_size_bytes          no limit
+  device_cap_flags           0x21361c36
+  atomics                    hca
+  features                   mem_mgt_extensions, send_with_inv
+
+what it did
+  item                  asked     made   status
+  pd                        1        1       ok
+  most_send_requests    32770    16384     less  ENOMEM
+
+what commands can ask for
+  size=                      4 MiB
+  size= with mem_mode=reg    4 MiB
+  size= with inline          828 bytes
+  txdepth=                   16382
+  qps=                       256
+  sge=                       16
+  sge= with rlat, rbw        16
+  depth= of a disk           1024
+  server_inv                 yes
+  read_inv                   no (read_inv: only iWARP devices have it)
+  imm                        yes
+  blk, tap=                  yes
+"""
+
+
+@suite.test("the tables, also those of run and report")
+def tables():
+	_, out, _ = caps(found(), "192.0.2.1")
+	assert out == EXPECTED, out
+	with front.directory(), Module(found()):
+		assert krping("run", "caps,addr=192.0.2.1") == (0, EXPECTED, "")
+		front.write("saved", canned.json_lines([canned.caps()]))
+		assert krping("report", "saved") == (0, EXPECTED, "")
+		assert krping("report", "saved", "--test", "wlat")[0] == 1
+		# There is nothing to be drawn.
+		status, _, err = krping("plot", "saved", "--kind", "bandwidth", "-o", "x.svg")
+		assert status == 1 and err, (status, err)
+
+
+@suite.test("--json prints the result")
+def as_json():
+	_, out, _ = caps(found(), "192.0.2.1", "--json")
+	result = json.loads(out)
+	assert result["caps"] == canned.caps()["caps"] and result["test"] == "caps", result
+
+
+@suite.test("something that must work does not: as far as it went, and status 1")
+def failed():
+	values = canned.caps()["caps"]
+	del values["limits"]
+	values["preflight"] = [{"item": "pd", "status": "failed", "asked": 1, "made": 0,
+				"errno": "ENOMEM", "errno_number": 12}]
+	sentence = "allocating a protection domain failed with ENOMEM"
+	_, out, err = caps(found(caps=values, status="failed", errno="ENOMEM",
+				 errno_number=errno.ENOMEM, reason=sentence),
+			   "192.0.2.1", status=1)
+	assert out.splitlines()[-1].split() == ["pd", "1", "0", "failed", "ENOMEM"], out
+	assert "commands can ask for" not in out, out
+	assert err == f"krping: ENOMEM (12): {sentence}\n", err
+
+
+@suite.test("no device, a refused command, an interrupt, no module")
+def amiss():
+	def nowhere(module, text):
+		return module.fail(text, errno.ENODEV, "no device leads there")
+
+	_, out, err = caps(nowhere, "192.0.2.1", status=1)
+	assert (out, err) == ("", "krping: ENODEV (19): no device leads there\n"), (out, err)
+	sentence = "addr=nowhere: must be an IPv4 address such as 192.0.2.1"
+	_, out, err = caps(lambda module, _text: module.refuse(errno.EINVAL, sentence), "nowhere",
+			   status=2)
+	assert (out, err) == ("", f"krping: EINVAL (22): {sentence}\n"), (out, err)
+	_, out, err = caps(lambda _module, _text: errno.EINTR, "192.0.2.1", status=130)
+	assert (out, err) == ("", "krping: interrupted\n"), (out, err)
+	with front.directory(), front.patched(front.paths, PROC="nothing"):
+		status, out, err = krping("caps", "192.0.2.1")
+	assert (status, out) == (2, "") and "not loaded" in err, err
+
+
+@suite.test("results that are none are refused, with what is wrong")
+def malformed():
+	good = canned.caps()["caps"]
+	for change, expected in (
+			([], "caps is no object"),
+			(good | {"port": []}, "caps has no port"),
+			({name: good[name] for name in good if name != "claims"},
+			 "caps has no claims"),
+			(good | {"preflight": {}}, "caps has no preflight"),
+			(good | {"preflight": [1]}, "item is no object"),
+			(good | {"limits": 5}, "no limits that are one"),
+			(good | {"limits": {"imm": True}}, "no limits that are one")):
+		with front.directory():
+			front.write("saved", canned.json_lines([canned.caps(caps=change)]))
+			status, out, err = krping("report", "saved")
+		assert (status, out) == (2, "") and expected in err, (change, status, err)
+
+
+suite.main()

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0
+"""krping conform: the command, its KTAP, and the exit status."""
+
+import errno
+import json
+
+import front
+import canned
+from front import Module, krping
+from ktap import Suite
+
+suite = Suite(limit=60)
+
+PASSED = (canned.CASES[0], canned.CASES[2])
+
+
+def found(cases=canned.CASES, number=None, **changes):
+	"""A module's answer that is canned.conformance() with CASES and CHANGES."""
+	def answer(module, text):
+		made = canned.conformance(cases, module.next, tag=text.tag, options=text.text,
+					  **changes)
+		module.keep(made)
+		if "reason" in made:
+			module.log(f"{module.next}: {text.text}: {made['errno']} "
+				   f"({made['errno_number']}): {made['reason']}")
+		return made.get("errno_number", 0) if number is None else number
+	return answer
+
+
+def conform(answer, *words, status=0):
+	"""Run krping conform WORDS with a Module that has ANSWER: the module, the lines of
+	stdout, stderr."""
+	with front.directory(), Module(answer) as module:
+		ended, out, err = krping("conform", *words)
+	assert ended == status, (ended, out, err)
+	return module, out.splitlines(), err
+
+
+@suite.test("what is written: all cases, or those that are named")
+def written():
+	for words, expected in (
+			(["192.0.2.1"], "neg=all,addr=192.0.2.1"),
+			(["fe80::1%eth0"], "neg=all,addr6=fe80::1%eth0"),
+			(["192.0.2.1", "stale_rkey", "rnr", "stale_rkey", "read_inv"],
+			 "neg=stale_rkey+rnr+read_inv,addr=192.0.2.1"),
+			(["--timeout", "500", "192.0.2.1"], "neg=all,addr=192.0.2.1,timeout=500")):
+		module, _, _ = conform(found(), *words, status=1)
+		text = module.commands[0]
+		assert text.text == f"{expected},tag={text.tag}", text.text
+	for words in (["192.0.2.1", "a,count=1"], ["192.0.2.1", ""], ["192.0.2.1", "a+b"],
+		      ["192.0.2.1,x"], ["--timeout", "0", "192.0.2.1"], []):
+		with front.directory(), Module(found()) as module:
+			status, _, err = krping("conform", *words)
+		assert (status, module.commands) == (2, []) and err, (words, status)
+
+
+@suite.test("KTAP: a plan, a line for each case, what was expected and seen; 1 where one failed")
+def ktap():
+	_, lines, err = conform(found(), "192.0.2.1", status=1)
+	assert lines[:2] == ["KTAP version 1", "1..3"], lines
+	assert lines[2].startswith("# mlx5_0 (RoCE), Linux "), lines
+	assert lines[3:] == [
+		"ok 1 stale_rkey", "#   expected: remote access error",
+		"#   seen: remote access error (10)",
+		# Neither a directive nor a line of its own.
+		"not ok 2 rnr", "#   expected: RNR retries", "#   seen: nothing at all",
+		"#   reason: how the request ended",
+		"ok 3 read_inv # SKIP the device has none", "# Totals: pass:1 fail:1 skip:1"], lines
+	assert err == "", err
+
+
+@suite.test("0 where none failed; a skip is no failure")
+def passed():
+	_, lines, err = conform(found(PASSED), "192.0.2.1")
+	assert lines[1] == "1..2" and lines[-1] == "# Totals: pass:1 fail:0 skip:1", lines
+	assert err == "" and not [line for line in lines if line.startswith("not")], lines
+
+
+@suite.test("a case that was asked for and is not there has failed")
+def missing():
+	words = ["192.0.2.1", "stale_rkey", "drain"]
+	for cases in (canned.CASES[:1], canned.CASES[:2]):
+		_, lines, _ = conform(found(cases), *words, status=1)
+		at = lines.index(f"not ok {len(cases) + 1} drain")
+		assert lines[at + 1] == "#   reason: the module says nothing of it", lines
+		assert lines[1] == f"1..{len(cases) + 1}", lines
+
+
+@suite.test("a run that did not come to its end bails out: 2, and 130 for an interrupt")
+def bails_out():
+	sentence = "connecting: nothing happened for 10000 ms"
+	for cases in (canned.CASES, PASSED):
+		_, lines, err = conform(
+			found(cases, status="failed", errno="ETIMEDOUT", errno_number=110,
+			      reason=sentence), "192.0.2.1", status=2)
+		assert lines[-2] == f"Bail out! ETIMEDOUT (110): {sentence}", lines
+		assert err == f"krping: ETIMEDOUT (110): {sentence}\n", err
+	_, lines, err = conform(found(PASSED, status="failed", errno="EINTR", errno_number=4,
+				      reason="interrupted by a signal"), "192.0.2.1", status=130)
+	assert lines[-2].startswith("Bail out! EINTR (4)"), lines
+	assert err == "krping: interrupted\n", err
+	# An errno of failed cases, and no such case.
+	_, lines, err = conform(found(PASSED, status="failed", errno="EBADE", errno_number=52,
+				      reason="1 case failed"), "192.0.2.1", status=2)
+	assert lines[-2] == "Bail out! EBADE (52): 1 case failed", lines
+
+
+@suite.test("it could not be run: 2, with the reason, and no KTAP")
+def not_run():
+	sentence = "neg=stale: must be all, or names with + between"
+	_, lines, err = conform(lambda module, _text: module.refuse(errno.EINVAL, sentence),
+				"192.0.2.1", "stale", status=2)
+	assert (lines, err) == ([], f"krping: EINVAL (22): {sentence}\n"), (lines, err)
+	_, lines, err = conform(lambda module, text: module.fail(text, errno.EADDRNOTAVAIL, "why"),
+				"192.0.2.1", status=2)
+	assert (lines, err) == ([], "krping: EADDRNOTAVAIL (99): why\n"), (lines, err)
+	# A success that nobody can tell of is none.
+	for answer in (lambda _module, _text: 0, found(())):
+		_, lines, err = conform(answer, "192.0.2.1", status=2)
+		assert "says of no case how it ended" in err, err
+		assert not [line for line in lines if line.startswith("ok")], lines
+	with front.directory(), front.patched(front.paths, PROC="nothing"):
+		status, out, err = krping("conform", "192.0.2.1")
+	assert (status, out) == (2, "") and "not loaded" in err, err
+
+
+@suite.test("without debugfs: 2, whatever the module did")
+def blind():
+	with front.directory(), Module(found(PASSED)), \
+			front.patched(front.paths, RESULTS="nothing"):
+		status, out, err = krping("conform", "192.0.2.1")
+	assert (status, out) == (2, "") and "the results cannot be shown" in err, (status, err)
+
+
+@suite.test("--json prints the result, and the status is the same")
+def as_json():
+	with front.directory(), Module(found()):
+		status, out, _ = krping("conform", "192.0.2.1", "--json")
+	assert status == 1, status
+	assert json.loads(out)["cases"] == [dict(case) for case in canned.CASES], out
+
+
+@suite.test("run and report have a line for each case")
+def tables():
+	expected = ["# neg: conformance of mlx5_0 (RoCE); pass:1 fail:1 skip:1",
+		    "  pass  stale_rkey  remote access error (10)",
+		    "  fail  rnr         nothing at all",
+		    "  skip  read_inv    the device has none"]
+	with front.directory(), Module(found()):
+		status, out, err = krping("run", "neg=all,addr=192.0.2.1")
+		assert (status, out.splitlines()) == (1, expected), out
+		assert err == "krping: EBADE (52): 1 of 3 cases failed\n", err
+		front.write("saved", canned.json_lines([canned.conformance()]))
+		_, out, _ = krping("report", "saved", "--test", "neg")
+	assert out.splitlines()[:4] == expected, out
+	assert out.splitlines()[-1].endswith("EBADE: 1 of 3 cases failed"), out
+
+
+@suite.test("results that are none are refused, with what is wrong")
+def malformed():
+	for change, expected in (
+			({}, "cases is no array"),
+			([5], "no object of texts"),
+			([{"name": "a", "outcome": "pass", "seen": 1}], "no object of texts"),
+			([{"outcome": "pass"}], "has no name"),
+			([{"name": "a", "outcome": "maybe"}], "an outcome that is none")):
+		with front.directory():
+			front.write("saved", canned.json_lines([canned.conformance((), cases=change)]))
+			status, out, err = krping("report", "saved")
+		assert (status, out) == (2, "") and expected in err, (change, status, err)
+
+
+suite.main()
