@@ -56,6 +56,18 @@ def route(kind, prefix):
 
 
 @contextlib.contextmanager
+def mtu(netdev, size):
+	"""NETDEV has an MTU of SIZE bytes."""
+	with open(f"/sys/class/net/{netdev}/mtu", encoding="ascii") as file:
+		before = file.read().strip()
+	ip(f"link set {netdev} mtu {size}")
+	try:
+		yield
+	finally:
+		ip(f"link set {netdev} mtu {before}")
+
+
+@contextlib.contextmanager
 def plain_interface(addr):
 	"""Within, ADDR is on an interface that has no RDMA device."""
 	ip("link add plain9 type dummy")
