@@ -166,8 +166,10 @@ impl fmt::Display for CaseSet {
         if *self == Self::ALL {
             return f.write_str("all");
         }
-        for (i, case) in self.iter().enumerate() {
-            write!(f, "{}{}", if i == 0 { "" } else { "+" }, case.as_str())?;
+        let mut between = "";
+        for case in self.iter() {
+            write!(f, "{between}{}", case.as_str())?;
+            between = "+";
         }
         Ok(())
     }

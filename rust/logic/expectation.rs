@@ -508,8 +508,10 @@ impl Deviations {
 impl fmt::Display for Deviations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let those = DEVIATIONS.iter().filter(|(each, _)| self.has(*each));
-        for (i, (_, text)) in those.enumerate() {
-            write!(f, "{}{text}", if i == 0 { "" } else { "; " })?;
+        let mut between = "";
+        for (_, text) in those {
+            write!(f, "{between}{text}")?;
+            between = "; ";
         }
         Ok(())
     }
