@@ -111,7 +111,8 @@ class Server(Liar):
 			assert self.poll() is None, self.output()[-2000:]
 			found.extend(self.connections())
 			return found
-		wait_for(ended, 30, "the liar to be done with a connection")
+		# Where the end is lost on the way, the transport has to find out.
+		wait_for(ended, 90, "the liar to be done with a connection")
 		assert len(found) == 1, found
 		return found[0]
 

@@ -6,6 +6,9 @@
 #include "liar.h"
 
 #define LEN		32
+#define ANSWER		16
+/* Answers in a message. */
+#define JOINED		8
 #define INLINE		4096
 #define DEPTH		16
 /* The most that it reads or writes. */
@@ -49,8 +52,8 @@ void put_request(uint8_t *room, const struct request *r);
 void ask(const struct request *r);
 /* The same without a header, for a write of INLINE bytes. */
 void ask_by_number(unsigned int tag, uint32_t place);
-/* Take one answer, which must be right; false where none comes. */
-bool take_answer(void);
+/* Take one message of answers, which must be right; false where none comes. */
+bool take_answers(void);
 /* Take all that are due. */
 bool take_all(void);
 

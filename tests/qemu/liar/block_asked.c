@@ -121,48 +121,68 @@ static void check_data(const uint8_t *data, uint32_t bytes)
 	}
 }
 
-bool take_answer(void)
+/* Whether it is one that is due. */
+static bool judge(const uint8_t *answer, bool has_key)
 {
-	const uint8_t *bytes;
+	const unsigned int tag = get16(answer + 2);
+
+	if (answer[0] != 0x81 || tag > DEPTH || !asked[tag].busy || has_key ||
+	    asked[tag].seq != get32(answer + 4) || get64(answer + 8)) {
+		accuse("a strange answer for tag %u", tag);
+		return false;
+	}
+	if (asked[tag].status != answer[1] || asked[tag].with_answer)
+		accuse("status %u, not %u", answer[1], asked[tag].status);
+	else
+		check_data(memory + reads_at(tag), asked[tag].bytes);
+	asked[tag].busy = false;
+	busy--;
+	return true;
+}
+
+/* The same of data that is an answer. */
+static bool judge_data(const struct arrival *arrival)
+{
+	const unsigned int tag = arrival->number >> 16;
+
+	if (tag > DEPTH || !asked[tag].busy || !asked[tag].with_answer ||
+	    (asked[tag].seq & 0xffff) != (arrival->number & 0xffff) ||
+	    arrival->len != asked[tag].bytes) {
+		accuse("data that was not asked for: %x, %u bytes", arrival->number, arrival->len);
+		return false;
+	}
+	check_data(arrival->bytes, arrival->len);
+	asked[tag].busy = false;
+	busy--;
+	return true;
+}
+
+bool take_answers(void)
+{
 	struct arrival arrival;
-	unsigned int tag;
+	uint32_t at;
 
 	if (!link_receive(&arrival, patience)) {
 		if (!link_over())
 			accuse("no answer, with %u requests under way", busy);
 		return false;
 	}
-	bytes = arrival.bytes;
-	if (arrival.has_imm) {
-		tag = arrival.number >> 16;
-		if (tag > DEPTH || !asked[tag].busy || !asked[tag].with_answer ||
-		    (asked[tag].seq & 0xffff) != (arrival.number & 0xffff) ||
-		    arrival.len != asked[tag].bytes)
-			accuse("data that was not asked for: %x, %u bytes", arrival.number,
-			       arrival.len);
-		else
-			check_data(bytes, arrival.len);
-	} else {
-		tag = get16(bytes + 2);
-		if (arrival.len != 16 || bytes[0] != 0x81 || tag > DEPTH || !asked[tag].busy ||
-		    asked[tag].seq != get32(bytes + 4) || get64(bytes + 8) || arrival.has_key)
-			accuse("a strange answer of %u bytes for tag %u", arrival.len, tag);
-		else if (asked[tag].status != bytes[1] || asked[tag].with_answer)
-			accuse("status %u, not %u", bytes[1], asked[tag].status);
-		else
-			check_data(memory + reads_at(tag), asked[tag].bytes);
-	}
-	if (tag > DEPTH || !asked[tag].busy)
+	if (arrival.has_imm)
+		return judge_data(&arrival);
+	if (!arrival.len || arrival.len % ANSWER || arrival.len > JOINED * ANSWER) {
+		accuse("a message of %u bytes, which is no answers", arrival.len);
 		return false;
-	asked[tag].busy = false;
-	busy--;
+	}
+	for (at = 0; at < arrival.len; at += ANSWER)
+		if (!judge(arrival.bytes + at, arrival.has_key))
+			return false;
 	return true;
 }
 
 bool take_all(void)
 {
 	while (busy)
-		if (!take_answer())
+		if (!take_answers())
 			return false;
 	return true;
 }

@@ -283,7 +283,7 @@ void block_client(const char *addr, const char *port, unsigned int test)
 	next_seq = 1;
 	while (requests--) {
 		while (busy >= DEPTH || (busy && chance(3)))
-			if (!take_answer())
+			if (!take_answers())
 				goto lost;
 		for (tag = below(DEPTH); is_asked(tag); tag = (tag + 1) % DEPTH)
 			;

@@ -83,17 +83,23 @@ static void answer(const struct asked *a, unsigned int status)
 
 static void wrong_answer(const struct asked *a)
 {
-	static const uint32_t lengths[] = { 0, 1, 8, 15, 17, 32, 64, 512, 4096, 8192 };
+	static const uint32_t lengths[] = { 0, 1, 8, 15, 17, 31, 33, 129, 144, 512, 4096, 8192 };
 	const bool with_data = a->action == READ && a->flags & DATA;
 	const bool has_key = a->key && !(a->flags & KEEP);
 	uint8_t *room = link_room();
 	uint32_t len = 16;
 
 	put_answer(room, a, 0);
-	switch (below(7)) {
+	switch (below(8)) {
 	case 0:
 		lie("answer of a wrong length", FATAL);
 		len = PICK(lengths);
+		break;
+	case 7:
+		lie("answers of which the last is none", FATAL);
+		put_answer(room, a, 1);
+		len = 16 * (2 + below(7));
+		memset(room + 16, 0xff, len - 16);
 		break;
 	case 1:
 		lie("answer to nothing", FATAL);

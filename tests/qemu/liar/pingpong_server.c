@@ -141,8 +141,8 @@ static void server_confuses(bool source, uint64_t addr, uint32_t key)
 		lie("data that changes while it is compared", MAYBE);
 		link_write(0, addr, key, size);
 		send_go_ahead(key);
-		while (times--)
-			link_write(below(1000), addr, key, size);
+		while (times-- && link_write(below(1000), addr, key, size))
+			;
 	}
 	link_wait_over(MOMENT);
 	ended("confused");
