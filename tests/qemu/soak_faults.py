@@ -23,10 +23,9 @@ from krping import Log, new_port, wait_for
 from ktap import Suite, diag
 from writing import check_writers
 
-# What a side may say of a connection that is lost, or cannot be made.
-LOST = {0, errno.ECONNRESET, errno.ETIMEDOUT}
-# Of its server, which is not there, not any more, or not to be reached.
-AWAY = LOST | {errno.ECONNREFUSED}
+# What a side may say of a connection that is lost, or cannot be made. One whose CM gives up,
+# or has nobody for a request, rejects it.
+LOST = {0, errno.ECONNRESET, errno.ETIMEDOUT, errno.ECONNREFUSED}
 # Of a device or an address of its own which is gone.
 GONE = LOST | {errno.ENODEV, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EADDRNOTAVAIL}
 
@@ -67,7 +66,7 @@ def near_device(lab, _rng, _work):
 
 def far_device(lab, _rng, _work):
 	"""The far one is."""
-	return Fault("the server's device is removed", lab.unplug_far, lab.plug_far, AWAY, GONE)
+	return Fault("the server's device is removed", lab.unplug_far, lab.plug_far, LOST, GONE)
 
 
 def link(lab, _rng, _work):
@@ -88,7 +87,7 @@ def client_killed(_lab, _rng, work):
 
 def server_killed(_lab, _rng, work):
 	"""The server's writer is killed."""
-	return Fault("the server is killed", work.kill_server, lambda: None, AWAY, {0})
+	return Fault("the server is killed", work.kill_server, lambda: None, LOST, {0})
 
 
 def nothing(_lab, _rng, _work):
