@@ -6,7 +6,8 @@
 //! queue pair owns the `Memory`. Work requests name buffers and regions by their
 //! place in it, so none can refer to memory that is gone: the queue pair is
 //! drained and destroyed first, then the regions, the mappings, the pages and
-//! the protection domain, in the order of the fields here.
+//! the protection domain, in the order of the fields here; a [`Domain`] may be that
+//! of several, and goes with the last.
 //!
 //! A peer can change an exposed buffer at any time, so no reference into one
 //! exists: [`Memory::read`] and [`Memory::write`] copy.

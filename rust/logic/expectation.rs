@@ -147,6 +147,7 @@ const TERMINATED: Rule = Rule {
            been done before, or fails",
     first: &[
         Status(OK),
+        Status(LOC_QP_OP),
         Status(STATUS_FLUSHED),
         Status(REM_INV_REQ),
         Status(REM_ACCESS),
@@ -196,6 +197,7 @@ impl Rule {
                 text: "the connection ends, both queue pairs in error; the READ fails and brings \
                        nothing",
                 first: &[
+                    Status(LOC_QP_OP),
                     Status(STATUS_FLUSHED),
                     Status(REM_INV_REQ),
                     Status(REM_ACCESS),
@@ -340,7 +342,12 @@ impl Rule {
             },
             Case::RetryExhausted if iwarp => Self {
                 text: "the connection ends, requester's queue pair in error",
-                first: &[Status(OK), Status(STATUS_FLUSHED), Status(RETRY_EXC)],
+                first: &[
+                    Status(OK),
+                    Status(LOC_QP_OP),
+                    Status(STATUS_FLUSHED),
+                    Status(RETRY_EXC),
+                ],
                 responder: StateRule::Any,
                 ..TERMINATED
             },

@@ -129,7 +129,7 @@ impl fmt::Display for Tally {
             (self.done, "done"),
             (self.flushed, "flushed"),
             (self.other, "failed"),
-            (self.missing(), "missing"),
+            (self.missing(), "not completed"),
             (self.disordered, "out of order"),
             (self.repeated, "twice"),
         ] {

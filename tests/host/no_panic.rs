@@ -29,6 +29,7 @@ use logic::{
     preflight::{Attempt, Item, Preflight},
     protocol::{check_answer, check_request, Client, Message, Server, ServerStep},
     stats::{BlockFigures, Counters},
+    trial::Trial,
     window::{warmup, Window},
     wire::{Advertisement, PrivateData, Reject},
 };
@@ -361,4 +362,13 @@ pub struct Cause(Failure);
 pub fn failure(cause: &Cause, out: &mut dyn Write) -> Result<i32, fmt::Error> {
     write!(out, "{}", cause.0)?;
     Ok(cause.0.errno())
+}
+
+pub struct Tested(Trial);
+
+/// What a conformance test came to, as the result has it.
+pub fn trial(tested: &Tested, out: &mut dyn Write) -> fmt::Result {
+    let trial = &tested.0;
+    write!(out, "{trial}{}{}", trial.seen(), trial.reason())?;
+    out.write_str(trial.outcome())
 }
