@@ -42,7 +42,7 @@ PASS = {
 	"cq_exact": r"success \(0\)" + GOES_ON,
 	"cq_overrun": r"(success \(0\)|no completion); requester RTS, responder RTS; "
 		      r"event at the requester: CQ error; other requests: [0-9]+ posted, "
-		      r"[0-9]+ done, [0-9]+ missing",
+		      r"[0-9]+ done, [0-9]+ not completed",
 	"retry_exhausted": r"transport retry counter exceeded \(12\); requester ERR, "
 			   r"responder ERR; other requests: 2 posted, 2 flushed",
 	"flush_order": r"remote access error \(10\); requester ERR, responder ERR; "

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0
+# guest: --transport siw
+# debug: only
+"""Conformance tests of the device on soft-iWARP: what each case comes to."""
+
+import errno
+
+import krping
+from conformance import CASES, assert_case, assert_log, run
+from ktap import Suite, diag
+
+# A request is done here when TCP has it, or fails as the connection does.
+ENDS = (r"(success \(0\)|WR flushed \(5\)|local QP operation error \(2\)); "
+	r"requester ERR, responder ERR; .*")
+GOES_ON = (r"; requester RTS, responder RTS; other requests: ([0-9]+) posted, \1 done; "
+	   r"(receives: ([0-9]+) posted, \3 done; )?goes on")
+
+# What is seen, up to the new connection that works.
+PASS = {
+	"stale_rkey": ENDS,
+	"write_of_read_only": ENDS,
+	"length_past_mr": ENDS,
+	"wrong_pd": ENDS,
+	"invalidated_mr": ENDS,
+	"double_invalidate": r"success \(0\)" + GOES_ON,
+	"send_too_long": r"[^;]*; receive: local length error \(1\); "
+			 r"requester ERR, responder ERR; .*",
+	"rnr": ENDS,
+	"zero_length": r"success \(0\)" + GOES_ON,
+	"sq_full": "refused with ENOMEM" + GOES_ON,
+	"cq_exact": r"success \(0\)" + GOES_ON,
+	"cq_overrun": r"(success \(0\)|no completion); requester RTS, responder RTS; "
+		      r"event at the requester: CQ error; other requests: [0-9]+ posted, "
+		      r"[0-9]+ done, [0-9]+ not completed",
+	"retry_exhausted": ENDS,
+	"flush_order": ENDS,
+	"drain": r"success \(0\); requester ERR, responder (RTS|ERR); .*",
+}
+
+# What soft-iWARP does otherwise.
+FAIL = {
+	# It does not ask whether the region may be read.
+	"read_of_write_only": (r"success \(0\); requester RTS, responder RTS; .*; memory changed",
+			       "how the request ended; the requester's state; the responder's "
+			       "state; memory is not as it must be"),
+	# It stops working on the send queue, and does not say so.
+	"reg_mr_on_valid": (r"local QP operation error \(2\); requester RTS, responder ERR; .*",
+			    "how the requester's other requests ended; the requester's state"),
+	"stale_lkey": (r"local QP operation error \(2\); requester RTS, responder ERR; .*",
+		       "how the request ended; how the requester's other requests ended; "
+		       "the requester's state"),
+	# It says that the message is good before it looks at the key.
+	"send_inv_stale": (r"[^;]*; receive: success \(0\); requester ERR, responder ERR; .*",
+			   "how the receive ended"),
+	# The place in the send queue stays taken.
+	"unsupported_opcode": (r"refused with EINVAL; requester RTS, responder RTS; .*; "
+			       r"does not go on", "the connection does not go on"),
+}
+
+suite = Suite(check=krping.check)
+
+
+@suite.test("all cases on soft-iWARP")
+def all_cases():
+	number, result, lines = run("all", "timeout=3000")
+	for case in result["cases"]:
+		diag(f"{case['name']}: {case['outcome']}: {case['seen']}")
+	assert [case["name"] for case in result["cases"]] == list(CASES), result
+	for case in result["cases"]:
+		assert_case(case, PASS, FAIL)
+		assert_log(lines, case)
+	assert (result["device"], result["transport"]) == (krping.DEVICE, "iWARP"), result
+	assert number == errno.EBADE, krping.name(number)
+
+
+@suite.test("those that end the connection, three times each: always the same outcome")
+def again():
+	for _ in range(3):
+		number, result, _ = run("stale_rkey+wrong_pd+rnr+flush_order+drain")
+		for case in result["cases"]:
+			assert_case(case, PASS, FAIL)
+		assert number == 0, krping.name(number)
+
+
+if __name__ == "__main__":
+	suite.main()
