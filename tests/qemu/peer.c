@@ -306,11 +306,16 @@ static void parse(const char *text)
  * The connection
  */
 
-static void nap(void)
+static void rest(long us)
 {
-	const struct timespec time = { .tv_nsec = 200 * 1000 };
+	const struct timespec time = { .tv_nsec = us * 1000 };
 
 	nanosleep(&time, NULL);
+}
+
+static void nap(void)
+{
+	rest(200);
 }
 
 /* The connection is down, and the deed done. */
@@ -463,6 +468,11 @@ static void wait_completion(bool receive, struct ibv_wc *wc)
 			say("status %d of %s: %s", wc->status,
 			    received ? "receive" : "request",
 			    ibv_wc_status_str(wc->status));
+			/*
+			 * The other side is to hear of this by its own device, which
+			 * a message of the CM could overtake.
+			 */
+			rest(200000);
 			leave();
 		}
 		if (n && received == receive)

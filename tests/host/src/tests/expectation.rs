@@ -407,8 +407,8 @@ fn a_fail_in_words() {
         trial.seen().to_string(),
         "success (0); receive: no completion; requester RTS, responder unknown (9); other \
          requests: 5 posted, 1 done, 1 flushed, 1 failed, 2 not completed, 1 out of order, \
-         1 twice; receives: 2 posted, 2 done; memory changed; does not go on; a new connection does not \
-         work: the READ did not bring the data that was sent"
+         1 twice; receives: 2 posted, 2 done; memory changed; does not go on; a new connection \
+         does not work: the READ did not bring the data that was sent"
     );
     assert_eq!(
         trial.reason().to_string(),
