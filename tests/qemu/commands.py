@@ -75,7 +75,7 @@ class Generator:
 	NOWHERE = "192.0.2.1"
 	REFUSED = frozenset((errno.EINVAL, errno.ERANGE, errno.EOPNOTSUPP))
 	ENDED = REFUSED | {errno.ENETUNREACH, errno.EADDRNOTAVAIL, errno.ENOENT, errno.ENOTBLK,
-			   errno.ENOMEM, errno.ENODEV}
+			   errno.ENOMEM, errno.ENODEV, errno.EISDIR}
 	# Whatever comes before, a command cannot end like this.
 	POISON = b",client,client"
 	BLOCKS = ("blk", "blk", "tap", "tap=no-such-disk", "tap=/tmp", "store=ram", "store=/none/x",

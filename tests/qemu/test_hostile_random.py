@@ -5,4 +5,4 @@
 import krping
 import soak_hostile
 
-soak_hostile.main(["--seed", "1", "--rounds", "2000" if krping.SLOW == 1 else "300"])
+soak_hostile.main(["--seed", "1", "--rounds", "1000" if krping.SLOW == 1 else "300"])

@@ -5,4 +5,4 @@
 import soak
 import soak_faults
 
-soak_faults.main(["--seed", "1", "--rounds", "15" if soak.SLOW == 1 else "6"])
+soak_faults.main(["--seed", "1", "--rounds", "10" if soak.SLOW == 1 else "6"])
