@@ -112,6 +112,16 @@ FAULTS = {
 }
 
 
+# Those by which soft-RoCE may come to have wrong data, which validate then finds.
+DISTURBED = ("loss", "duplicate", "reorder", "corrupt")
+
+
+def reads_too_early():
+	"""Whether soft-RoCE has shown in this boot that it completes READs before their data is
+	there, when packets are lost or late (docs/internals.md). It warns of that once."""
+	return "rxe_completer" in network.call("dmesg")
+
+
 def runs_again(lab):
 	"""On the same hosts, when all is whole."""
 	port, log = new_port(), Log()
@@ -150,8 +160,8 @@ def play(options, what, which, rng):
 		names = {side: krping.name(status) for side, status in found.items()}
 		allowed = {"client": fault.client, "server": fault.server}
 		for side, status in found.items():
-			assert status in allowed[side], \
-				f"{told}: {names}: {log.text()}"
+			seen = status == errno.EBADMSG and which in DISTURBED and reads_too_early()
+			assert status in allowed[side] or seen, f"{told}: {names}: {log.text()}"
 		diag(f"{told}: {names}")
 		for side in (work.client, work.server):
 			for result in krping.results(side.tag) if side else ():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# debug: yes
+# debug: only
 """Some of soak_hostile.py: the same lies each time."""
 
 import krping

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# debug: yes
+# debug: only
 """Some rounds of soak_faults.py, the same ones each time."""
 
 import soak
