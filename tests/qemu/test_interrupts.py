@@ -45,8 +45,8 @@ def connecting(_port):
 
 
 def waiting(_port):
-	"""It has a thread, and no device."""
-	return krping.lines()
+	"""It has a thread, and no device. The line is there before the thread."""
+	return krping.lines() and threads()
 
 
 def moving(number):
