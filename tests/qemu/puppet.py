@@ -200,7 +200,10 @@ class Server(Puppet):
 		self.expect("^request ")
 		self.tell(f"accept {private}")
 		self.addr, self.key = self.memory()
+		before = self.seen
 		self.expect("^connected")
+		# What the client asks for may have come before the CM said that.
+		self.seen = before
 
 	def asked(self, timeout=10):
 		"""What the client asks for next, but for signs of life, which are answered."""
