@@ -87,9 +87,10 @@ const KERNEL_FLAGS: [(bindings::ib_kernel_cap_flags, Feature); 4] = [
     ),
 ];
 
-/// A limit that the core has as a signed number.
-fn most(limit: i32) -> u32 {
-    u32::try_from(limit).unwrap_or(0)
+/// A limit that the core has as a signed number up to 7.2, and some as unsigned ones
+/// since 7.3.
+fn most(limit: impl TryInto<u32>) -> u32 {
+    limit.try_into().unwrap_or(0)
 }
 
 impl Device<'_> {
