@@ -29,6 +29,7 @@ mod receives;
 mod room;
 mod sender;
 pub(crate) mod server;
+mod shape;
 pub(crate) mod store;
 pub(crate) mod tap;
 

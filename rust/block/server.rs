@@ -16,7 +16,8 @@
 use super::{
     clients::Farewell,
     jobs::Jobs,
-    link::{Link, Shape},
+    link::Link,
+    shape::Shape,
     store::{Backing, Store, Work},
 };
 use crate::{
