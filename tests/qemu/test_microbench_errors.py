@@ -151,6 +151,9 @@ def client_left():
 def persist():
 	server, port, tag = start_server(",persist")
 	for test in TESTS:
+		# The server is still about what the last client left, and that has moved
+		# as much as is waited for below.
+		wait_for(lambda: len(krping.lines()) == 1)
 		client = Command(f"client,addr={ADDR},port={port},qps=2,{test}")
 		wait_for(lambda: moving(1))
 		assert client.interrupt() == errno.EINTR
