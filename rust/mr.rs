@@ -384,11 +384,14 @@ impl Memory {
         self.regions.get(region.0).ok_or(EINVAL)
     }
 
-    /// Whether RDMA READs into memory here need a key that the peer could write by.
-    pub(crate) fn read_needs_rkey(&self) -> bool {
-        self.id()
-            .device()
-            .is_ok_and(|device| device.read_needs_rkey())
+    /// What memory here must be registered for, to be the sink of an RDMA READ: nothing
+    /// but [`Access::Local`], for which the local DMA lkey does as well, or a key that the
+    /// peer could write by.
+    pub(crate) fn sink_access(&self) -> Access {
+        match self.id().device() {
+            Ok(device) if device.read_needs_rkey() => Access::RemoteWrite,
+            _ => Access::Local,
+        }
     }
 
     /// The raw region, valid while `self` lives.

@@ -26,7 +26,6 @@ use crate::{
     },
     cm::{listener::Request, CmId, ReadLimits},
     cq::PollMode,
-    device::Transport,
     kernel_ext::{file::throttle_locally, memory::NoIo, time::Deadline},
     logic::{
         block::{Action, Request as BlockRequest, Status},
@@ -224,7 +223,7 @@ impl Serving<'_> {
         report.legacy = Some(test.is_none());
         check_test(&self.session.command, test)?;
         let hello = Hello::decode(data).map_err(Failure::PrivateData)?;
-        if device.transport() == Transport::Iwarp {
+        if device.read_needs_rkey() {
             return Err(Failure::Unsupported(caps::NO_BLK));
         }
         if device.max_reads_started() == 0 {

@@ -18,7 +18,7 @@ use crate::{
     },
     cm::{addr::SocketAddress, CmId},
     cq::PollMode,
-    device::{Device, Transport},
+    device::Device,
     logic::{
         caps,
         command::Test,
@@ -186,7 +186,7 @@ fn check(terms: &Terms<'_>, geometry: &Geometry) -> Result<(), Failure> {
 ///
 /// [`Failure::Unsupported`] for a device that registers too little, and for iWARP.
 fn max_bytes(device: &Device<'_>) -> Result<u32, Failure> {
-    if device.transport() == Transport::Iwarp {
+    if device.read_needs_rkey() {
         return Err(Failure::Unsupported(caps::NO_BLK));
     }
     let most = device.max_registered().saturating_sub(PAGE_SIZE);

@@ -35,7 +35,6 @@ pub(super) fn service(
     if read_inv && !device.can_read_with_invalidate() {
         return Err(Failure::Unsupported(caps::NO_READ_INV));
     }
-    let read_needs_rkey = device.read_needs_rkey();
     Ok(match peer {
         Some(peer) => Service {
             size: peer.size,
@@ -47,7 +46,6 @@ pub(super) fn service(
             server_inv: peer.server_inv,
             read_inv,
             local_dma_lkey: command.local_dma_lkey,
-            read_needs_rkey,
             check: peer.validate.then_some(Pattern {
                 kind: peer.pattern,
                 seed: peer.seed,
@@ -61,7 +59,6 @@ pub(super) fn service(
             server_inv: command.server_inv,
             read_inv,
             local_dma_lkey: command.local_dma_lkey,
-            read_needs_rkey,
             check: None,
             verbose: command.verbose,
         },

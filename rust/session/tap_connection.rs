@@ -20,7 +20,7 @@ use crate::{
     },
     cm::{addr::SocketAddress, CmId},
     cq::PollMode,
-    device::{Device, Transport},
+    device::Device,
     kernel_ext::{random::random, tapped::Disk, time::Deadline},
     logic::{
         command::Test,
@@ -234,7 +234,7 @@ fn check(disk: &Disk, id: &CmId, geometry: &Geometry) -> Result<(), Failure> {
 ///
 /// [`Failure::Unsupported`] for a device that registers too little, and for iWARP.
 fn most_bytes(device: &Device<'_>) -> Result<u32, Failure> {
-    if device.transport() == Transport::Iwarp {
+    if device.read_needs_rkey() {
         return Err(Failure::Unsupported(
             "tap: iWARP needs a remotely writable buffer for READs, which is not made yet",
         ));

@@ -50,8 +50,6 @@ pub(crate) struct Service {
     pub(crate) read_inv: bool,
     /// WRITE from the local DMA lkey in `reg` mode too.
     pub(crate) local_dma_lkey: bool,
-    /// The READ's sink needs a key that the peer could write by (iWARP).
-    pub(crate) read_needs_rkey: bool,
     /// What the client sends, where it is known and to be checked.
     pub(crate) check: Option<Pattern>,
     /// Log the data.
@@ -70,6 +68,8 @@ pub(crate) struct PingPongServer {
     buffer: BufferId,
     /// `None` where the local DMA lkey is enough for everything.
     region: Option<RegionId>,
+    /// What the sink of a READ is registered for.
+    sink_access: Access,
     iteration: u64,
     /// Whether this iteration's WRITE has been posted: the next begins with the
     /// next source.
@@ -92,7 +92,8 @@ impl PingPongServer {
     ) -> Result<Self> {
         let exchange = Exchange::new(memory, traffic)?;
         let buffer = memory.add_buffer(service.size as usize)?;
-        let region = if service.mem_mode == MemMode::Reg || service.read_needs_rkey {
+        let sink_access = memory.sink_access();
+        let region = if service.mem_mode == MemMode::Reg || sink_access != Access::Local {
             Some(memory.add_region(buffer)?)
         } else {
             None
@@ -105,6 +106,7 @@ impl PingPongServer {
             machine: Server::new(service.size, service.count),
             buffer,
             region,
+            sink_access,
             iteration: 0,
             written: false,
             started: now,
@@ -148,12 +150,7 @@ impl PingPongServer {
     fn read(&mut self, queue: &mut Queue<'_>, from: Advertisement) -> Result<(), Failure> {
         let mut list = List::new();
         self.invalidate_stale(queue, &mut list);
-        let access = if self.service.read_needs_rkey {
-            Access::RemoteWrite
-        } else {
-            Access::Local
-        };
-        self.register(&mut list, access);
+        self.register(&mut list, self.sink_access);
         list.push(WorkRequest::Read {
             local: self.local(from.size, self.region),
             remote: from,
