@@ -64,6 +64,8 @@ struct Threads {
     handles: KVec<(Arc<Worker>, Kthread)>,
     /// Threads that were started.
     started: usize,
+    /// Threads that are being started, for which `handles` has room.
+    starting: usize,
     /// Threads that have not ended yet.
     running: usize,
     /// What to tell threads that are to end, once they are.
@@ -152,6 +154,7 @@ impl Session {
                     Threads {
                         handles: KVec::new(),
                         started: 0,
+                        starting: 0,
                         running: 0,
                         cancelled: None,
                         failure: None,
@@ -281,6 +284,11 @@ impl Session {
             if threads.cancelled.is_some() {
                 return Err(EINTR);
             }
+            // Room for this one and for those that others are starting: once it runs,
+            // a thread can only be ended by a failure that it would report itself.
+            let starting = threads.starting.saturating_add(1);
+            threads.handles.reserve(starting, GFP_KERNEL)?;
+            threads.starting = starting;
             cpu
         };
         // From here on `running` counts itself out when it is dropped, be it by
@@ -290,17 +298,12 @@ impl Session {
                 Ok(()) => body(&running.session, &running.worker),
                 Err(failure) => running.session.abort(failure),
             }
-        })?;
+        });
         let mut threads = self.threads.lock();
+        threads.starting = threads.starting.saturating_sub(1);
+        let handle = handle?;
         if let Some(failure) = threads.cancelled {
             worker.cancel(failure);
-        }
-        if let Err(error) = threads.handles.reserve(1, GFP_KERNEL) {
-            // Joining waits for the thread, which wants the lock at its end.
-            drop(threads);
-            worker.cancel(Failure::Cancelled);
-            drop(handle);
-            return Err(error.into());
         }
         threads.handles.push((worker, handle), GFP_KERNEL)?;
         Ok(())
