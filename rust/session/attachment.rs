@@ -233,6 +233,8 @@ impl Attachment {
                     self.control.wake();
                 }
                 Err(error) => {
+                    // The block layer takes a disk once, whatever has become of it.
+                    self.state.lock().disk = None;
                     session.abort(Failure::Kernel("adding the disk", error.to_errno()));
                 }
             }
