@@ -251,6 +251,16 @@ impl Geometry {
         ])
     }
 
+    /// Checks that a disk is not given more than `asked`, which its buffers and
+    /// registrations are made for.
+    ///
+    /// # Errors
+    ///
+    /// The field that is beyond it.
+    pub(crate) fn keeps_to(&self, asked: &Hello) -> Result<(), PrivateDataError> {
+        in_range(&[("max_bytes", self.max_bytes <= asked.max_bytes)])
+    }
+
     /// What requests may ask for.
     pub(crate) fn limits(&self) -> Limits {
         Limits {

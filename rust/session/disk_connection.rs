@@ -125,28 +125,29 @@ impl Connection {
         let depths = lead.depths();
         let pair = QueuePair::new(memory, depths, PollMode::Event, lead)
             .map_err(failed("creating the queue pair"))?;
+        let hello = Hello {
+            test: Test::Block,
+            disk: terms.disk,
+            generation: terms.generation,
+            index,
+            queues: terms.queues,
+            depth: command.block.depth,
+            max_bytes,
+            alive_ms: session.alive(),
+            hold_ms: command.block.reconnect_s.saturating_mul(1000),
+        };
         let connected = pair
             .with(|lead, queue| lead.prepare(queue))
             .ok_or(Failure::Interrupted)
             .and_then(|prepared| prepared)
             .and_then(|()| {
-                let hello = Hello {
-                    test: Test::Block,
-                    disk: terms.disk,
-                    generation: terms.generation,
-                    index,
-                    queues: terms.queues,
-                    depth: command.block.depth,
-                    max_bytes,
-                    alive_ms: session.alive(),
-                    hold_ms: command.block.reconnect_s.saturating_mul(1000),
-                };
                 let limits = read_limits(&device, None, READS);
                 id.connect(&hello.encode(), limits, timeout)
             })
             .and_then(|()| {
-                let geometry =
-                    Geometry::decode(id.peer_data().as_slice()).map_err(Failure::PrivateData)?;
+                let geometry = Geometry::decode(id.peer_data().as_slice())
+                    .and_then(|geometry| geometry.keeps_to(&hello).map(|()| geometry))
+                    .map_err(Failure::PrivateData)?;
                 check(terms, &geometry)?;
                 pair.with(|lead, queue| lead.start(queue, geometry.inline))
                     .ok_or(Failure::Interrupted)??;

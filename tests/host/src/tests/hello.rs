@@ -217,6 +217,21 @@ fn out_of_range<T: std::fmt::Debug + PartialEq>(
 }
 
 #[test]
+fn no_more_than_was_asked_for() {
+    let most = |max_bytes| Geometry {
+        max_bytes,
+        ..GEOMETRY
+    };
+    for max_bytes in [4096, HELLO.max_bytes - 1, HELLO.max_bytes] {
+        assert_eq!(most(max_bytes).keeps_to(&HELLO), Ok(()));
+    }
+    for max_bytes in [HELLO.max_bytes + 1, u32::MAX] {
+        let beyond = Err(PrivateDataError::Range("max_bytes"));
+        assert_eq!(most(max_bytes).keeps_to(&HELLO), beyond);
+    }
+}
+
+#[test]
 fn numbers_out_of_range() {
     let fields = [
         ("generation", 20, 4, 1, u64::from(u32::MAX)),
