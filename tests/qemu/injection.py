@@ -63,10 +63,17 @@ def _set(kind, name, value):
 		file.write(str(value))
 
 
-def _aim(kind, start, end, verbose=False):
+def _note(may):
+	"""Tell the guest's runner, who reads the kernel's log, whether allocations MAY fail."""
+	with open("/dev/kmsg", "w", encoding="ascii") as file:
+		file.write(f"tests: allocations {'may' if may else 'do not'} fail\n")
+
+
+def _aim(kind, start, end):
 	"""Have only those fail that a function between START and END is behind."""
-	# A stack of each failure is a bad sign for the guest's runner.
-	_set(kind, "verbose", 2 if verbose else 1)
+	# A stack of each failure is a bad sign for the guest's runner; and while the kernel
+	# prints, others go on counting.
+	_set(kind, "verbose", 0)
 	_set(kind, "task-filter", "N")
 	_set(kind, "stacktrace-depth", 32)
 	if kind in KINDS:
@@ -79,40 +86,72 @@ def _aim(kind, start, end, verbose=False):
 		_set(kind, f"{name}-end", hex(place[1]))
 
 
+# In so many runs the failure that was asked for must have come.
+LATE = 8
+
+
 class Injector:
 	"""One of KINDS.
 
 	The kernel counts what passes the filter, and fails what the interval divides. It never
 	says the count. But when it has failed one, and we choose only intervals beyond the
 	count, the count is the interval; and where it has not, yet, a run more will come
-	there."""
+	there. Another thread may count one more while the failure is on its way: then the next
+	interval may be missed, and what comes is late, at twice of it."""
 
-	def __init__(self, kind, verbose=False):
+	# By kind: what the count is not beyond, and whether it is just that.
+	_counts = {}
+
+	def __init__(self, kind):
 		self.kind = kind
 		_set(kind, "probability", 0)
-		_aim(kind, *_krping(), verbose)
+		_aim(kind, *_krping())
+		if self._pending():
+			# Of a test that has failed.
+			Injector._counts[kind] = (self._get("interval"), False)
+			_set(kind, "times", 0)
+		self.runs = 0
 
 	def _get(self, name):
 		with open(f"{DEBUGFS}/{self.kind}/{name}", encoding="ascii") as file:
 			return int(file.read())
 
+	def _pending(self):
+		"""Whether a failure was asked for and has not come."""
+		return self._get("interval") > 1 and self._get("times") > 0
+
 	def arm(self, number):
 		"""Have the allocation NUMBER from now fail, 1 being the next. Return False where
 		one that was asked for before is still to come: that one is asked for again."""
-		interval = self._get("interval")
-		pending = interval > 1 and self._get("times") > 0
+		pending = self._pending()
 		if not pending:
+			count, _ = Injector._counts.get(self.kind, (0, True))
 			# At 1 nothing is counted.
-			count = interval if interval > 1 else 0
 			_set(self.kind, "interval", max(2, count + number))
 			_set(self.kind, "times", 1)
+			self.runs = 0
+		self.runs += 1
+		_note(True)
 		_set(self.kind, "probability", 100)
 		return not pending
 
 	def disarm(self):
 		"""No more failures. Return whether there was one."""
 		_set(self.kind, "probability", 0)
-		return self._get("times") == 0
+		_note(False)
+		if self._pending():
+			return False
+		interval = self._get("interval")
+		_, exact = Injector._counts.get(self.kind, (0, True))
+		if self.late() and exact:
+			Injector._counts[self.kind] = (2 * interval, False)
+		else:
+			Injector._counts[self.kind] = (interval, True)
+		return True
+
+	def late(self):
+		"""Whether the failure came where none was asked for."""
+		return self.runs > LATE
 
 
 class Nth:
@@ -132,6 +171,7 @@ class Nth:
 		self.fd = os.open("/proc/thread-self/fail-nth", os.O_RDWR | os.O_CLOEXEC)
 
 	def __enter__(self):
+		_note(True)
 		os.write(self.fd, self.number)
 		return self
 
@@ -146,6 +186,7 @@ class Nth:
 			except OSError:
 				continue
 		os.close(self.fd)
+		_note(False)
 
 
 _libc = ctypes.CDLL(None, use_errno=True)

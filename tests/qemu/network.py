@@ -126,6 +126,14 @@ def plug():
 	wait_gids(DEVICE, ADDR, ADDR6)
 
 
+def distance(milliseconds):
+	"""From now on all that this host sends to itself takes so long. With soft-iWARP: it
+	answers a client before it listens to its socket, and what then comes at once (an
+	advertisement) waits there for ever (siw_accept() of 7.2)."""
+	call("tc", "qdisc", "replace", "dev", "lo", "root", "netem", "delay",
+	     f"{milliseconds}ms")
+
+
 def link_down():
 	"""Take the link below the RDMA device down."""
 	ip(f"link set {NETDEV} down")

@@ -24,7 +24,7 @@ NOTICED = {errno.EPROTO, errno.EBADMSG, errno.ECONNRESET, errno.ECONNREFUSED, er
 # How a server may see a client end that lies.
 SEEN = {"ok"} | {krping.name(number) for number in NOTICED | {errno.ERANGE}} | {"EOPNOTSUPP"}
 # The deadline of everything that meets a liar: some are silent.
-TIMEOUT = 1500 * krping.SLOW
+TIMEOUT = 4000 if krping.SLOW == 1 else 30000
 STORE = "/tmp/hostile-store"
 WHOLE = 2 * MIB
 

@@ -9,11 +9,12 @@ import json
 import os
 import re
 import subprocess
+import threading
 
 import krping
 import network
-from krping import ADDR, ADDR6, DEVICE, Command, Log, new_tag
-from ktap import Suite
+from krping import ADDR, ADDR6, DEVICE, Command, Log, new_tag, wait_for
+from ktap import Suite, diag
 from program import load
 
 suite = Suite(check=krping.check)
@@ -193,13 +194,43 @@ def refused():
 @suite.test("many at once, beside a run; interrupted ones end")
 def at_once():
 	busy = Command(f"loopback,addr={ADDR},validate")
-	krping.wait_for(lambda: any(line.counters.get("send_msgs") for line in krping.lines()))
+	wait_for(lambda: any(line.counters.get("send_msgs") for line in krping.lines()))
 	many = [Command(f"caps,addr={ADDR}") for _ in range(8)]
 	assert [each.wait() for each in many] == [0] * 8
 	assert busy.interrupt() == errno.EINTR
 	slow = Command("caps,addr=10.99.0.77")
-	krping.wait_for(krping.lines)
+	wait_for(krping.lines)
 	assert slow.interrupt(2) == errno.EINTR
+
+
+@suite.test("the device unplugged while it is examined: ENODEV, at once", limit=60)
+def unplugged():
+	met = 0
+	for _ in range(5):
+		tag = new_tag()
+
+		def examine(tag=tag):
+			krping.block_signals()
+			while not krping.run(f"caps,addr={ADDR},tag={tag}"):
+				pass
+
+		threads = [threading.Thread(target=examine, daemon=True) for _ in range(8)]
+		for thread in threads:
+			thread.start()
+		try:
+			wait_for(lambda tag=tag: len(krping.results(tag)) > 20)
+			network.unplug(limit=5)
+			for thread in threads:
+				thread.join(5)
+			assert not any(thread.is_alive() for thread in threads), "one goes on"
+		finally:
+			network.plug()
+		ends = [each for each in krping.results(tag) if each["status"] != "ok"]
+		assert [each["errno"] for each in ends] == ["ENODEV"] * 8, ends
+		# The others found no device any more.
+		met += sum(each["reason"] == "the RDMA device was removed" for each in ends)
+		krping.run_ok(f"caps,addr={ADDR}")
+	diag(f"{met} of 40 had the device")
 
 
 @suite.test("scripts/krping caps: tables, JSON, and why there is none")

@@ -55,6 +55,14 @@ static void wrong_ready(void)
 	}
 }
 
+/* The client is done, or takes offence. */
+static void expect_leave(void)
+{
+	if (!link_wait_over(patience))
+		accuse("a client that stays");
+	ended("served");
+}
+
 void microbench_server(void)
 {
 	const uint32_t flags = get32(greeting + 8);
@@ -88,7 +96,8 @@ void microbench_server(void)
 		if (bench.test != WLAT && bench.test != SLAT) {
 			lie("done that may be early", MAYBE);
 			send_control(DONE, bench.count, 1000);
-			break;
+			expect_leave();
+			return;
 		}
 		lie("done before the client's", FATAL);
 		send_control(DONE, bench.count, 1000);
@@ -131,7 +140,5 @@ void microbench_server(void)
 			send_control(DONE, 0, 0);
 		}
 	}
-	if (!link_wait_over(patience))
-		accuse("a client that stays");
-	ended("served");
+	expect_leave();
 }
