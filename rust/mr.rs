@@ -18,7 +18,7 @@ use request::Segments;
 
 use crate::{bindings, cm::CmId, kernel_ext::pages::Contiguous, logic::wire::Advertisement};
 use core::ptr::NonNull;
-use kernel::{error::from_err_ptr, prelude::*, sync::Arc};
+use kernel::{error::from_err_ptr, page::PAGE_SIZE, prelude::*, sync::Arc};
 
 /// What a peer may do with a registered buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,13 +180,13 @@ impl Drop for Buffer {
     }
 }
 
-/// A fast-registration memory region, over one buffer, its first bytes, or one request.
+/// A fast-registration memory region, over one buffer or parts of several, or one request.
 ///
 /// # Invariants
 ///
 /// `raw` was allocated in the domain of the `Memory` that holds this, and is freed
-/// by this object alone. It is mapped over a buffer of that `Memory`, or over
-/// `segments`, which only change while it is not valid.
+/// by this object alone. It is mapped over parts of buffers of that `Memory`, or over
+/// `segments`. What it is mapped over only changes while it is not valid.
 struct Region {
     raw: NonNull<bindings::ib_mr>,
     /// The memory of a request, where it is not over a buffer.
@@ -297,11 +297,14 @@ impl Memory {
     pub(crate) fn add_region_over(&mut self, buffer: BufferId, size: usize) -> Result<RegionId> {
         let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
         buffer.check(0, size)?;
-        let (dma, pages) = (buffer.dma, size.div_ceil(kernel::page::PAGE_SIZE) as u32);
-        let size = size as u32;
-        let region = self.allocate_region(pages, None)?;
+        let part = bindings::ib_sge {
+            addr: buffer.dma,
+            length: size as u32,
+            lkey: 0,
+        };
+        let region = self.allocate_region(size.div_ceil(PAGE_SIZE) as u32, None)?;
         // SAFETY: The region is ours and not in use; the buffer is mapped.
-        if unsafe { bindings::krping_map_mr(region.raw.as_ptr(), dma, size) } != 1 {
+        if unsafe { bindings::krping_map_mr(region.raw.as_ptr(), &part, 1) } != 1 {
             return Err(EINVAL);
         }
         self.push_region(region)

@@ -178,15 +178,21 @@ int krping_map_mr_sg(struct ib_mr *mr, struct scatterlist *sg, int count)
 	return ib_map_mr_sg(mr, sg, count, NULL, PAGE_SIZE);
 }
 
-int krping_map_mr(struct ib_mr *mr, u64 addr, unsigned int size)
+int krping_map_mr(struct ib_mr *mr, const struct ib_sge *parts,
+		  unsigned int count)
 {
-	struct scatterlist sg;
+	struct scatterlist sg[KRPING_MR_PARTS];
+	unsigned int i;
 
+	if (!count || count > KRPING_MR_PARTS)
+		return -EINVAL;
 	/* Already mapped for DMA: only the address and the length are read. */
-	sg_init_table(&sg, 1);
-	sg_dma_address(&sg) = addr;
-	sg_dma_len(&sg) = size;
-	return ib_map_mr_sg(mr, &sg, 1, NULL, PAGE_SIZE);
+	sg_init_table(sg, count);
+	for (i = 0; i < count; i++) {
+		sg_dma_address(&sg[i]) = parts[i].addr;
+		sg_dma_len(&sg[i]) = parts[i].length;
+	}
+	return ib_map_mr_sg(mr, sg, count, NULL, PAGE_SIZE);
 }
 
 const struct block_device_operations krping_disk_operations = {

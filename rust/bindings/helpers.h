@@ -45,7 +45,14 @@ int krping_dma_map_sg(struct ib_device *device, struct scatterlist *sg,
 void krping_dma_unmap_sg(struct ib_device *device, struct scatterlist *sg,
 			 int count, bool to_device);
 int krping_map_mr_sg(struct ib_mr *mr, struct scatterlist *sg, int count);
-int krping_map_mr(struct ib_mr *mr, u64 addr, unsigned int size);
+
+/* Parts of memory that one region can be made of. */
+enum krping_mr {
+	KRPING_MR_PARTS = 8,
+};
+
+int krping_map_mr(struct ib_mr *mr, const struct ib_sge *parts,
+		  unsigned int count);
 
 /* Features of a queue: it has a volatile cache, and can write past it. */
 enum krping_block {
