@@ -135,6 +135,11 @@ impl Device<'_> {
         self.transport() == Transport::Iwarp
     }
 
+    /// Whether a SEND or WRITE can have immediate data. iWARP has none that devices do.
+    pub(crate) fn has_immediates(&self) -> bool {
+        self.transport() != Transport::Iwarp
+    }
+
     /// Whether the device has atomic operations with masks.
     pub(crate) fn has_masked_atomics(&self) -> bool {
         self.attrs().masked_atomic_cap != bindings::ib_atomic_cap_IB_ATOMIC_NONE

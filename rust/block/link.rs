@@ -27,6 +27,7 @@ use crate::{
         block::{Action, BareWrite, MessageError, Request, Status},
         block_answer::{DataAnswer, Response},
         failure::Failure,
+        hello::Geometry,
         protocol::Violation,
         wire::Advertisement,
     },
@@ -116,18 +117,21 @@ pub(super) struct Link {
     chunks: KVVec<BufferId>,
     /// Where data passes through, if it must.
     arena: Option<Arena>,
+    /// The most data that a message may carry.
+    inline: u32,
     traffic: Arc<Traffic>,
 }
 
 impl Link {
-    /// Allocates the buffers in `memory`, for a store that consists of `chunks`, or
-    /// otherwise takes data by way of an arena. May sleep.
+    /// Allocates the buffers in `memory` for requests as in `geometry`, for a store that
+    /// consists of `chunks`, or otherwise takes data by way of an arena. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
     pub(super) fn new(
         shape: Shape,
+        geometry: &Geometry,
         chunks: Option<&[Arc<Contiguous>]>,
         memory: &mut Memory,
         traffic: Arc<Traffic>,
@@ -152,6 +156,7 @@ impl Link {
                 Some(_) => None,
                 None => Some(Arena::new(memory, parts)?),
             },
+            inline: geometry.inline,
             traffic,
             bare: BareWrite::new(shape.announced),
             shape,
@@ -199,6 +204,10 @@ impl Link {
             None => Request::decode(&self.receives.header(queue, wc.slot)?, wc.bytes),
         }
         .map_err(Failure::Message)?;
+        if request.inline && request.bytes() > self.inline {
+            let error = MessageError::Inline(request.bytes(), self.inline);
+            return Err(Failure::Message(error));
+        }
         self.traffic.received(wc.bytes);
         self.taken = self.taken.saturating_add(1);
         let Shape {

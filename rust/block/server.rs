@@ -57,6 +57,10 @@ pub(crate) struct Terms<'a> {
     pub(crate) requests: u32,
     /// Entries that a completion queue of the device has.
     pub(crate) completions: u32,
+    /// The most bytes of a request that the device can take the data of.
+    pub(crate) max_bytes: u32,
+    /// The most bytes of data in a message.
+    pub(crate) inline: u32,
     /// How long the server is silent at most, in ms.
     pub(crate) alive_ms: u32,
 }
@@ -73,13 +77,20 @@ impl BlockServer {
         memory: &mut Memory,
         traffic: Arc<Traffic>,
     ) -> Result<Self> {
-        let shape = Shape::new(terms.hello.depth, terms.requests, terms.completions)?;
-        let geometry = store.geometry(terms.hello, shape.depth, terms.alive_ms);
+        let Terms {
+            hello,
+            max_bytes,
+            inline,
+            alive_ms,
+            ..
+        } = terms;
+        let shape = Shape::new(hello.depth, terms.requests, terms.completions)?;
+        let geometry = store.geometry(hello, shape.depth, max_bytes, inline, alive_ms);
         let chunks = match store.backing() {
             Backing::Ram(ram) => Some(ram.chunks()),
             _ => None,
         };
-        let link = Link::new(shape, chunks, memory, traffic)?;
+        let link = Link::new(shape, &geometry, chunks, memory, traffic)?;
         let jobs = match store.needs_thread() {
             true => Some(Jobs::new(link.depths().slots)?),
             false => None,

@@ -7,7 +7,6 @@
 use super::{
     file::FileStore,
     ram::{pieces, Ram},
-    MAX_BYTES,
 };
 use crate::{
     kernel_ext::{
@@ -133,9 +132,17 @@ impl Store {
     }
 
     /// What to tell the client that said `hello`, of which `depth` requests are taken
-    /// at a time, by a server that is silent for `alive_ms` ms at most.
-    pub(crate) fn geometry(&self, hello: &Hello, depth: u16, alive_ms: u32) -> Geometry {
-        let most = hello.max_bytes.min(MAX_BYTES);
+    /// at a time, of up to `max_bytes` bytes and with `inline` bytes in a message, by a
+    /// server that is silent for `alive_ms` ms at most.
+    pub(crate) fn geometry(
+        &self,
+        hello: &Hello,
+        depth: u16,
+        max_bytes: u32,
+        inline: u32,
+        alive_ms: u32,
+    ) -> Geometry {
+        let most = hello.max_bytes.min(max_bytes);
         Geometry {
             test: hello.test,
             read_only: self.read_only,
@@ -150,7 +157,7 @@ impl Store {
                 _ => MAX_DISCARD,
             },
             depth,
-            inline: Request::INLINE,
+            inline,
             alive_ms,
         }
     }

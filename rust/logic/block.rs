@@ -180,7 +180,7 @@ impl Request {
             return Err(MessageError::Flags(flags & !known));
         }
         if request.inline && request.bytes() > Self::INLINE {
-            return Err(MessageError::Inline(request.bytes()));
+            return Err(MessageError::Inline(request.bytes(), Self::INLINE));
         }
         let follows = request.inline && request.action == Action::Write;
         let whole = LEN.saturating_add(if follows { request.bytes() } else { 0 });
@@ -312,8 +312,8 @@ pub(crate) enum MessageError {
     Action(u8),
     /// These flags mean nothing there.
     Flags(u8),
-    /// More data than a message takes.
-    Inline(u32),
+    /// More data than a message takes: (got, takes).
+    Inline(u32, u32),
     /// There is no memory for its data.
     NoKey,
     /// No such status.
@@ -339,10 +339,9 @@ impl fmt::Display for MessageError {
                     "sent a request with flags that mean nothing ({flags:#x})"
                 )
             }
-            Self::Inline(bytes) => write!(
+            Self::Inline(bytes, most) => write!(
                 f,
-                "sent a request for {bytes} bytes of data in a message, which takes {}",
-                Request::INLINE
+                "sent a request for {bytes} bytes of data in a message, which takes {most}"
             ),
             Self::NoKey => f.write_str("sent a request without a key for its data"),
             Self::Status(status) => write!(f, "sent a status that does not exist ({status})"),

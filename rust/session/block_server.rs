@@ -10,7 +10,7 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    disk_connection::READS,
+    disk_connection::{max_bytes, READS},
     drive::{failed, note_device, patience, read_limits, room},
     ear::Ear,
     server::MAX_CLIENTS,
@@ -23,13 +23,14 @@ use crate::{
         clients::{Clients, Ending, Membership},
         server::{BlockServer, Terms},
         store::Store,
+        MAX_BYTES,
     },
     cm::{listener::Request, CmId, ReadLimits},
     cq::PollMode,
+    device::Device,
     kernel_ext::{file::throttle_locally, memory::NoIo, time::Deadline},
     logic::{
         block::{Action, Request as BlockRequest, Status},
-        caps,
         command::{Command, Role, Test},
         errno::EPROTO,
         failure::Failure,
@@ -223,9 +224,7 @@ impl Serving<'_> {
         report.legacy = Some(test.is_none());
         check_test(&self.session.command, test)?;
         let hello = Hello::decode(data).map_err(Failure::PrivateData)?;
-        if device.read_needs_rkey() {
-            return Err(Failure::Unsupported(caps::NO_BLK));
-        }
+        taken_bytes(&device)?;
         if device.max_reads_started() == 0 {
             return Err(Failure::Unsupported("the device starts no RDMA READ"));
         }
@@ -345,6 +344,12 @@ impl Serving<'_> {
             farewell: membership.farewell().clone(),
             requests: room.requests,
             completions: room.completions,
+            max_bytes: taken_bytes(&device)?,
+            inline: if device.has_immediates() {
+                BlockRequest::INLINE
+            } else {
+                0
+            },
             alive_ms: self.session.alive(),
         };
         let server = self
@@ -439,6 +444,20 @@ impl Serving<'_> {
             }
         }
         failure
+    }
+}
+
+/// The most bytes of a request that a server on `device` takes the data of: all, unless
+/// the data comes through a registration.
+///
+/// # Errors
+///
+/// [`Failure::Unsupported`] for a device that registers too little for that.
+fn taken_bytes(device: &Device<'_>) -> Result<u32, Failure> {
+    if device.read_needs_rkey() {
+        max_bytes(device)
+    } else {
+        Ok(MAX_BYTES)
     }
 }
 

@@ -149,7 +149,12 @@ impl Connection {
                     .and_then(|geometry| geometry.keeps_to(&hello).map(|()| geometry))
                     .map_err(Failure::PrivateData)?;
                 check(terms, &geometry)?;
-                pair.with(|lead, queue| lead.start(queue, geometry.inline))
+                let inline = if device.has_immediates() {
+                    geometry.inline
+                } else {
+                    0
+                };
+                pair.with(|lead, queue| lead.start(queue, inline))
                     .ok_or(Failure::Interrupted)??;
                 Ok(geometry)
             });
@@ -186,7 +191,7 @@ fn check(terms: &Terms<'_>, geometry: &Geometry) -> Result<(), Failure> {
 /// # Errors
 ///
 /// [`Failure::Unsupported`] for a device that registers too little, and for iWARP.
-fn max_bytes(device: &Device<'_>) -> Result<u32, Failure> {
+pub(super) fn max_bytes(device: &Device<'_>) -> Result<u32, Failure> {
     if device.read_needs_rkey() {
         return Err(Failure::Unsupported(caps::NO_BLK));
     }

@@ -208,7 +208,7 @@ fn each_error_has_a_sentence() {
             "sent a request with flags that mean nothing (0x4)",
         ),
         (
-            MessageError::Inline(5000),
+            MessageError::Inline(5000, 4096),
             "sent a request for 5000 bytes of data in a message, which takes 4096",
         ),
         (

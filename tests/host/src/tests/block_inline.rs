@@ -77,7 +77,7 @@ fn data_in_messages_is_small() {
         for size in [4097, 8192, u32::MAX - 31, u32::MAX] {
             let bytes = inline(action, size).encode();
             for len in [32, 4128, size.wrapping_add(32).max(32)] {
-                let error = Err(MessageError::Inline(size));
+                let error = Err(MessageError::Inline(size, 4096));
                 assert_eq!(Request::decode(&bytes, len), error);
             }
         }
@@ -121,7 +121,7 @@ fn of_all_that_is_wrong_the_first_is_said() {
                         } else if meaningless != 0 {
                             Some(MessageError::Flags(meaningless))
                         } else if size > 4096 {
-                            Some(MessageError::Inline(size))
+                            Some(MessageError::Inline(size, 4096))
                         } else if len != whole(&request) {
                             Some(MessageError::Length(len, whole(&request)))
                         } else if (addr, rkey) != (0, 0) {
