@@ -13,6 +13,7 @@
 //! exists: [`Memory::read`] and [`Memory::write`] copy.
 
 mod request;
+mod sink;
 
 use request::Segments;
 

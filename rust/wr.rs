@@ -71,12 +71,22 @@ pub(crate) enum WorkRequest {
         /// READ_WITH_INV of the local region.
         invalidate_local: bool,
     },
+    /// READ_WITH_INV into all that a region of this side is mapped over.
+    ReadInto {
+        /// The region, which must be valid, and stays so for this side until the READ
+        /// has completed: then its owner says that it is not.
+        region: RegionId,
+        /// What the peer advertised.
+        remote: Advertisement,
+    },
     /// RDMA WRITE.
     Write {
         /// Where the data comes from.
         local: Local,
         /// What the peer advertised.
         remote: Advertisement,
+        /// Complete on success too.
+        signaled: bool,
     },
     /// REG_MR.
     Register {
@@ -331,9 +341,33 @@ impl WorkRequest {
                 }
                 Raw::rdma(wr, remote.addr, remote.rkey)
             }
-            Self::Write { local, remote } => {
+            Self::ReadInto { region, remote } => {
+                if !memory.is_valid(region) {
+                    return Err(EINVAL);
+                }
+                let opcode = bindings::ib_wr_opcode_IB_WR_RDMA_READ_WITH_INV;
+                let mut wr = header(opcode, cqe_of(Operation::Read), false, true);
+                let sink = memory.advertise(region)?;
+                let key = memory.lkey(Some(region))?;
+                let [sge, _] = slot.write([
+                    bindings::ib_sge {
+                        addr: sink.addr,
+                        length: sink.size,
+                        lkey: key,
+                    },
+                    bindings::ib_sge::default(),
+                ]);
+                set_operand(&mut wr, sge);
+                set_invalidate(&mut wr, key);
+                Raw::rdma(wr, remote.addr, remote.rkey)
+            }
+            Self::Write {
+                local,
+                remote,
+                signaled,
+            } => {
                 let opcode = bindings::ib_wr_opcode_IB_WR_RDMA_WRITE;
-                let mut wr = header(opcode, cqe_of(Operation::Write), false, false);
+                let mut wr = header(opcode, cqe_of(Operation::Write), false, signaled);
                 set_operand(&mut wr, local.sge(memory, slot)?);
                 Raw::rdma(wr, remote.addr, remote.rkey)
             }

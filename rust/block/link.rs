@@ -19,6 +19,7 @@ use super::{
     receives::Receives,
     room::SendRoom,
     shape::Shape,
+    sinks::Sinks,
 };
 use crate::{
     cq::WorkCompletion,
@@ -117,6 +118,8 @@ pub(super) struct Link {
     chunks: KVVec<BufferId>,
     /// Where data passes through, if it must.
     arena: Option<Arena>,
+    /// What it comes through, where the device wants that: on iWARP.
+    sinks: Option<Sinks>,
     /// The most data that a message may carry.
     inline: u32,
     traffic: Arc<Traffic>,
@@ -156,6 +159,7 @@ impl Link {
                 Some(_) => None,
                 None => Some(Arena::new(memory, parts)?),
             },
+            sinks: Sinks::new(memory, count, geometry.max_bytes)?,
             inline: geometry.inline,
             traffic,
             bare: BareWrite::new(shape.announced),
@@ -304,10 +308,13 @@ impl Link {
     /// None that a client could cause.
     pub(super) fn fetched(
         &mut self,
-        queue: &Queue<'_>,
+        queue: &mut Queue<'_>,
         wc: &WorkCompletion,
     ) -> Result<bool, Failure> {
         self.completed();
+        if let Some(sinks) = &self.sinks {
+            sinks.close(queue, wc.slot);
+        }
         self.traffic.read(wc.bytes);
         let slot = self.slot_mut(wc.slot)?;
         slot.stage = match slot.stage {
@@ -406,6 +413,9 @@ impl Link {
         index: usize,
         slot: &Slot,
     ) -> Result<bool, Failure> {
+        if self.sinks.is_some() {
+            return self.try_fetch_whole(queue, index, slot);
+        }
         let mut list = List::new();
         let mut remote = slot.request.remote;
         for local in self.locals(slot) {
@@ -428,6 +438,39 @@ impl Link {
         Ok(true)
     }
 
+    /// As [`try_fetch`](Self::try_fetch), by one READ through a region over all of the
+    /// data's place.
+    fn try_fetch_whole(
+        &mut self,
+        queue: &mut Queue<'_>,
+        index: usize,
+        slot: &Slot,
+    ) -> Result<bool, Failure> {
+        let count = Sinks::before(queue.memory()).saturating_add(1);
+        if !self.room.has(count) {
+            return Ok(false);
+        }
+        let mut list = List::new();
+        for local in self.locals(slot) {
+            given(queue, local)?;
+        }
+        if let Some(sinks) = &self.sinks {
+            sinks
+                .open(
+                    queue,
+                    index,
+                    self.locals(slot),
+                    slot.request.remote,
+                    &mut list,
+                )
+                .map_err(failed)?;
+        }
+        queue.post_for(index, list.as_slice())?;
+        self.room.post(count, true).map_err(failed)?;
+        self.slot_mut(index)?.stage = Stage::Fetching(1);
+        Ok(true)
+    }
+
     fn try_answer(
         &mut self,
         queue: &mut Queue<'_>,
@@ -446,6 +489,7 @@ impl Link {
                 list.push(WorkRequest::Write {
                     local,
                     remote: split_off(&mut remote, local.len),
+                    signaled: self.writes_ask(),
                 });
             }
         }
@@ -537,7 +581,16 @@ impl Link {
     ) -> Result<(), Failure> {
         queue.post(list.as_slice())?;
         let count = list.as_slice().len() as u32;
-        self.room.post(count, asked).map_err(failed)?;
+        let asking = if self.writes_ask() {
+            count.saturating_sub(1)
+        } else {
+            0
+        };
+        for _ in 0..asking {
+            self.room.post(1, true).map_err(failed)?;
+        }
+        let rest = count.saturating_sub(asking);
+        self.room.post(rest, asked).map_err(failed)?;
         if let Some(arena) = &mut self.arena {
             arena.posted(passing, asked);
         }
@@ -549,6 +602,12 @@ impl Link {
     fn must_ask(&self, count: u32, passing: u32) -> bool {
         let arena_asks = |arena: &Arena| arena.must_ask(passing);
         self.room.must_ask(count) || self.arena.as_ref().is_some_and(arena_asks)
+    }
+
+    /// Whether each WRITE asks for a completion. Soft-iWARP has TCP send from the memory
+    /// itself what does not, without saying when that is done.
+    fn writes_ask(&self) -> bool {
+        self.sinks.is_some()
     }
 
     /// The number of the last of the next `count` requests.

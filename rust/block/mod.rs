@@ -30,6 +30,7 @@ mod room;
 mod sender;
 pub(crate) mod server;
 mod shape;
+mod sinks;
 pub(crate) mod store;
 pub(crate) mod tap;
 

@@ -7,6 +7,10 @@
 //! READs do, and so does a SEND where too many before it have not. Those that nobody
 //! has asked for are so few that there is always room for a whole list once all that
 //! were asked for are done.
+//!
+//! On soft-iWARP a READ completes after what was posted behind it. Completions are only
+//! counted here, so what is known to be done then lags behind what is: nothing but a READ
+//! is taken to be done before it is, and its memory waits for its own completion.
 
 #![forbid(unsafe_code)]
 

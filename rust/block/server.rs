@@ -18,6 +18,7 @@ use super::{
     jobs::Jobs,
     link::Link,
     shape::Shape,
+    sinks::Sinks,
     store::{Backing, Store, Work},
 };
 use crate::{
@@ -84,7 +85,8 @@ impl BlockServer {
             alive_ms,
             ..
         } = terms;
-        let shape = Shape::new(hello.depth, terms.requests, terms.completions)?;
+        let before = Sinks::before(memory);
+        let shape = Shape::new(hello.depth, before, terms.requests, terms.completions)?;
         let geometry = store.geometry(hello, shape.depth, max_bytes, inline, alive_ms);
         let chunks = match store.backing() {
             Backing::Ram(ram) => Some(ram.chunks()),
@@ -267,7 +269,7 @@ impl Workload for BlockServer {
                 }
                 self.go_on(queue)
             }
-            Operation::Send => {
+            Operation::Send | Operation::Write => {
                 self.link.completed();
                 self.go_on(queue)
             }

@@ -20,12 +20,13 @@ pub(super) struct Shape {
 
 impl Shape {
     /// For a client that wants `depth` requests under way, on a device with room for
-    /// `requests` in a queue and for `completions`.
+    /// `requests` in a queue and for `completions`. A READ or a WRITE takes so many
+    /// requests to the send queue `before` it.
     ///
     /// # Errors
     ///
     /// `EINVAL` for a device that has no room to speak of.
-    pub(super) fn new(depth: u16, requests: u32, completions: u32) -> Result<Self> {
+    pub(super) fn new(depth: u16, before: u32, requests: u32, completions: u32) -> Result<Self> {
         let mut shape = Self {
             depth,
             announced: depth,
@@ -33,7 +34,8 @@ impl Shape {
         };
         loop {
             // A READ or a WRITE for each, and its answer; what is larger waits.
-            let wanted = shape.receives().saturating_mul(2).max(room::LEAST);
+            let each = before.saturating_add(2);
+            let wanted = shape.receives().saturating_mul(each).max(room::LEAST);
             shape.send = wanted.checked_next_power_of_two().ok_or(EINVAL)?;
             let most = shape.send.max(shape.receives());
             let all = shape.send.saturating_add(shape.receives());

@@ -22,9 +22,6 @@ pub(crate) const NO_READ_INV: &str =
     "read_inv: only iWARP devices have READ_WITH_INV, and this is none";
 /// Why an iWARP device has no `imm`.
 pub(crate) const NO_IMM: &str = "imm: iWARP devices have no immediate data; wlat works with poll";
-/// Why an iWARP device has no disks.
-pub(crate) const NO_BLK: &str =
-    "blk: iWARP needs a remotely writable buffer for READs, which is not made yet";
 /// Why a device has nothing at all.
 pub(crate) const NO_REGISTRATION: &str = "the device has no fast registration";
 
@@ -52,7 +49,7 @@ impl Limits {
     /// Those of a device that makes these claims, with what became of trying them.
     pub(crate) fn new(claims: &Claims, preflight: &Preflight, iwarp: bool, drains: u32) -> Self {
         let registers = claims.features.has(Feature::MemMgtExtensions);
-        let on_iwarp = |reason| iwarp.then_some(reason);
+        let unregistered = (!registers).then_some(NO_REGISTRATION);
         let sge = preflight.made(Item::MostSge);
         let depth = preflight.made(Item::MostDepth);
         Self {
@@ -67,15 +64,15 @@ impl Limits {
             sge,
             sge_read: sge.min(claims.max_sge_rd),
             inline: preflight.made(Item::MostInline),
-            depth: if iwarp { 0 } else { depth.min(claims.max_mr) },
+            depth: depth.min(claims.max_mr),
             refusals: [
-                ("server_inv", (!registers).then_some(NO_REGISTRATION)),
+                ("server_inv", unregistered),
                 (
                     "read_inv",
                     (!claims.features.has(Feature::ReadWithInv)).then_some(NO_READ_INV),
                 ),
-                ("imm", on_iwarp(NO_IMM)),
-                ("blk", on_iwarp(NO_BLK)),
+                ("imm", iwarp.then_some(NO_IMM)),
+                ("blk", unregistered),
             ],
         }
     }

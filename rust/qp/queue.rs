@@ -55,6 +55,19 @@ impl Queue<'_> {
         self.memory.open_request(region, request)
     }
 
+    /// As [`Memory::cover`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::cover`].
+    pub(crate) fn cover(
+        &mut self,
+        region: RegionId,
+        parts: impl Iterator<Item = Result<Local>>,
+    ) -> Result {
+        self.memory.cover(region, parts)
+    }
+
     /// As [`Memory::close_request`].
     pub(crate) fn close_request(&mut self, region: RegionId) {
         self.memory.close_request(region);

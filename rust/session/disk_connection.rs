@@ -20,7 +20,6 @@ use crate::{
     cq::PollMode,
     device::Device,
     logic::{
-        caps,
         command::Test,
         failure::Failure,
         hello::{Geometry, Hello},
@@ -190,11 +189,8 @@ fn check(terms: &Terms<'_>, geometry: &Geometry) -> Result<(), Failure> {
 ///
 /// # Errors
 ///
-/// [`Failure::Unsupported`] for a device that registers too little, and for iWARP.
+/// [`Failure::Unsupported`] for a device that registers too little.
 pub(super) fn max_bytes(device: &Device<'_>) -> Result<u32, Failure> {
-    if device.read_needs_rkey() {
-        return Err(Failure::Unsupported(caps::NO_BLK));
-    }
     let most = device.max_registered().saturating_sub(PAGE_SIZE);
     match u32::try_from(most).unwrap_or(u32::MAX).min(MAX_BYTES) {
         most if most as usize >= PAGE_SIZE => Ok(most),

@@ -232,13 +232,8 @@ fn check(disk: &Disk, id: &CmId, geometry: &Geometry) -> Result<(), Failure> {
 ///
 /// # Errors
 ///
-/// [`Failure::Unsupported`] for a device that registers too little, and for iWARP.
+/// [`Failure::Unsupported`] for a device that registers too little.
 fn most_bytes(device: &Device<'_>) -> Result<u32, Failure> {
-    if device.read_needs_rkey() {
-        return Err(Failure::Unsupported(
-            "tap: iWARP needs a remotely writable buffer for READs, which is not made yet",
-        ));
-    }
     match u32::try_from(device.max_buffer()) {
         Ok(most) if (most as usize) < PAGE_SIZE => Err(Failure::Unsupported(
             "tap: the device has no fast registration of a page",

@@ -176,6 +176,7 @@ impl PingPongServer {
         list.push(WorkRequest::Write {
             local: self.local(to.size, region),
             remote: to,
+            signaled: false,
         });
         self.go_ahead(queue, list, to.rkey, false)?;
         self.exchange.traffic().written(to.size);

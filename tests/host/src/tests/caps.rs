@@ -152,7 +152,7 @@ fn what_iwarp_lacks() {
         ("server_inv", true),
         ("read_inv", true),
         ("imm", false),
-        ("blk", false),
+        ("blk", true),
     ] {
         assert_eq!(limits[name]["supported"], supported, "{name}");
         let reason = limits[name]["reason"].as_str();
@@ -161,7 +161,7 @@ fn what_iwarp_lacks() {
             !supported
         );
     }
-    assert_eq!(limits["depth"], 0);
+    assert_eq!(limits["depth"], 1002);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn a_device_with_little_of_everything() {
     assert_eq!(
         said,
         "size_dma_bytes=0 size_reg_bytes=0 txdepth=0 qps=10 sge=1 sge_read=1 inline_bytes=0 \
-         depth=20 server_inv=no read_inv=no imm=yes blk=yes"
+         depth=20 server_inv=no read_inv=no imm=yes blk=no"
     );
     for (change, qps) in [
         (Claims { max_qp: 3, ..few }, 3),
