@@ -1,19 +1,41 @@
 # SPDX-License-Identifier: GPL-2.0
 # guest: --transport siw
 # debug: only
-"""Soft-iWARP: what RoCE has too, what only iWARP has, and what it lacks."""
+"""Soft-iWARP: what RoCE has too, disks and taps among it, what only iWARP has, and what
+it lacks."""
 
 import errno
 import itertools
 import os
+import random
+import subprocess
 
+import block
 import krping
+import tap
+from block import MIB, Raw, Server
 from krping import (ADDR, DEVICE, Command, Program, assert_done, new_port, new_tag, run_fails,
 		    run_ok, wait_for)
-from ktap import Suite
+from ktap import Suite, diag
 from microbench import BANDWIDTH, Case
 
-suite = Suite(check=krping.check)
+SEED = int(os.environ.get("SEED", "0")) or random.SystemRandom().randrange(1, 1 << 32)
+# What servers keep blocks in, where that is to outlast them.
+FILE = "/tmp/store"
+# Nothing on the debug kernel is to look like silence.
+PATIENT = "timeout=60000"
+
+
+def check():
+	"""Nothing is left of what a test has done."""
+	if os.path.exists(FILE):
+		os.unlink(FILE)
+	block.check()
+	left = os.listdir(tap.NULL_BLK) if os.path.isdir(tap.NULL_BLK) else []
+	assert [each for each in left if each != "features"] == [], left
+
+
+suite = Suite(check=check)
 
 
 def results(tag, roles=("client", "server")):
@@ -73,7 +95,179 @@ def polled():
 def refused():
 	run_fails(f"loopback,addr={ADDR},wlat,count=1", errno.EOPNOTSUPP, "imm.*immediate")
 	run_fails(f"loopback,addr={ADDR},bw,imm,count=1", errno.EOPNOTSUPP, "imm.*immediate")
-	run_fails(f"loopback,addr={ADDR},blk,store=ram,size=1M", errno.EOPNOTSUPP, "iWARP")
+
+
+# Disks and taps
+
+def assert_iwarp(*found):
+	"""The results FOUND are good ones, from the device under test."""
+	for each in found:
+		assert (each["device"], each["transport"]) == (DEVICE, "iWARP"), each
+		assert each["status"] == "ok" and each["errors"] == 0, each
+
+
+class Model:
+	"""A disk, and what must be on it."""
+
+	def __init__(self, raw, size, rng):
+		self.raw, self.rng = raw, rng
+		self.data = bytearray(size)
+		self.written = 0
+
+	def write(self, length, offset=None):
+		"""Write LENGTH random bytes, and read them back."""
+		if offset is None:
+			offset = 512 * self.rng.randrange((len(self.data) - length) // 512 + 1)
+		data = self.rng.randbytes(length)
+		self.raw.put(offset, data)
+		self.data[offset:offset + length] = data
+		self.written += length
+		self.compare(offset, length)
+
+	def zero(self, offset, length, discard=False):
+		"""Have LENGTH bytes be zeroes."""
+		self.raw.zero(offset, length, discard)
+		self.data[offset:offset + length] = bytes(length)
+		self.compare(offset, length)
+
+	def compare(self, offset=0, length=None):
+		"""What is there is what must be."""
+		length = len(self.data) if length is None else length
+		block.compare(self.raw.get(offset, length),
+			      bytes(self.data[offset:offset + length]), f"{length} at {offset}")
+
+
+for store in ("ram", FILE):
+	@suite.test(f"a disk, store={store}: random writes of 512 bytes to 1 MiB come back", 300)
+	def disk_writes(store=store):
+		diag(f"SEED={SEED}")
+		with Server(f"size=4M,store={store},{PATIENT}") as server, \
+		     server.disk(PATIENT) as disk, Raw(disk) as raw:
+			model = Model(raw, 4 * MIB, random.Random(SEED))
+			model.compare()
+			for size in (512, 1024, 4096, 4608, 16384, 65536, 131072, 262144):
+				for _ in range(4):
+					model.write(size)
+			# One request over as many pieces of the store as there can be, and more
+			# than a request takes.
+			model.write(MIB - 4096, 256 * 1024 - 512)
+			model.write(MIB + 512, 512)
+			os.fsync(raw.fd)
+			model.zero(MIB, 128 * 1024)
+			model.zero(3 * MIB - 4096, 64 * 1024, discard=True)
+			model.compare()
+			written = model.written
+		client, served = disk.result(), krping.result(server.tag, "server")
+		assert_iwarp(client, served)
+		assert client["reconnects"] == 0, client
+		# There are no immediates, so no data went with messages.
+		assert client["write_bytes"] == served["read_bytes"] == written, (client, served)
+		assert client["read_bytes"] == served["write_bytes"] >= written, (client, served)
+
+
+@suite.test("two queues with more under way than READs can be, all verified", 600)
+def disk_queues():
+	for store in ("ram", FILE):
+		with Server(f"size=16M,store={store},{PATIENT}") as server, \
+		     server.disk(f"queues=2,depth=128,{PATIENT}") as disk:
+			jobs = [{"filename": disk, "offset": f"{8 * each}M", "size": "8M",
+				 "bsrange": "512-256k", "cpus_allowed": each,
+				 **block.VERIFY, "iodepth": 64, "io_size": "8M"}
+				for each in (0, 1)]
+			block.Fio(jobs).succeed(30)
+			figures = disk.figures()
+			assert figures["errors"] == figures["reconnects"] == 0, figures
+		served = [each for each in server.results() if each["role"] == "server"]
+		assert_iwarp(disk.result(), *served)
+		assert len(served) == 2 and all(each["read_bytes"] for each in served), served
+
+
+@suite.test("a loopback makes server and disk, over IPv6 too")
+def disk_loopback():
+	for addr in (f"addr={ADDR}", f"addr6={krping.ADDR6}"):
+		disk = block.Disk(f"loopback,blk,{addr},size=1M,store=ram,{PATIENT}")
+		with Raw(disk) as raw:
+			model = Model(raw, MIB, random.Random(SEED))
+			model.write(MIB)
+			model.write(512)
+			model.compare()
+		disk.stop()
+		assert_iwarp(disk.result(), krping.result(disk.tag, "server"))
+
+
+@suite.test("the server is killed and started again under a disk: nothing is lost", 600)
+def disk_server_killed():
+	with Server(f"size=16M,store={FILE},persist,{PATIENT}") as server, \
+	     server.disk(f"queues=2,{PATIENT}") as disk:
+		with Raw(disk) as raw:
+			model = Model(raw, 4 * MIB, random.Random(SEED))
+			fio = block.Fio([{"filename": disk, "offset": "4M", "size": "12M",
+					  "bsrange": "512-64k", "time_based": 1, "runtime": 40,
+					  **block.VERIFY}])
+			for _ in range(3):
+				model.write(MIB)
+				before = disk.figures()["requests"]
+				wait_for(lambda: disk.figures()["requests"] > before + 20)
+				assert fio.running(), fio.finish()
+				server.kill()
+				server.start()
+			model.write(65536)
+			fio.succeed()
+			model.compare()
+		figures = disk.figures()
+		assert figures["reconnects"] >= 3 and figures["errors"] == 0, figures
+	assert_iwarp(disk.result())
+
+
+@suite.test("the device goes under a disk and comes back, and so does the disk", 300)
+def disk_removal():
+	with Server(f"size=4M,store={FILE},persist,{PATIENT}") as server, \
+	     server.disk(f"{PATIENT}") as disk, Raw(disk) as raw:
+		model = Model(raw, 4 * MIB, random.Random(SEED))
+		model.write(MIB)
+		unplug()
+		plug()
+		model.write(MIB)
+		model.compare()
+		assert disk.figures()["reconnects"] >= 1, disk.figures()
+
+
+@suite.test("a tap's copy is the disk, byte for byte", 300)
+def tap_copy():
+	with tap.null_blk("a", size=16 * MIB) as disk, \
+	     tap.Server(f"store={FILE},size=16M,{PATIENT}") as server:
+		with server.tap(disk, f"size=64M,{PATIENT}") as watch:
+			wrote = [tap.write_data(disk, f"offset={offset}", f"size={size}",
+						f"block={each}", "order=random", f"seed={SEED}")
+				 for offset, size, each in ((0, 16384, 512), (MIB, MIB, 4096),
+							    (2 * MIB, 4 * MIB, 65536),
+							    (8 * MIB, 4 * MIB, 262144))]
+			tap.write_data(disk, "order=overlap", "count=200", "size=512K",
+				       f"offset={13 * MIB}", "block=256K", f"seed={SEED}")
+			subprocess.run(("blkdiscard", "-o", str(8 * MIB), "-l", str(MIB), disk.path),
+				       check=True)
+			watch.idle()
+			found = watch.end()
+		served = server.results()
+		assert found["dropped"] == found["errors"] == 0, found
+		assert found["write_requests"] >= sum(count for count, _ in wrote) + 200, found
+		assert (found["device"], found["transport"]) == (DEVICE, "iWARP"), found
+		assert_iwarp(*served)
+		# All of it by READs.
+		assert found["write_bytes"] == served[0]["read_bytes"] == found["disk_write_bytes"], \
+			(found, served)
+		with open(FILE, "rb") as file:
+			block.compare(file.read(), disk.get(0, disk.size), "the copy")
+
+
+@suite.test("a tap whose server only logs")
+def tap_log():
+	with tap.null_blk("a", size=4 * MIB) as disk, tap.Server(f"log,{PATIENT}") as server:
+		with server.tap(disk, f"comm=write_data,count=1,{PATIENT}") as watch:
+			tap.write_data(disk, "offset=4096", "size=64K", "block=64K")
+			found = watch.wait()
+		assert_iwarp(found)
+		server.log.wait(r": tap: write offset 4096 bytes 65536\b")
 
 
 @suite.test("rping as client and as server")
@@ -100,15 +294,25 @@ def nobody():
 	run_fails(f"client,addr={ADDR},port={new_port()},count=1", errno.ECONNREFUSED, "refused")
 
 
+def unplug():
+	"""Remove the RDMA device."""
+	assert os.spawnlp(os.P_WAIT, "rdma", "rdma", "link", "del", DEVICE) == 0
+
+
+def plug():
+	"""Bring it back."""
+	assert os.spawnlp(os.P_WAIT, "rdma", "rdma", "link", "add", DEVICE, "type", "siw",
+			  "netdev", krping.NETDEV) == 0
+
+
 @suite.test("the device goes while a client and a server run: ENODEV or a lost connection")
 def removal():
 	tag = new_tag()
 	command = Command(f"loopback,addr={ADDR},count=100000000,tag={tag},timeout=60000")
 	wait_for(lambda: any(line.counters.get("send_msgs", 0) for line in krping.lines()))
-	assert os.spawnlp(os.P_WAIT, "rdma", "rdma", "link", "del", DEVICE) == 0
+	unplug()
 	assert command.wait() in (errno.ENODEV, errno.ECONNRESET), command.errno
-	assert os.spawnlp(os.P_WAIT, "rdma", "rdma", "link", "add", DEVICE, "type", "siw",
-			  "netdev", krping.NETDEV) == 0
+	plug()
 	run_ok(f"loopback,addr={ADDR},count=10,timeout=60000")
 
 
