@@ -12,6 +12,7 @@ import subprocess
 
 import block
 import krping
+import network
 import tap
 from block import MIB, Raw, Server
 from krping import (ADDR, DEVICE, Command, Program, assert_done, new_port, new_tag, run_fails,
@@ -182,6 +183,20 @@ def disk_queues():
 		assert len(served) == 2 and all(each["read_bytes"] for each in served), served
 
 
+@suite.test("caps says that there are disks, and one of the depth that it says works", 300)
+def disk_caps():
+	tag = new_tag()
+	run_ok(f"caps,addr={ADDR},tag={tag}")
+	limits = krping.result(tag, "client")["caps"]["limits"]
+	assert limits["blk"]["supported"] and not limits["imm"]["supported"], limits
+	with Server(f"size=4M,store=ram,{PATIENT}") as server, \
+	     server.disk(f"depth={limits['depth']},{PATIENT}") as disk, Raw(disk) as raw:
+		assert disk.attribute("queue/nr_requests") == str(limits["depth"])
+		model = Model(raw, 4 * MIB, random.Random(SEED))
+		model.write(MIB)
+		model.compare()
+
+
 @suite.test("a loopback makes server and disk, over IPv6 too")
 def disk_loopback():
 	for addr in (f"addr={ADDR}", f"addr6={krping.ADDR6}"):
@@ -291,7 +306,7 @@ def rping():
 
 @suite.test("Nobody listens: refused, and nothing is left")
 def nobody():
-	run_fails(f"client,addr={ADDR},port={new_port()},count=1", errno.ECONNREFUSED, "refused")
+	run_fails(f"client,addr={ADDR},port={new_port()},count=1", errno.ECONNREFUSED, "ECONNREFUSED")
 
 
 def unplug():
@@ -316,4 +331,6 @@ def removal():
 	run_ok(f"loopback,addr={ADDR},count=10,timeout=60000")
 
 
+# Else many a connection would stand still from its first message on.
+network.distance(5)
 suite.main()
