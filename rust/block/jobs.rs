@@ -9,11 +9,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::{
-    fifo::Fifo,
-    link::{Link, Place},
-    store::Work,
-};
+use super::{fifo::Fifo, link::Link, slot::Place, store::Work};
 use crate::{
     logic::{
         block::{Action, Request, Status},

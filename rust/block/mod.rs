@@ -31,6 +31,7 @@ mod sender;
 pub(crate) mod server;
 mod shape;
 mod sinks;
+mod slot;
 pub(crate) mod store;
 pub(crate) mod tap;
 
