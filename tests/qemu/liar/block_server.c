@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A server that a disk has been told is one: of zeroes, until it lies. */
+/* A server that a disk or a tap has been told is one: of zeroes, until it lies. */
 #include "liar.h"
 
 #define LEN		32
@@ -24,11 +24,12 @@ static bool answer_hello(void)
 	unsigned int len = PRIVATE;
 	bool connected;
 
-	put_greeting(private, 2, DISK);
+	put_greeting(private, 2, greeting[6]);
 	put64(private + 12, SIZE);
 	put64(private + 20, 0x5678);
 	put32(private + 28, 512);
-	put32(private + 32, 1 << 20);
+	/* No more than was asked for. */
+	put32(private + 32, get32(greeting + 32));
 	put32(private + 36, 1 << 20);
 	put16(private + 40, 128);
 	put32(private + 44, chance(2) ? 4096 : 0);
@@ -149,7 +150,10 @@ static void misuse(const struct asked *a)
 {
 	bool done = false;
 
-	if (given_back.key && chance(2)) {
+	if (a->key && a->flags & KEEP && chance(2)) {
+		lie("RDMA the wrong way to a tap's memory", FATAL);
+		done = link_write(0, a->addr, a->key, 1);
+	} else if (given_back.key && chance(2)) {
 		lie("RDMA with a key that was given back", FATAL);
 		done = chance(2) ? link_read(0, given_back.addr, given_back.key, 1) :
 				   link_write(0, given_back.addr, given_back.key, 1);
@@ -231,6 +235,6 @@ void block_server(void)
 			return;
 	}
 	if (!link_over())
-		accuse("a disk that says nothing");
+		accuse("a client that says nothing");
 	ended("thrown out");
 }

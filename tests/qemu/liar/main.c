@@ -199,7 +199,7 @@ static void be_server(void)
 	const char *const words[] = { "harmless", "maybe", "fatal" };
 	const unsigned int test = is_greeting(greeting, greeting_len) ? greeting[6] : PINGPONG;
 
-	if (test == DISK)
+	if (test == DISK || test == TAP)
 		block_server();
 	else if (test >= WLAT && test <= SBW)
 		microbench_server();
