@@ -61,7 +61,7 @@ def device_removed():
 	remove()
 	with Server(f"size=16M,store={FILE},persist,timeout=2000") as server, \
 	     server.disk("timeout=2000") as disk:
-		fio = verify(disk, 6)
+		fio = verify(disk, 15)
 		for _ in range(2):
 			moves(disk, fio.program)
 			network.unplug()
@@ -107,7 +107,7 @@ def server_killed():
 	remove()
 	with Server(f"size=16M,store={FILE},persist") as server, \
 	     server.disk("queues=2") as disk:
-		fio = verify(disk, 6)
+		fio = verify(disk, 15)
 		for wait in (0, 0.5, 1.5):
 			moves(disk, fio.program)
 			server.kill()

@@ -65,7 +65,7 @@ network.distance(5)
 
 @suite.test("all cases on soft-iWARP")
 def all_cases():
-	number, result, lines = run("all", "timeout=3000")
+	number, result, lines = run("all", "timeout=10000")
 	for case in result["cases"]:
 		diag(f"{case['name']}: {case['outcome']}: {case['seen']}")
 	assert [case["name"] for case in result["cases"]] == list(CASES), result
