@@ -122,6 +122,12 @@ def null_blk(name, size=64 * MIB, **options):
 		os.rmdir(directory)
 
 
+def check():
+	"""No null_blk is left."""
+	left = os.listdir(NULL_BLK) if os.path.isdir(NULL_BLK) else []
+	assert [each for each in left if each != "features"] == [], left
+
+
 def add_partition(disk, number, start, length):
 	"""Have the kernel see a partition of a disk. It goes with the disk."""
 	# struct blkpg_partition, struct blkpg_ioctl_arg for BLKPG_ADD_PARTITION.
