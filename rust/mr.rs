@@ -12,9 +12,15 @@
 //! A peer can change an exposed buffer at any time, so no reference into one
 //! exists: [`Memory::read`] and [`Memory::write`] copy.
 
+mod buffer;
+mod domain;
 mod request;
 mod sink;
 
+pub(crate) use domain::Domain;
+
+use buffer::Buffer;
+use domain::ProtectionDomain;
 use request::Segments;
 
 use crate::{bindings, cm::CmId, kernel_ext::pages::Contiguous, logic::wire::Advertisement};
@@ -59,126 +65,6 @@ pub(crate) struct RegionId(usize);
 impl RegionId {
     /// No region of any memory.
     pub(crate) const NONE: Self = Self(usize::MAX);
-}
-
-/// A protection domain.
-///
-/// # Invariants
-///
-/// `raw` was allocated on the device of `id` and is freed by this object alone.
-struct ProtectionDomain {
-    raw: NonNull<bindings::ib_pd>,
-    id: Arc<CmId>,
-}
-
-// SAFETY: The verbs on a domain may be called from any task.
-unsafe impl Send for ProtectionDomain {}
-// SAFETY: As above; nothing of it changes while it lives.
-unsafe impl Sync for ProtectionDomain {}
-
-impl ProtectionDomain {
-    fn new(id: &Arc<CmId>, flags: u32) -> Result<Arc<Self>> {
-        // SAFETY: The device is alive while `id` is.
-        let raw = from_err_ptr(unsafe { bindings::krping_alloc_pd(id.device()?.as_ptr(), flags) })?;
-        // INVARIANT: Allocated just now.
-        let this = Self {
-            raw: NonNull::new(raw).ok_or(ENOMEM)?,
-            id: id.clone(),
-        };
-        Ok(Arc::new(this, GFP_KERNEL)?)
-    }
-}
-
-/// A protection domain that several memories have in common, one after the other or
-/// at once.
-pub(crate) struct Domain(Arc<ProtectionDomain>);
-
-impl Domain {
-    /// Allocates one on the device of `id`, which it keeps. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENODEV` for an unbound identifier; what the device says.
-    pub(crate) fn new(id: &Arc<CmId>) -> Result<Self> {
-        ProtectionDomain::new(id, 0).map(Self)
-    }
-}
-
-impl Drop for ProtectionDomain {
-    fn drop(&mut self) {
-        // SAFETY: By the type invariant. What was made in it is gone: each `Memory`
-        // drops its buffers and regions before it gives the domain up.
-        unsafe { bindings::krping_dealloc_pd(self.raw.as_ptr()) }
-    }
-}
-
-/// Contiguous memory, mapped for the device.
-///
-/// # Invariants
-///
-/// `dma` maps `size` bytes of `memory` for the device of `id`.
-struct Buffer {
-    memory: Arc<Contiguous>,
-    dma: u64,
-    size: usize,
-    id: Arc<CmId>,
-}
-
-impl Buffer {
-    fn new(id: &Arc<CmId>, memory: Arc<Contiguous>) -> Result<Self> {
-        let size = memory.len();
-        let device = id.device()?;
-        // SAFETY: The device is alive, the memory is ours and of that size.
-        let dma = unsafe {
-            bindings::krping_dma_map_single(device.as_ptr(), memory.as_ptr().cast(), size)
-        };
-        // SAFETY: The device is alive.
-        if unsafe { bindings::krping_dma_mapping_error(device.as_ptr(), dma) } != 0 {
-            return Err(ENOMEM);
-        }
-        // INVARIANT: Mapped just now.
-        Ok(Self {
-            memory,
-            dma,
-            size,
-            id: id.clone(),
-        })
-    }
-
-    fn sync_for_cpu(&self, offset: usize, len: usize) -> Result {
-        self.check(offset, len)?;
-        let device = self.id.device()?;
-        let dma = self.dma.wrapping_add(offset as u64);
-        // SAFETY: The device is alive, and the range is within the mapping.
-        unsafe { bindings::krping_dma_sync_for_cpu(device.as_ptr(), dma, len) };
-        Ok(())
-    }
-
-    fn sync_for_device(&self, offset: usize, len: usize) -> Result {
-        self.check(offset, len)?;
-        let device = self.id.device()?;
-        let dma = self.dma.wrapping_add(offset as u64);
-        // SAFETY: As for `sync_for_cpu`.
-        unsafe { bindings::krping_dma_sync_for_device(device.as_ptr(), dma, len) };
-        Ok(())
-    }
-
-    fn check(&self, offset: usize, len: usize) -> Result {
-        match offset.checked_add(len) {
-            Some(end) if end <= self.size => Ok(()),
-            _ => Err(EINVAL),
-        }
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        if let Ok(device) = self.id.device() {
-            // SAFETY: By the type invariant; no device uses the mapping, as the
-            // queue pair and the regions are gone before their buffers.
-            unsafe { bindings::krping_dma_unmap_single(device.as_ptr(), self.dma, self.size) }
-        }
-    }
 }
 
 /// A fast-registration memory region, over one buffer or parts of several, or one request.
@@ -388,13 +274,21 @@ impl Memory {
         self.regions.get(region.0).ok_or(EINVAL)
     }
 
-    /// What memory here must be registered for, to be the sink of an RDMA READ: nothing
-    /// but [`Access::Local`], for which the local DMA lkey does as well, or a key that the
-    /// peer could write by.
+    /// Whether the sink of an RDMA READ must be a region of its own. Where not, the local
+    /// DMA lkey does as well.
+    pub(crate) fn sink_needs_region(&self) -> bool {
+        self.id()
+            .device()
+            .is_ok_and(|device| device.read_needs_rkey())
+    }
+
+    /// What a region must be registered for, to be the sink of an RDMA READ: nothing but
+    /// [`Access::Local`], or as if the peer were to write there.
     pub(crate) fn sink_access(&self) -> Access {
-        match self.id().device() {
-            Ok(device) if device.read_needs_rkey() => Access::RemoteWrite,
-            _ => Access::Local,
+        if self.sink_needs_region() {
+            Access::RemoteWrite
+        } else {
+            Access::Local
         }
     }
 

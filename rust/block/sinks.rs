@@ -12,7 +12,7 @@
 
 use crate::{
     logic::wire::Advertisement,
-    mr::{Access, Memory, RegionId},
+    mr::{Memory, RegionId},
     qp::Queue,
     wr::{List, Local, WorkRequest},
 };
@@ -24,7 +24,7 @@ pub(super) struct Sinks(KVec<RegionId>);
 impl Sinks {
     /// Requests to the send queue that come before each READ to `memory`.
     pub(super) fn before(memory: &Memory) -> u32 {
-        u32::from(memory.sink_access() != Access::Local)
+        u32::from(memory.sink_needs_region())
     }
 
     /// Allocates `count` of them in `memory`, for requests of up to `bytes` bytes;

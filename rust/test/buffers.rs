@@ -74,7 +74,7 @@ impl Buffers {
             _ => None,
         };
         let read_region = sink
-            .filter(|_| reads && memory.sink_access() != Access::Local)
+            .filter(|_| reads && memory.sink_needs_region())
             .map(|sink| memory.add_region(sink))
             .transpose()?;
         Ok(Self {

@@ -92,8 +92,7 @@ impl PingPongServer {
     ) -> Result<Self> {
         let exchange = Exchange::new(memory, traffic)?;
         let buffer = memory.add_buffer(service.size as usize)?;
-        let sink_access = memory.sink_access();
-        let region = if service.mem_mode == MemMode::Reg || sink_access != Access::Local {
+        let region = if service.mem_mode == MemMode::Reg || memory.sink_needs_region() {
             Some(memory.add_region(buffer)?)
         } else {
             None
@@ -106,7 +105,7 @@ impl PingPongServer {
             machine: Server::new(service.size, service.count),
             buffer,
             region,
-            sink_access,
+            sink_access: memory.sink_access(),
             iteration: 0,
             written: false,
             started: now,
