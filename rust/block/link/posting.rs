@@ -58,61 +58,37 @@ impl Link {
         index: usize,
         slot: &Slot,
     ) -> Result<bool, Failure> {
-        if self.sinks.is_some() {
-            return self.try_fetch_whole(queue, index, slot);
+        // As many READs, and requests that each of them takes.
+        let (reads, each) = match &self.sinks {
+            Some(_) => (1, Sinks::before(queue.memory()).saturating_add(1)),
+            None => (self.locals(slot).count() as u32, 1),
+        };
+        if !self.room.has(reads.saturating_mul(each)) {
+            return Ok(false);
         }
         let mut list = List::new();
         let mut remote = slot.request.remote;
         for local in self.locals(slot) {
             let local = given(queue, local)?;
-            list.push(WorkRequest::Read {
-                local,
-                remote: split_off(&mut remote, local.len),
-                invalidate_local: false,
-            });
-        }
-        let count = list.as_slice().len();
-        if !self.room.has(count as u32) {
-            return Ok(false);
-        }
-        queue.post_for(index, list.as_slice())?;
-        for _ in 0..count {
-            self.room.post(1, true).map_err(failed)?;
-        }
-        self.slot_mut(index)?.stage = Stage::Fetching(count as u8);
-        Ok(true)
-    }
-
-    /// As [`try_fetch`](Self::try_fetch), by one READ through a region over all of the
-    /// data's place.
-    fn try_fetch_whole(
-        &mut self,
-        queue: &mut Queue<'_>,
-        index: usize,
-        slot: &Slot,
-    ) -> Result<bool, Failure> {
-        let count = Sinks::before(queue.memory()).saturating_add(1);
-        if !self.room.has(count) {
-            return Ok(false);
-        }
-        let mut list = List::new();
-        for local in self.locals(slot) {
-            given(queue, local)?;
+            if self.sinks.is_none() {
+                list.push(WorkRequest::Read {
+                    local,
+                    remote: split_off(&mut remote, local.len),
+                    invalidate_local: false,
+                });
+            }
         }
         if let Some(sinks) = &self.sinks {
+            let parts = self.locals(slot);
             sinks
-                .open(
-                    queue,
-                    index,
-                    self.locals(slot),
-                    slot.request.remote,
-                    &mut list,
-                )
+                .open(queue, index, parts, remote, &mut list)
                 .map_err(failed)?;
         }
         queue.post_for(index, list.as_slice())?;
-        self.room.post(count, true).map_err(failed)?;
-        self.slot_mut(index)?.stage = Stage::Fetching(1);
+        for _ in 0..reads {
+            self.room.post(each, true).map_err(failed)?;
+        }
+        self.slot_mut(index)?.stage = Stage::Fetching(reads as u8);
         Ok(true)
     }
 

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a disk's hardware queue does with the messages of its server: finds the requests
+//! that they answer, and how those ended.
+
+#![forbid(unsafe_code)]
+
+use super::{DiskQueue, Slot};
+use crate::{
+    cq::WorkCompletion,
+    kernel_ext::{
+        blk::request::{Op, Request},
+        time::monotonic_ns,
+    },
+    logic::{
+        block::{Action, MessageError},
+        block_answer::{DataAnswer, Response},
+        errno,
+        failure::Failure,
+        protocol::Violation,
+    },
+    mr::RegionId,
+    outcome::Progress,
+    qp::{Queue, Settle},
+};
+use kernel::prelude::*;
+
+/// A request that has been answered, and the errno to end it with.
+struct Answered {
+    request: Request,
+    errno: i32,
+}
+
+/// Requests that one message has answered.
+#[derive(Default)]
+pub(crate) struct Answers([Option<Answered>; Response::JOINED]);
+
+impl Settle for Answers {
+    fn settle(self) {
+        for Answered { request, errno } in self.0.into_iter().flatten() {
+            request.end(errno);
+        }
+    }
+}
+
+impl DiskQueue {
+    /// Takes what the server has sent, and hands back what is to be ended with it.
+    pub(super) fn receive(
+        &mut self,
+        queue: &mut Queue<'_>,
+        wc: &WorkCompletion,
+    ) -> Result<Answers, Failure> {
+        self.traffic.received(wc.bytes);
+        let mut answers = Answers::default();
+        let Answers([first, ..]) = &mut answers;
+        match wc.immediate {
+            Some(immediate) => {
+                *first = Some(self.data_came(queue, wc, DataAnswer::decode(immediate))?);
+            }
+            None => {
+                let count = Response::count(wc.bytes).map_err(Failure::Message)?;
+                if let (Some(key), true) = (wc.invalidated, count > 1) {
+                    return Err(Failure::Protocol(Violation::Unasked(key), self.answered));
+                }
+                for (before, place) in answers.0.iter_mut().take(count).enumerate() {
+                    match self.response(queue, wc, before) {
+                        Ok(answered) => *place = answered,
+                        // Those before it have been answered all the same.
+                        Err(failure) => {
+                            queue.outcome.fail(failure);
+                            return Ok(answers);
+                        }
+                    }
+                }
+            }
+        }
+        self.receives.post(queue, wc.slot)?;
+        Ok(answers)
+    }
+
+    /// Takes the answer in a message that has so many `before` it.
+    fn response(
+        &mut self,
+        queue: &mut Queue<'_>,
+        wc: &WorkCompletion,
+        before: usize,
+    ) -> Result<Option<Answered>, Failure> {
+        let bytes = self.receives.piece(queue, wc.slot, before)?;
+        let response = Response::decode(&bytes).map_err(Failure::Message)?;
+        if usize::from(response.tag) == self.slots.len() {
+            self.controlled(queue, &response).map(|()| None)
+        } else {
+            self.answered(queue, wc, &response).map(Some)
+        }
+    }
+
+    /// The slot of a request that is answered, if it is under way.
+    fn slot(
+        &mut self,
+        tag: u16,
+        asked: impl Fn(u32) -> bool,
+    ) -> Result<&mut (Slot, RegionId), Failure> {
+        self.slots
+            .get_mut(usize::from(tag))
+            .filter(|(slot, _)| slot.request.is_some() && asked(slot.seq))
+            .ok_or(Failure::Message(MessageError::Tag(tag)))
+    }
+
+    /// Takes an answer that is the data of a small read.
+    fn data_came(
+        &mut self,
+        queue: &Queue<'_>,
+        wc: &WorkCompletion,
+        answer: DataAnswer,
+    ) -> Result<Answered, Failure> {
+        let unasked = Failure::Message(MessageError::Tag(answer.tag));
+        let inline = self.inline;
+        let (slot, _) = self.slot(answer.tag, |seq| answer.answers(seq))?;
+        let fits = |request: &Request| request.op() == Op::Read && request.bytes() <= inline;
+        let bytes = slot.request.as_ref().filter(|request| fits(request));
+        let bytes = bytes.ok_or(unasked)?.bytes();
+        if wc.written || bytes != wc.bytes {
+            return Err(Failure::Message(MessageError::Length(wc.bytes, bytes)));
+        }
+        let slot = core::mem::take(slot);
+        let request = slot.request.ok_or(unasked)?;
+        let copied = self
+            .receives
+            .message(queue, wc.slot, bytes)
+            .map(|(memory, at)| request.copy_from(memory, at).is_ok());
+        let errno = if matches!(copied, Ok(true)) {
+            0
+        } else {
+            errno::EIO
+        };
+        self.record(&request, slot.posted_ns, errno);
+        Ok(Answered { request, errno })
+    }
+
+    /// Takes an answer without data.
+    fn answered(
+        &mut self,
+        queue: &mut Queue<'_>,
+        wc: &WorkCompletion,
+        response: &Response,
+    ) -> Result<Answered, Failure> {
+        let inline = self.inline;
+        let (slot, region) = self.slot(response.tag, |seq| seq == response.seq)?;
+        if slot.open {
+            // Without it, the server could go on working on this memory.
+            let key = queue.memory().key(*region).ok();
+            if wc.invalidated.is_none() || wc.invalidated != key {
+                return Err(Failure::Message(MessageError::NotInvalidated));
+            }
+            queue.invalidated(*region);
+            queue.close_request(*region);
+        }
+        let mut errno = response.status.errno();
+        // The data of a small read is its answer, where all went well.
+        let without = |request: &Request| request.op() == Op::Read && request.bytes() <= inline;
+        if errno == 0 && slot.request.as_ref().is_some_and(without) {
+            return Err(Failure::Message(MessageError::Length(wc.bytes, inline)));
+        }
+        let slot = core::mem::take(slot);
+        let request = slot
+            .request
+            .ok_or(Failure::Message(MessageError::Tag(response.tag)))?;
+        if let (Some(index), Some(pool)) = (slot.bounce, &mut self.bounce) {
+            if pool.give_back(queue, index, &request).is_err() && errno == 0 {
+                errno = errno::EIO;
+            }
+        }
+        if errno == 0 && request.bytes() > inline {
+            match request.op() {
+                Op::Read => self.traffic.read(request.bytes()),
+                Op::Write => self.traffic.written(request.bytes()),
+                _ => {}
+            }
+        }
+        self.record(&request, slot.posted_ns, errno);
+        Ok(Answered { request, errno })
+    }
+
+    /// Counts a request that has been answered.
+    fn record(&mut self, request: &Request, posted_ns: u64, errno: i32) {
+        self.stages
+            .record(request.started_ns(), posted_ns, monotonic_ns());
+        self.live.ended(request.op(), request.bytes(), errno != 0);
+        self.live.in_flight.subtract(1);
+        self.answered = self.answered.wrapping_add(1);
+    }
+
+    fn controlled(&mut self, queue: &mut Queue<'_>, response: &Response) -> Result<(), Failure> {
+        match self.control.take() {
+            Some((action, seq, _)) if seq == response.seq => {
+                if action == Action::Close {
+                    queue.outcome.advance(Progress::Finished);
+                }
+                Ok(())
+            }
+            _ => Err(Failure::Message(MessageError::Tag(response.tag))),
+        }
+    }
+}
