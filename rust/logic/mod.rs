@@ -30,6 +30,7 @@ pub(crate) mod conformance;
 pub(crate) mod control;
 pub(crate) mod cpus;
 pub(crate) mod crc;
+pub(crate) mod deviation;
 pub(crate) mod errno;
 pub(crate) mod expectation;
 pub(crate) mod failure;

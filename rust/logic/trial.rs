@@ -4,8 +4,8 @@
 
 use super::{
     conformance::Case,
+    deviation::Deviations,
     expectation::{
-        Deviations,
         Fabric,
         Rule, //
     },

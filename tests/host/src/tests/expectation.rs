@@ -4,8 +4,9 @@
 
 use crate::logic::{
     conformance::{Case, CaseSet},
+    deviation::Deviation,
     errno,
-    expectation::{Deviation, Fabric, Rule},
+    expectation::{Fabric, Rule},
     failure::Failure,
     observation::{Ended, Seen, State, Tally},
     trial::{Trial, Tried},
