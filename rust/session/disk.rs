@@ -11,6 +11,8 @@
 
 #![forbid(unsafe_code)]
 
+mod reconnect;
+
 use super::{
     attachment::Attachment,
     disk_connection::{Connection, Terms},
@@ -27,12 +29,7 @@ use crate::{
         random::random,
         time::{monotonic_ns, Deadline},
     },
-    logic::{
-        backoff::Backoff,
-        failure::{Failure, Operation},
-        hello::Geometry,
-        wire::RejectReason,
-    },
+    logic::{failure::Failure, hello::Geometry},
     outcome::Progress,
     results::Report,
 };
@@ -308,17 +305,6 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Why the first connection that has failed did so.
-    fn lost(&self) -> Option<Failure> {
-        self.connections
-            .iter()
-            .filter_map(|connection| {
-                let outcome = connection.id.outcome();
-                Some(outcome.cause_of(outcome.failure()?))
-            })
-            .max_by_key(Failure::rank)
-    }
-
     /// Gives the server a sign of life on each connection.
     fn ping(&self) {
         let timeout = self.session.timeout();
@@ -330,37 +316,6 @@ impl<'a> Link<'a> {
                 }
             });
         }
-    }
-
-    /// Takes the connections down, with the block layer held back, and hands each
-    /// request that was not answered to `then`. Returns how many there were.
-    fn take_down(&mut self, then: impl Fn(crate::kernel_ext::blk::request::Request)) -> u64 {
-        if !core::mem::replace(&mut self.held, true) {
-            self.disk.quiesce();
-        }
-        let mut count: u64 = 0;
-        // All of them first: none may go on while another one is waited for.
-        for connection in &self.connections {
-            connection.id.disconnect();
-        }
-        for queue in self.disk.data().queues() {
-            let Some(pair) = queue.replace(None) else {
-                continue;
-            };
-            let lead = pair.stop();
-            // Drained and destroyed here: nothing works on requests' memory any more.
-            drop(pair);
-            if let Some(mut lead) = lead {
-                for request in lead.take_requests() {
-                    count = count.saturating_add(1);
-                    then(request);
-                }
-                self.stages.merge(lead.stages());
-            }
-        }
-        // The identifiers: a device that is being removed waits for them.
-        self.connections.clear();
-        count
     }
 
     /// Takes the connections down, and has the requests that are left fail.
@@ -382,90 +337,6 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Makes new connections in place of those that failed because of `failure`.
-    ///
-    /// # Errors
-    ///
-    /// Why the disk cannot come back, or what told it to end.
-    fn come_back(&mut self, failure: Failure, report: &mut Report<'_>) -> Result<(), Failure> {
-        let reconnect_s = self.session.command.block.reconnect_s;
-        let (id, name) = (self.session.id, self.name());
-        if let Failure::Completion {
-            op: Operation::Register,
-            ..
-        } = failure
-        {
-            if self.repeats_registrations() && !self.terms.bounce {
-                pr_warn!(
-                    "{}: {}: a packet was lost, and this device repeats registrations with it; \
-                     data is copied through buffers that are registered once from now on\n",
-                    id,
-                    name
-                );
-                self.terms.bounce = true;
-            }
-        }
-        let started = monotonic_ns();
-        let deadline = Deadline::after_ms(reconnect_s.saturating_mul(1000));
-        let held = self.take_down(|request| request.requeue());
-        self.disk.data().hold(held);
-        pr_warn!(
-            "{}: {}: connection lost: {}; {} request(s) held for {} s at most\n",
-            id,
-            name,
-            failure,
-            held,
-            reconnect_s
-        );
-        let control = &self.attachment.control;
-        let mut backoff = Backoff::new();
-        let mut last = failure;
-        loop {
-            if control.reached(Progress::Finished) {
-                return Ok(());
-            }
-            if let Some(failure) = control.failure() {
-                return Err(failure);
-            }
-            if deadline.passed() {
-                return Err(last);
-            }
-            let timeout = self.session.timeout().min(ATTEMPT_MS);
-            match Self::connect(&mut self.terms, self.disk.data(), timeout, report) {
-                Ok(mut made) => {
-                    for (queue, connection) in self.disk.data().queues().zip(&mut made) {
-                        queue.replace(connection.pair.take());
-                    }
-                    self.connections = made;
-                    self.disk.data().came_back();
-                    self.resume();
-                    pr_info!(
-                        "{}: {}: connected again after {} ms\n",
-                        id,
-                        name,
-                        monotonic_ns().saturating_sub(started) / 1_000_000
-                    );
-                    return Ok(());
-                }
-                Err(failure) if is_final(&failure) => return Err(failure),
-                Err(failure) => last = failure,
-            }
-            let pause = Deadline::after_ms(backoff.next_ms()).sooner(deadline);
-            while !pause.passed() && !control.ended() {
-                control.pause(pause);
-            }
-        }
-    }
-
-    fn repeats_registrations(&self) -> bool {
-        self.connections.first().is_some_and(|connection| {
-            connection
-                .id
-                .device()
-                .is_ok_and(|device| device.repeats_local_operations())
-        })
-    }
-
     /// Tells the server that the disk is gone, and disconnects.
     fn say_farewell(&mut self) {
         let deadline = Deadline::after_ms(FAREWELL_MS);
@@ -483,26 +354,6 @@ impl<'a> Link<'a> {
                 connection.id.outcome().wait_disconnected(deadline);
             }
         }
-    }
-
-    /// Lets requests come again.
-    fn resume(&mut self) {
-        if core::mem::replace(&mut self.held, false) {
-            self.disk.data().hold(0);
-            self.disk.resume();
-        }
-    }
-}
-
-/// Whether no further attempt will go better.
-fn is_final(failure: &Failure) -> bool {
-    match failure {
-        Failure::OtherStore(_) | Failure::PrivateData(_) | Failure::Interrupted => true,
-        Failure::Rejected(_, _, Some(reject)) => matches!(
-            reject.reason,
-            RejectReason::Version | RejectReason::Test | RejectReason::TooLarge
-        ),
-        _ => false,
     }
 }
 

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! How the connections of a disk are taken down together, and made anew.
+
+#![forbid(unsafe_code)]
+
+use super::{Link, ATTEMPT_MS};
+use crate::{
+    kernel_ext::{
+        blk::request::Request,
+        time::{monotonic_ns, Deadline},
+    },
+    logic::{
+        backoff::Backoff,
+        failure::{Failure, Operation},
+        wire::RejectReason,
+    },
+    outcome::Progress,
+    results::Report,
+};
+use kernel::prelude::*;
+
+impl Link<'_> {
+    /// Why the first connection that has failed did so.
+    pub(super) fn lost(&self) -> Option<Failure> {
+        self.connections
+            .iter()
+            .filter_map(|connection| {
+                let outcome = connection.id.outcome();
+                Some(outcome.cause_of(outcome.failure()?))
+            })
+            .max_by_key(Failure::rank)
+    }
+
+    /// Takes the connections down, with the block layer held back, and hands each
+    /// request that was not answered to `then`. Returns how many there were.
+    pub(super) fn take_down(&mut self, then: impl Fn(Request)) -> u64 {
+        if !core::mem::replace(&mut self.held, true) {
+            self.disk.quiesce();
+        }
+        let mut count: u64 = 0;
+        // All of them first: none may go on while another one is waited for.
+        for connection in &self.connections {
+            connection.id.disconnect();
+        }
+        for queue in self.disk.data().queues() {
+            let Some(pair) = queue.replace(None) else {
+                continue;
+            };
+            let lead = pair.stop();
+            // Drained and destroyed here: nothing works on requests' memory any more.
+            drop(pair);
+            if let Some(mut lead) = lead {
+                for request in lead.take_requests() {
+                    count = count.saturating_add(1);
+                    then(request);
+                }
+                self.stages.merge(lead.stages());
+            }
+        }
+        // The identifiers: a device that is being removed waits for them.
+        self.connections.clear();
+        count
+    }
+
+    /// Makes new connections in place of those that failed because of `failure`.
+    ///
+    /// # Errors
+    ///
+    /// Why the disk cannot come back, or what told it to end.
+    pub(super) fn come_back(
+        &mut self,
+        failure: Failure,
+        report: &mut Report<'_>,
+    ) -> Result<(), Failure> {
+        let reconnect_s = self.session.command.block.reconnect_s;
+        let (id, name) = (self.session.id, self.name());
+        if let Failure::Completion {
+            op: Operation::Register,
+            ..
+        } = failure
+        {
+            if self.repeats_registrations() && !self.terms.bounce {
+                pr_warn!(
+                    "{}: {}: a packet was lost, and this device repeats registrations with it; \
+                     data is copied through buffers that are registered once from now on\n",
+                    id,
+                    name
+                );
+                self.terms.bounce = true;
+            }
+        }
+        let started = monotonic_ns();
+        let deadline = Deadline::after_ms(reconnect_s.saturating_mul(1000));
+        let held = self.take_down(|request| request.requeue());
+        self.disk.data().hold(held);
+        pr_warn!(
+            "{}: {}: connection lost: {}; {} request(s) held for {} s at most\n",
+            id,
+            name,
+            failure,
+            held,
+            reconnect_s
+        );
+        let control = &self.attachment.control;
+        let mut backoff = Backoff::new();
+        let mut last = failure;
+        loop {
+            if control.reached(Progress::Finished) {
+                return Ok(());
+            }
+            if let Some(failure) = control.failure() {
+                return Err(failure);
+            }
+            if deadline.passed() {
+                return Err(last);
+            }
+            let timeout = self.session.timeout().min(ATTEMPT_MS);
+            match Self::connect(&mut self.terms, self.disk.data(), timeout, report) {
+                Ok(mut made) => {
+                    for (queue, connection) in self.disk.data().queues().zip(&mut made) {
+                        queue.replace(connection.pair.take());
+                    }
+                    self.connections = made;
+                    self.disk.data().came_back();
+                    self.resume();
+                    pr_info!(
+                        "{}: {}: connected again after {} ms\n",
+                        id,
+                        name,
+                        monotonic_ns().saturating_sub(started) / 1_000_000
+                    );
+                    return Ok(());
+                }
+                Err(failure) if is_final(&failure) => return Err(failure),
+                Err(failure) => last = failure,
+            }
+            let pause = Deadline::after_ms(backoff.next_ms()).sooner(deadline);
+            while !pause.passed() && !control.ended() {
+                control.pause(pause);
+            }
+        }
+    }
+
+    fn repeats_registrations(&self) -> bool {
+        self.connections.first().is_some_and(|connection| {
+            connection
+                .id
+                .device()
+                .is_ok_and(|device| device.repeats_local_operations())
+        })
+    }
+
+    /// Lets requests come again.
+    pub(super) fn resume(&mut self) {
+        if core::mem::replace(&mut self.held, false) {
+            self.disk.data().hold(0);
+            self.disk.resume();
+        }
+    }
+}
+
+/// Whether no further attempt will go better.
+fn is_final(failure: &Failure) -> bool {
+    match failure {
+        Failure::OtherStore(_) | Failure::PrivateData(_) | Failure::Interrupted => true,
+        Failure::Rejected(_, _, Some(reject)) => matches!(
+            reject.reason,
+            RejectReason::Version | RejectReason::Test | RejectReason::TooLarge
+        ),
+        _ => false,
+    }
+}
