@@ -60,12 +60,10 @@ use worker::Worker;
 pub(crate) const DEFAULT_TIMEOUT_MS: u32 = 10_000;
 
 struct Threads {
-    /// Joined when dropped.
-    handles: KVec<(Arc<Worker>, Kthread)>,
+    /// Joined when dropped; `None` for one that is still being started.
+    handles: KVec<(Arc<Worker>, Option<Kthread>)>,
     /// Threads that were started.
     started: usize,
-    /// Threads that are being started, for which `handles` has room.
-    starting: usize,
     /// Threads that have not ended yet.
     running: usize,
     /// What to tell threads that are to end, once they are.
@@ -154,7 +152,6 @@ impl Session {
                     Threads {
                         handles: KVec::new(),
                         started: 0,
-                        starting: 0,
                         running: 0,
                         cancelled: None,
                         failure: None,
@@ -246,7 +243,11 @@ impl Session {
     /// Reports a failure of one thread, and ends the others.
     pub(crate) fn abort(&self, failure: Failure) {
         self.record(failure);
-        self.cancel(Failure::Cancelled);
+        self.cancel(match failure {
+            // A signal, or the end of a disk, which is for all of them.
+            Failure::Interrupted => Failure::Interrupted,
+            _ => Failure::Cancelled,
+        });
     }
 
     /// Keeps the result of one connection.
@@ -258,20 +259,20 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, or `EINTR` for a session that is being cancelled.
+    /// `ENOMEM`; [`Failure::Interrupted`] where a signal kills the writer that starts it;
+    /// what the session is being cancelled for.
     pub(crate) fn spawn(
         self: &Arc<Self>,
         body: impl FnOnce(&Arc<Session>, &Arc<Worker>) + Send + 'static,
     ) -> Result<(), Failure> {
-        self.try_spawn(body)
-            .map_err(|e| Failure::Kernel("starting a thread", e.to_errno()))
-    }
-
-    fn try_spawn(
-        self: &Arc<Self>,
-        body: impl FnOnce(&Arc<Session>, &Arc<Worker>) + Send + 'static,
-    ) -> Result {
-        let worker = self.registry.add_worker()?;
+        let not_started = |error: Error| {
+            if error == EINTR {
+                Failure::Interrupted
+            } else {
+                Failure::Kernel("starting a thread", error.to_errno())
+            }
+        };
+        let worker = self.registry.add_worker().map_err(not_started)?;
         let running = Running {
             session: self.clone(),
             worker: worker.clone(),
@@ -281,14 +282,15 @@ impl Session {
             let cpu = self.command.cpus.nth(threads.started);
             threads.started = threads.started.wrapping_add(1);
             threads.running = threads.running.saturating_add(1);
-            if threads.cancelled.is_some() {
-                return Err(EINTR);
+            if let Some(failure) = threads.cancelled {
+                return Err(failure);
             }
-            // Room for this one and for those that others are starting: once it runs,
-            // a thread can only be ended by a failure that it would report itself.
-            let starting = threads.starting.saturating_add(1);
-            threads.handles.reserve(starting, GFP_KERNEL)?;
-            threads.starting = starting;
+            // Before it runs: whatever it does, it can be cancelled, and for want of memory
+            // here it would have to be, with a failure that it would report itself.
+            threads
+                .handles
+                .push((worker.clone(), None), GFP_KERNEL)
+                .map_err(|e| not_started(e.into()))?;
             cpu
         };
         // From here on `running` counts itself out when it is dropped, be it by
@@ -299,14 +301,20 @@ impl Session {
                 Err(failure) => running.session.abort(failure),
             }
         });
-        let mut threads = self.threads.lock();
-        threads.starting = threads.starting.saturating_sub(1);
-        let handle = handle?;
-        if let Some(failure) = threads.cancelled {
-            worker.cancel(failure);
+        let handles = &mut self.threads.lock().handles;
+        match handle {
+            Ok(handle) => {
+                let own = |(each, _): &&mut (Arc<Worker>, _)| Arc::ptr_eq(each, &worker);
+                if let Some((_, place)) = handles.iter_mut().find(own) {
+                    *place = Some(handle);
+                }
+                Ok(())
+            }
+            Err(error) => {
+                handles.retain(|(each, _)| !Arc::ptr_eq(each, &worker));
+                Err(not_started(error))
+            }
         }
-        threads.handles.push((worker, handle), GFP_KERNEL)?;
-        Ok(())
     }
 
     /// Threads that have not ended yet.
@@ -321,7 +329,7 @@ impl Session {
             let Some(index) = threads
                 .handles
                 .iter()
-                .position(|(worker, _)| worker.finished())
+                .position(|(worker, handle)| handle.is_some() && worker.finished())
             else {
                 return;
             };

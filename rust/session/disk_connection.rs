@@ -165,6 +165,12 @@ impl Connection {
             }),
             Err(failure) => {
                 let failure = outcome.cause_of(failure);
+                if let (Failure::Interrupted, None) = (failure, terms.geometry) {
+                    // There is no disk that it would be the regular end of. Before the
+                    // server notices, which may be of the same session: what that then
+                    // reports is a consequence.
+                    session.abort(failure);
+                }
                 drop(pair.stop());
                 id.disconnect();
                 Err(failure)
