@@ -96,7 +96,7 @@ impl CmId {
     ///
     /// `ENOMEM`.
     pub(crate) fn new(net: &Netns, outcome: Arc<Outcome>) -> Result<Self> {
-        let context = Context::new(outcome)?;
+        let context = Context::new(outcome, false)?;
         // SAFETY: `net` is alive, and the CM takes a reference of its own. The
         // context outlives the identifier, whose owner holds it.
         let raw = from_err_ptr(unsafe {

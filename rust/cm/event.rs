@@ -62,6 +62,8 @@ impl PeerData {
 #[pin_data]
 pub(super) struct Context {
     pub(super) outcome: Arc<Outcome>,
+    /// Whether this is the passive side, whose peer has asked for the connection.
+    passive: bool,
     /// Whether a queue pair was made on the identifier, which has room for one.
     pub(super) has_queue_pair: Atomic<u32>,
     #[pin]
@@ -69,15 +71,17 @@ pub(super) struct Context {
 }
 
 impl Context {
-    /// Creates the context of an identifier that reports to `outcome`.
+    /// Creates the context of an identifier that reports to `outcome`, of the `passive`
+    /// side or of the one that asks.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(super) fn new(outcome: Arc<Outcome>) -> Result<Arc<Self>> {
+    pub(super) fn new(outcome: Arc<Outcome>, passive: bool) -> Result<Arc<Self>> {
         Arc::pin_init(
             pin_init!(Self {
                 outcome,
+                passive,
                 has_queue_pair: Atomic::new(0),
                 peer_data <- SpinLockIrq::new(
                     PeerData::NONE, c"krping_peer_data", static_lock_class!()),
@@ -145,6 +149,10 @@ pub(super) unsafe extern "C" fn handle_event(
             } else {
                 Failure::Unreachable(status)
             })
+        }
+        // The peer takes its own request back.
+        bindings::rdma_cm_event_type_RDMA_CM_EVENT_REJECTED if context.passive => {
+            outcome.disconnected()
         }
         bindings::rdma_cm_event_type_RDMA_CM_EVENT_REJECTED => {
             // SAFETY: Both are valid during the call, and this is a rejection.

@@ -218,7 +218,7 @@ unsafe fn enqueue(
 ) -> Result {
     let raw = NonNull::new(id).ok_or(EINVAL)?;
     let outcome = Outcome::single()?;
-    let context = Context::new(outcome)?;
+    let context = Context::new(outcome, true)?;
     let mut queue = shared.queue.lock();
     if queue.len() >= BACKLOG {
         return Err(EBUSY);

@@ -244,7 +244,6 @@ impl Serving<'_> {
             // Another attempt may go better, or this one was given up.
             Failure::Busy(_)
             | Failure::Replaced
-            | Failure::Rejected(..)
             | Failure::Disconnected
             | Failure::Unreachable(_)
             | Failure::Interrupted
@@ -305,11 +304,7 @@ impl Serving<'_> {
             {
                 Ok(())
             }
-            other => other.map_err(|failure| match outcome.cause_of(failure) {
-                // The client takes its own request back.
-                Failure::Rejected(..) => Failure::Disconnected,
-                cause => cause,
-            }),
+            other => other.map_err(|failure| outcome.cause_of(failure)),
         };
         let server = queue_pair.stop();
         if self.id.disconnect() && !matches!(result, Err(Failure::Replaced)) {

@@ -331,11 +331,7 @@ impl Serving<'_> {
             Err(Failure::Disconnected) if may_end => Ok(()),
             // All was done, and only the client's farewell got lost.
             Err(Failure::TimedOut(..)) if served_all => Ok(()),
-            other => other.map_err(|failure| match self.id.outcome().cause_of(failure) {
-                // The client takes its own request back.
-                Failure::Rejected(..) => Failure::Disconnected,
-                cause => cause,
-            }),
+            other => other.map_err(|failure| self.id.outcome().cause_of(failure)),
         };
         let mut server = queue_pair.stop();
         server.iter_mut().for_each(Side::end);
