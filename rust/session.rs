@@ -232,10 +232,17 @@ impl Session {
         }
     }
 
-    /// Reports a failure that ends the whole session; the first is kept.
+    /// Reports a failure that ends the whole session. The first is kept, unless it is what
+    /// the two sides of a loopback see of each other's end, and the cause comes after it.
     pub(crate) fn record(&self, failure: Failure) {
         let mut threads = self.threads.lock();
-        if threads.failure.is_none() {
+        let better = threads.failure.is_none_or(|first| {
+            self.command.role == Role::Loopback
+                && first.is_of_the_peer()
+                && !failure.is_of_the_peer()
+                && !matches!(failure, Failure::Cancelled)
+        });
+        if better {
             threads.failure = Some(failure);
         }
     }

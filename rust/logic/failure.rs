@@ -194,6 +194,11 @@ impl Failure {
         self.rank() == 0
     }
 
+    /// Whether it is how the peer's end is seen, or its refusal.
+    pub(crate) fn is_of_the_peer(&self) -> bool {
+        self.rank() < Self::CAUSE || matches!(self, Self::Rejected(..))
+    }
+
     /// Whether the run came to its end, and was found wanting.
     pub(crate) fn is_verdict(&self) -> bool {
         matches!(

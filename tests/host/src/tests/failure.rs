@@ -169,3 +169,23 @@ fn any_status_has_words() {
         assert!(!failure.is_verdict());
     }
 }
+
+#[test]
+fn what_is_seen_of_the_peer_is_no_cause() {
+    for failure in [
+        completion(5, Operation::Send),
+        Failure::Disconnected,
+        Failure::Rejected(28, "consumer defined", None),
+    ] {
+        assert!(failure.is_of_the_peer(), "{failure}");
+    }
+    for failure in [
+        completion(10, Operation::Send),
+        Failure::Kernel("starting a thread", -12),
+        Failure::TimedOut("connecting", 5),
+        Failure::Interrupted,
+        Failure::Cancelled,
+    ] {
+        assert!(!failure.is_of_the_peer(), "{failure}");
+    }
+}
