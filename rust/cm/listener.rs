@@ -190,7 +190,13 @@ unsafe extern "C" fn handle_listen_event(
             // SAFETY: `id` is the new identifier and `event` its request.
             match unsafe { enqueue(shared, id, event) } {
                 Ok(()) => 0,
-                Err(error) => error.to_errno(),
+                Err(error) => {
+                    // Beyond the backlog it is the peers' number that is too large.
+                    if error == ENOMEM {
+                        pr_err!("a connection request was refused: ENOMEM (12)\n");
+                    }
+                    error.to_errno()
+                }
             }
         }
         bindings::rdma_cm_event_type_RDMA_CM_EVENT_DEVICE_REMOVAL => {
