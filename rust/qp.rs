@@ -34,7 +34,7 @@ use crate::{
     kernel_ext::spinlock::SpinLockBh,
     logic::failure::{Failure, Operation},
     mr::Memory,
-    outcome::Outcome,
+    outcome::{new_bell, Outcome},
     wr::batch::Batch,
 };
 use core::{marker::PhantomPinned, ptr::NonNull};
@@ -85,10 +85,9 @@ pub(crate) trait Workload: Send + 'static {
         false
     }
 
-    /// Whether the end waits until the device has flushed all requests, however long
-    /// that takes. Without that, and with [`PollMode::Direct`], the queue pair is
-    /// destroyed where the device does not; nobody polls after that.
-    const DRAINS_FULLY: bool = true;
+    /// How long the end waits until the device has flushed all requests, in ms. The queue
+    /// pair is destroyed all the same where it has not.
+    const PATIENCE_MS: u32 = 10_000;
 
     /// Is shown each completion first, good or not, and says whether that is all that
     /// is to be done about it. As [`Self::completed`].
@@ -194,6 +193,7 @@ impl<W: Workload> QueuePair<W> {
         let room = KBox::<Self>::new_uninit(GFP_KERNEL)?;
         let owner = room.as_ptr().cast();
         let entries = Self::entries(depths.slots, owner)?;
+        let drained = new_bell()?;
         let batch = Batch::new(depths.batch, usize::from(depths.pieces))?;
         let place = memory.id().claim_queue_pair()?;
         let id = place.id();
@@ -219,7 +219,7 @@ impl<W: Workload> QueuePair<W> {
             ),
             // INVARIANT: The entries point to where the object stays.
             entries,
-            drain: Drain::new(this.as_ptr().cast_const().cast(), handle_drained::<W>),
+            drain: Drain::new(this.as_ptr().cast_const().cast(), handle_drained::<W>, drained),
             cq,
             raw,
             outcome,
@@ -326,7 +326,7 @@ impl<W: Workload> QueuePair<W> {
     ///
     /// What the device says; `ETIMEDOUT` where it does not flush its queues.
     pub(crate) fn drain(&self) -> Result {
-        self.drain.by_polling(self.raw, &self.cq)?;
+        self.drain.flush(self.raw, &self.cq, W::PATIENCE_MS)?;
         // SAFETY: By the type invariant the queue pair is ours, and nobody else polls.
         // It has just been seen to flush what is posted, so this ends as well.
         unsafe { bindings::ib_drain_qp(self.raw.as_ptr()) };
@@ -393,16 +393,15 @@ impl<W: Workload> QueuePair<W> {
 impl<W: Workload> PinnedDrop for QueuePair<W> {
     fn drop(self: Pin<&mut Self>) {
         drop(self.stop());
-        // The core looks at a queue that is polled only ten times a second.
-        let flushed = self.cq.is_polled() && self.drain.by_polling(self.raw, &self.cq).is_ok();
-        if !flushed && (W::DRAINS_FULLY || !self.cq.is_polled()) {
-            // SAFETY: By the type invariant the queue pair and the completion queue
-            // are ours, and nobody else polls.
-            unsafe { bindings::ib_drain_qp(self.raw.as_ptr()) };
+        if let Err(error) = self.drain.flush(self.raw, &self.cq, W::PATIENCE_MS) {
+            pr_warn!(
+                "a queue pair is destroyed that its device has not flushed: {:?}\n",
+                error
+            );
         }
-        // SAFETY: By the type invariant. Every completion has been handled, or none is
-        // handled any more, as only this thread polls: nothing refers to the entries
-        // when they go. The device uses no memory of a queue pair that is destroyed.
+        // SAFETY: By the type invariant. The device uses no memory of a queue pair that is
+        // destroyed. A completion that is still to be handled finds its entry: the
+        // completion queue is the first of the fields to go, after the last handler.
         unsafe { bindings::rdma_destroy_qp(self.place.id().as_ptr()) };
     }
 }
@@ -431,7 +430,7 @@ unsafe extern "C" fn handle_completion<W: Workload>(
 /// handled.
 unsafe fn target<'a, W: Workload>(wc: &'a bindings::ib_wc) -> (&'a QueuePair<W>, &'a Entry) {
     // SAFETY: The completion's entry is the first field of an `Entry` that points
-    // to its queue pair, and both live until the queue pair has been drained, which
+    // to its queue pair, and both live until the completion queue has been freed, which
     // waits for the handling of this one.
     unsafe {
         let entry = &*(*wc.__bindgen_anon_1.wr_cqe.as_ref()).cast::<Entry>();

@@ -79,6 +79,11 @@ void krping_settle_softirq_cq(struct ib_cq *cq)
 	irq_poll_enable(&cq->iop);
 }
 
+bool krping_drains_itself(struct ib_qp *qp)
+{
+	return qp->device->ops.drain_sq || qp->device->ops.drain_rq;
+}
+
 int krping_dereg_mr(struct ib_mr *mr)
 {
 	return ib_dereg_mr(mr);

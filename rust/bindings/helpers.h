@@ -23,6 +23,7 @@ void krping_dealloc_pd(struct ib_pd *pd);
 struct ib_cq *krping_alloc_cq(struct ib_device *device, void *context, int cqe,
 			      enum ib_poll_context poll);
 void krping_settle_softirq_cq(struct ib_cq *cq);
+bool krping_drains_itself(struct ib_qp *qp);
 int krping_dereg_mr(struct ib_mr *mr);
 void krping_update_fast_reg_key(struct ib_mr *mr, u8 key);
 int krping_post_send(struct ib_qp *qp, const struct ib_send_wr *wr);

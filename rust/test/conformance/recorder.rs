@@ -92,7 +92,7 @@ impl Workload for Recorder {
     type Done = ();
 
     /// A device under test may not flush its queues.
-    const DRAINS_FULLY: bool = false;
+    const PATIENCE_MS: u32 = 2000;
 
     fn takes(&mut self, completion: &RawCompletion) -> bool {
         if self.records.push_within_capacity(*completion).is_err() {
