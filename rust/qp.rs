@@ -394,10 +394,8 @@ impl<W: Workload> PinnedDrop for QueuePair<W> {
     fn drop(self: Pin<&mut Self>) {
         drop(self.stop());
         if let Err(error) = self.drain.flush(self.raw, &self.cq, W::PATIENCE_MS) {
-            pr_warn!(
-                "a queue pair is destroyed that its device has not flushed: {:?}\n",
-                error
-            );
+            let failure = Failure::Kernel("flushing a queue pair", error.to_errno());
+            pr_warn!("{}; it is destroyed all the same\n", failure);
         }
         // SAFETY: By the type invariant. The device uses no memory of a queue pair that is
         // destroyed. A completion that is still to be handled finds its entry: the

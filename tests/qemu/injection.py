@@ -16,7 +16,6 @@ Krping is behind an allocation where a function of its is on the stack: what its
 callbacks and the writes to it allocate, and what the kernel allocates for them there.
 """
 
-import bisect
 import ctypes
 import functools
 import os
@@ -41,6 +40,13 @@ def _functions(module=None):
 	return sorted((int(address, 16), name) for address, name in found)
 
 
+def function(name, module=None):
+	"""Where a function of a module is, or one of the kernel itself: its start and end."""
+	functions = _functions(module)
+	start = dict((each, address) for address, each in functions)[name]
+	return start, min(address for address, _ in functions if address > start)
+
+
 def _krping():
 	"""Where krping's functions are. Memory for modules is given out in pages."""
 	addresses = [address for address, _ in _functions("krping")]
@@ -51,11 +57,10 @@ def _krping():
 def _leak_checker():
 	"""Where kmemleak allocates something for each allocation of others. It does without
 	where it cannot, so that a failure there says nothing."""
-	functions = _functions()
-	start = [address for address, name in functions if name == "__alloc_object"]
-	if not start:
+	try:
+		return function("__alloc_object")
+	except KeyError:
 		return 0, 0
-	return start[0], functions[bisect.bisect(functions, (start[0] + 1,))][0]
 
 
 def _set(kind, name, value):
@@ -102,10 +107,12 @@ class Injector:
 	# By kind: what the count is not beyond, and whether it is just that.
 	_counts = {}
 
-	def __init__(self, kind):
+	def __init__(self, kind, behind=None):
+		"""One of KIND, of allocations that krping is behind, or what is between the
+		two addresses BEHIND."""
 		self.kind = kind
 		_set(kind, "probability", 0)
-		_aim(kind, *_krping())
+		_aim(kind, *(behind or _krping()))
 		if self._pending():
 			# Of a test that has failed.
 			Injector._counts[kind] = (self._get("interval"), False)
