@@ -152,6 +152,9 @@ impl Outcome {
     pub(crate) fn cause_of(&self, failure: Failure) -> Failure {
         match failure {
             Failure::Disconnected => {}
+            // Nothing that a peer does causes that, but it may cause what has been reported:
+            // where accepting fails, the receives are flushed.
+            Failure::Kernel(_, errno) if errno == ENOMEM.to_errno() => return failure,
             Failure::Kernel(..) => return self.failure().unwrap_or(failure),
             _ => return failure,
         }
