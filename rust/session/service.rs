@@ -51,6 +51,7 @@ pub(super) fn service(
                 seed: peer.seed,
             }),
             verbose: command.verbose,
+            silent: peer.test == Test::FastReg,
         },
         None => Service {
             size: command.size.max(LEGACY_BUFFER),
@@ -61,6 +62,7 @@ pub(super) fn service(
             local_dma_lkey: command.local_dma_lkey,
             check: None,
             verbose: command.verbose,
+            silent: false,
         },
     })
 }

@@ -190,11 +190,7 @@ impl Serving<'_> {
             limits,
             answer: answer.map(|answer| answer.encode()),
             poll: poll_mode(&self.session.command),
-            // Fast registration needs nothing of its server, which hears nothing of it.
-            timeout: match peer {
-                Some(peer) if peer.test == Test::FastReg => None,
-                _ => Some(self.session.timeout()),
-            },
+            timeout: self.session.timeout(),
             beat: self.session.alive(),
             unsafe_global_rkey: false,
         };
@@ -243,7 +239,7 @@ impl Serving<'_> {
                 poll_mode(&self.session.command)
             },
             // Some clients are only heard of by their signs of life.
-            timeout: Some(timeout.max(peer.alive_ms.saturating_mul(3))),
+            timeout: timeout.max(peer.alive_ms.saturating_mul(3)),
             // Its patience is three times that.
             beat: self.session.alive().min(peer.alive_ms),
             unsafe_global_rkey: self.session.command.unsafe_global_rkey,
@@ -283,7 +279,7 @@ impl Serving<'_> {
                 drive(
                     iter::once(&*queue_pair),
                     terms.poll,
-                    terms.timeout,
+                    Some(terms.timeout),
                     Some(terms.beat),
                     || queue_pair.with(Side::beat).unwrap_or(Ok(())),
                 )
@@ -371,7 +367,7 @@ struct Terms {
     /// Private data, for a client that understands it.
     answer: Option<[u8; PrivateData::LEN]>,
     poll: PollMode,
-    timeout: Option<u32>,
+    timeout: u32,
     /// How long this side is silent at most, in ms.
     beat: u32,
     unsafe_global_rkey: bool,

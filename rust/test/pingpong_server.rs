@@ -54,6 +54,8 @@ pub(crate) struct Service {
     pub(crate) check: Option<Pattern>,
     /// Log the data.
     pub(crate) verbose: bool,
+    /// The client sends nothing: it registers memory.
+    pub(crate) silent: bool,
 }
 
 /// Requests that the send queue must hold: two iterations' lists.
@@ -219,6 +221,22 @@ impl Side for PingPongServer {
 
     fn prepare(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         self.exchange.prepare(queue)
+    }
+
+    /// Writes nothing to a client that sends nothing, for its device to acknowledge.
+    fn beat(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        if !self.service.silent {
+            return Ok(());
+        }
+        queue.post(&[WorkRequest::Write {
+            local: self.local(0, None),
+            remote: Advertisement {
+                addr: 0,
+                rkey: 0,
+                size: 0,
+            },
+            signaled: true,
+        }])
     }
 
     /// From the first advertisement to the last.

@@ -248,6 +248,26 @@ def cut_cable():
 		assert server.interrupt() == errno.EINTR
 
 
+@suite.test("a fast registration's client that is gone without a word: ETIMEDOUT")
+def silent_client_gone():
+	with network.Lab() as lab:
+		port, tag, log = new_port(), new_tag(), Log()
+		server = lab.command(f"server,port={port},timeout=1500,tag={tag}")
+		krping.wait_for(krping.lines)
+		client = Command(f"client,addr={lab.FAR},port={port},fr,timeout=1500")
+		# Longer than the timeout: it is heard of, though it sends nothing.
+		time.sleep(4)
+		assert server.is_alive() and client.is_alive(), log.text()
+		lab.cut()
+		try:
+			assert client.interrupt() == errno.EINTR
+			found = ends(server, tag, log, errno.ETIMEDOUT,
+				     "nothing happened for 1500 ms|retry counter exceeded", "server")
+			assert found["iterations"] == 0, found
+		finally:
+			lab.mend()
+
+
 @suite.test("requests that are never acknowledged: ETIMEDOUT, as the device says")
 def retries_exceeded():
 	# The client chooses how long an acknowledgement may take, and how often a request is
