@@ -323,8 +323,9 @@ impl Serving<'_> {
     ) {
         let state = queue_pair.with(|server, _| (server.may_end(), server.served_all()));
         let (may_end, served_all) = state.unwrap_or_default();
+        let came = self.id.outcome().reached(Progress::Established);
         let result = match result {
-            Err(Failure::Disconnected) if may_end => Ok(()),
+            Err(Failure::Disconnected) if came && may_end => Ok(()),
             // All was done, and only the client's farewell got lost.
             Err(Failure::TimedOut(..)) if served_all => Ok(()),
             other => other.map_err(|failure| self.id.outcome().cause_of(failure)),

@@ -5,6 +5,7 @@ right errno, in time, says why, and the module stays whole."""
 import errno
 import re
 import threading
+from collections import Counter
 
 import krping
 import peer
@@ -330,6 +331,9 @@ def survive():
 			found = krping.wait_for(failed, 20, f"the server to notice {what}")
 			assert len(found) == 1, f"{what}: {found}"
 			seen = found[0]["thread"]
+			if what.startswith("kill") and found[0]["errno_number"] == errno.EREMOTEIO:
+				# Its memory may go before its queue pair does.
+				number, sentence = errno.EREMOTEIO, "remote access error"
 			try:
 				assert_failed(found[0], number, sentence)
 			except AssertionError as error:
@@ -369,8 +373,14 @@ def many_at_once():
 			for client in clients:
 				client.finish()
 			found = list(failures.values())[before:]
-			wanted = sorted(name(deed[2]) for deed in some)
-			assert sorted(each["errno"] for each in found) == wanted, (found, some)
+			seen = Counter(each["errno"] for each in found)
+			wanted = Counter(name(deed[2]) for deed in some)
+			# A killed one's memory may go before its queue pair does.
+			early = (seen - wanted)["EREMOTEIO"]
+			assert early <= sum(deed[0].startswith("kill") for deed in some), found
+			wanted += Counter(EREMOTEIO=early)
+			wanted -= Counter(ECONNRESET=early)
+			assert seen == wanted, (found, some)
 	finally:
 		served = good.stop()
 	assert server.interrupt() == errno.EINTR
