@@ -158,6 +158,8 @@ LOST = {errno.ECONNREFUSED, errno.ECONNRESET, errno.ETIMEDOUT}
 # What a failed allocation may become, beside ENOMEM: the errno, and why.
 Case = collections.namedtuple("Case", ("make", "consequences"), defaults=({},))
 
+BLOCK = {errno.EINVAL: "what the block layer makes of it where it adds a disk"}
+
 CASES = {
 	"ping/pong": Case(lambda: alone(loopback("count=3,validate"))),
 	"ping/pong, reg": Case(lambda: alone(loopback(
@@ -169,8 +171,8 @@ CASES = {
 	"conformance": Case(lambda: alone(lambda: run(
 		f"neg=stale_rkey+wrong_pd+rnr+flush_order,addr={ADDR},{TIMEOUT}")), {
 		errno.EBADE: "a case that could not be tried, which the others survive"}),
-	"a disk in memory": Case(lambda: alone(disk("ram"))),
-	"a disk in a file": Case(lambda: alone(disk(STORE))),
+	"a disk in memory": Case(lambda: alone(disk("ram")), BLOCK),
+	"a disk in a file": Case(lambda: alone(disk(STORE)), BLOCK),
 	# Its server is another command, whose failure it sees from afar.
 	"a tap": Case(Tapped, dict.fromkeys(LOST, "its server's failure")),
 }
