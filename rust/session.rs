@@ -208,8 +208,7 @@ impl Session {
     fn wait(&self) -> Result<(), Failure> {
         while self.threads.lock().running > 0 {
             if self.ended.wait_interruptible(Deadline::never()) == Waited::Interrupted {
-                self.record(Failure::Interrupted);
-                self.cancel(Failure::Interrupted);
+                self.abort(Failure::Interrupted);
                 while self.threads.lock().running > 0 {
                     self.ended.wait(Deadline::never());
                 }
