@@ -198,11 +198,7 @@ impl DiskQueue {
         let inline = has_data && bytes <= self.inline;
         let moves_data = has_data && !inline;
         let mut list = List::new();
-        let mut remote = Advertisement {
-            addr: 0,
-            rkey: 0,
-            size: bytes,
-        };
+        let mut remote = Advertisement::nowhere(bytes);
         let mut bounced = None;
         if moves_data {
             let opened = match &mut self.bounce {
@@ -329,11 +325,7 @@ impl DiskQueue {
             tag: tag as u16,
             seq: self.seq,
             offset: 0,
-            remote: Advertisement {
-                addr: 0,
-                rkey: 0,
-                size: 0,
-            },
+            remote: Advertisement::nowhere(0),
         };
         self.control = Some((action, self.seq, monotonic_ns()));
         self.sender.send(queue, &message, None, &mut List::new())

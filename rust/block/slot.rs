@@ -58,11 +58,7 @@ impl Slot {
             tag: 0,
             seq: 0,
             offset: 0,
-            remote: Advertisement {
-                addr: 0,
-                rkey: 0,
-                size: 0,
-            },
+            remote: Advertisement::nowhere(0),
         },
         place: Place::Message,
         bare: false,

@@ -217,7 +217,7 @@ impl Tap {
         slot.claimed = false;
         let record = &part.record;
         let moves = record.action == Action::Write && !inline;
-        let mut remote = nowhere(record.bytes);
+        let mut remote = Advertisement::nowhere(record.bytes);
         if let (true, Some(data)) = (moves, &slot.data) {
             let bytes = record.bytes as usize;
             remote = queue
@@ -277,7 +277,7 @@ impl Tap {
             tag: CONTROL as u16,
             seq: slot.seq.wrapping_add(1),
             offset: 0,
-            remote: nowhere(0),
+            remote: Advertisement::nowhere(0),
         };
         self.post(queue, &request, Sent::Control(action))
     }
@@ -400,15 +400,6 @@ impl Tap {
 /// Milliseconds since a time of the monotonic clock.
 fn since_ms(ns: u64) -> u64 {
     monotonic_ns().saturating_sub(ns) / 1_000_000
-}
-
-/// What a request says of its data that does not go by RDMA.
-fn nowhere(bytes: u32) -> Advertisement {
-    Advertisement {
-        addr: 0,
-        rkey: 0,
-        size: bytes,
-    }
 }
 
 impl Workload for Tap {

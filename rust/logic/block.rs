@@ -294,11 +294,7 @@ impl BareWrite {
             tag: (immediate & tags) as u16,
             seq: 0,
             offset: u64::from(place).saturating_mul(u64::from(Request::INLINE)),
-            remote: Advertisement {
-                addr: 0,
-                rkey: 0,
-                size: bytes,
-            },
+            remote: Advertisement::nowhere(bytes),
         })
     }
 }

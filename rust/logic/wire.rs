@@ -34,6 +34,15 @@ impl Advertisement {
     /// Bytes on the wire.
     pub(crate) const LEN: usize = 16;
 
+    /// That of `size` bytes that are not reached by RDMA.
+    pub(crate) const fn nowhere(size: u32) -> Self {
+        Self {
+            addr: 0,
+            rkey: 0,
+            size,
+        }
+    }
+
     /// As it is sent.
     pub(crate) fn encode(&self) -> [u8; Self::LEN] {
         pack(

@@ -22,13 +22,6 @@ use crate::{
 };
 use kernel::prelude::*;
 
-/// What is told to a peer that needs no buffer here.
-const NOWHERE: Advertisement = Advertisement {
-    addr: 0,
-    rkey: 0,
-    size: 0,
-};
-
 /// The buffers of one side.
 pub(super) struct Buffers {
     /// Holds the data, to be sent or read from; `None` where nothing is.
@@ -93,7 +86,8 @@ impl Buffers {
     /// None that a caller could cause.
     pub(super) fn advertisement(&self, memory: &Memory) -> Result<Advertisement, Failure> {
         match (self.exposed, self.region) {
-            (None, _) => Ok(NOWHERE),
+            // A peer that needs no buffer here.
+            (None, _) => Ok(Advertisement::nowhere(0)),
             (Some((buffer, _)), None) => memory.advertise_global(buffer).map_err(memory_failed),
             (Some(_), Some(region)) => memory.advertise(region).map_err(memory_failed),
         }

@@ -230,11 +230,7 @@ impl Side for PingPongServer {
         }
         queue.post(&[WorkRequest::Write {
             local: self.local(0, None),
-            remote: Advertisement {
-                addr: 0,
-                rkey: 0,
-                size: 0,
-            },
+            remote: Advertisement::nowhere(0),
             signaled: true,
         }])
     }
