@@ -3,6 +3,7 @@
 # Variables: part, its name; work, the directory for the files
 #   counts    one line "passed failed skipped" for each part
 #   failures  each failure with what was printed before it
+#   tried     what each program of random rounds says it has done, and its failures
 # A program between "# file:" and "# end:" must keep its plan.
 
 function fail(what) {
@@ -42,6 +43,7 @@ function finish(status) {
 	plan = -1
 	results = 0
 	failed_before = failed
+	tried = ""
 	forget()
 	next
 }
@@ -49,7 +51,12 @@ function finish(status) {
 	finish($3)
 	if ($3 != 0 && $3 != 4 && failed == failed_before)
 		fail("not ok - exit status " $3)
+	if (tried != "")
+		print tried, "lost=" failed - failed_before >>(work "/tried")
 	next
+}
+/^# seed=/ {
+	tried = $0
 }
 /^1\.\.[0-9]+/ {
 	plan = substr($1, 4) + 0
