@@ -15,6 +15,7 @@ import time
 import block
 import krping
 import liar
+import network
 import tap
 from block import MIB
 from krping import ADDR, Command, new_tag, wait_for
@@ -25,11 +26,18 @@ NOTICED = {errno.EPROTO, errno.EBADMSG, errno.ECONNRESET, errno.ECONNREFUSED, er
 	   errno.ETIMEDOUT, errno.EOPNOTSUPP}
 # What a tap may find in a geometry that is none of its server's, or in a refusal.
 REFUSED = {errno.EROFS, errno.ENOSPC, errno.EBUSY, errno.EIO}
-# How a server may see a client end that lies.
-SEEN = {"ok"} | {krping.name(number) for number in NOTICED | {errno.ERANGE}} | {"EOPNOTSUPP"}
 # The deadline of everything that meets a liar: some are silent.
 TIMEOUT = 4000 if krping.SLOW == 1 else 30000
 STORE = "/tmp/hostile-store"
+IWARP = krping.DEVICE.startswith("siw")
+# What clients of ours ask liars for. Without poll wlat wants immediates.
+TESTS = ["", "", "", "wlat", "rlat", "slat", "bw", "rbw", "sbw"]
+if IWARP:
+	TESTS.remove("wlat")
+	# siw has "QP fatal error" for what it cannot send any more.
+	NOTICED.add(errno.EIO)
+# How a server may see a client end that lies.
+SEEN = {"ok"} | {krping.name(number) for number in NOTICED | {errno.ERANGE}} | {"EOPNOTSUPP"}
 WHOLE = 2 * MIB
 
 total = liar.Counts()
@@ -148,7 +156,7 @@ def commands(rng):
 	"""Clients' commands without an address, each of which is over soon."""
 	while True:
 		words = [f"count={rng.randrange(1, 5)}"]
-		test = rng.choice(("", "", "", "wlat", "rlat", "slat", "bw", "rbw", "sbw"))
+		test = rng.choice(TESTS)
 		if test:
 			words += [test, f"size={rng.choice((1, 16, 24, 64, 1000, 4096))}"]
 			if test in ("bw", "rbw", "sbw") and rng.random() < 0.3:
@@ -265,6 +273,8 @@ def main(argv=None):
 	def enough():
 		assert options.only or total.messages >= rounds, total.messages
 
+	if IWARP:
+		network.distance(5)
 	atexit.register(summary, seed)
 	if os.path.exists(STORE):
 		os.unlink(STORE)

@@ -25,7 +25,7 @@ static struct request good(unsigned int tag)
 	r.size = BLOCK * (1 + below(chance(4) ? MOST / BLOCK : 8));
 	r.offset = BLOCK * (uint64_t)below((store.size / 2 - r.size) / BLOCK + 1);
 	if (r.action == READ || r.action == WRITE) {
-		if (r.size <= INLINE && chance(2)) {
+		if (r.size <= INLINE && chance(2) && !link_is_iwarp()) {
 			r.flags = DATA;
 		} else {
 			r.flags = KEEP;
@@ -46,7 +46,7 @@ static void ask_wrongly(unsigned int tag)
 	/* Data in the message is of the size that is said. */
 	const bool any_size = r.action != FLUSH && r.action != PING && !(r.flags & DATA);
 
-	switch (below(7)) {
+	switch (below(link_is_iwarp() ? 6 : 7)) {
 	case 0:
 		if (r.size) {
 			lie("request beyond the end", HARMLESS);
@@ -89,11 +89,6 @@ static void ask_wrongly(unsigned int tag)
 		};
 		break;
 	case 5:
-		lie("write by number beyond the end", HARMLESS);
-		ask_by_number(tag, store.size / INLINE + below(1 << 20));
-		truth();
-		return;
-	default:
 		lie("request again", HARMLESS);
 		if (last.action) {
 			r = last;
@@ -102,6 +97,12 @@ static void ask_wrongly(unsigned int tag)
 				r.addr = (uintptr_t)memory + reads_at(tag);
 		}
 		last = good(tag);
+		break;
+	default:
+		lie("write by number beyond the end", HARMLESS);
+		ask_by_number(tag, store.size / INLINE + below(1 << 20));
+		truth();
+		return;
 	}
 	ask(&r);
 	truth();

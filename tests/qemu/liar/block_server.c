@@ -148,23 +148,25 @@ static void wrong_answer(const struct asked *a)
 /* Use of memory of a request that it was not given for, or that is given back. */
 static void misuse(const struct asked *a)
 {
+	/* The wrong way is a READ. */
+	const bool unchecked = a->action == READ && link_is_iwarp();
 	bool done = false;
 
 	if (a->key && a->flags & KEEP && chance(2)) {
 		lie("RDMA the wrong way to a tap's memory", FATAL);
-		done = link_write(0, a->addr, a->key, 1);
+		done = link_trespass(a->addr, a->key, 1);
 	} else if (given_back.key && chance(2)) {
 		lie("RDMA with a key that was given back", FATAL);
 		done = chance(2) ? link_read(0, given_back.addr, given_back.key, 1) :
-				   link_write(0, given_back.addr, given_back.key, 1);
-	} else if (a->key && !(a->flags & KEEP) && chance(2)) {
+				   link_trespass(given_back.addr, given_back.key, 1);
+	} else if (a->key && !(a->flags & KEEP) && (unchecked || chance(2))) {
 		lie("RDMA beyond a request's memory", FATAL);
-		done = a->action == READ ? link_write(0, a->addr, a->key, a->size + 1) :
+		done = a->action == READ ? link_trespass(a->addr, a->key, a->size + 1) :
 					   link_read(0, a->addr, a->key, a->size + 1);
 	} else if (a->key && !(a->flags & KEEP)) {
 		lie("RDMA the wrong way to a request's memory", FATAL);
 		done = a->action == READ ? link_read(0, a->addr, a->key, 1) :
-					   link_write(0, a->addr, a->key, 1);
+					   link_trespass(a->addr, a->key, 1);
 	} else {
 		lie("RDMA to a disk's memory", FATAL);
 		trespass(any(), any());

@@ -77,6 +77,12 @@ extern unsigned int greeting_len;
 /* How long the other side may take for whatever it has to do, in ms. */
 extern unsigned int patience;
 
+/*
+ * Whether the devices are iWARP's. There a WRITE is done when it is with TCP, and a
+ * message for which there is no receive ends the connection. soft-iWARP lets anyone READ
+ * what was opened for WRITEs (docs/conformance.md).
+ */
+bool link_is_iwarp(void);
 void link_listen(const char *addr, const char *port);
 /* Wait for a request; false where the program is to end. */
 bool link_wait_request(void);
@@ -91,12 +97,15 @@ bool link_over(void);
 bool link_receive(struct arrival *arrival, unsigned int ms);
 /* Room for one message. */
 uint8_t *link_room(void);
+/* Where there are no immediates, one is an invalidation, and ends the connection as well. */
 void link_send(const uint8_t *room, uint32_t len, enum how_sent how, uint32_t number);
 /* RDMA between the memory at AT and that of the other side: whether it was done. */
 bool link_read(uint32_t at, uint64_t addr, uint32_t key, uint32_t len);
 bool link_write(uint32_t at, uint64_t addr, uint32_t key, uint32_t len);
 bool link_write_number(uint32_t at, uint64_t addr, uint32_t key, uint32_t len, uint32_t number);
 bool link_atomic(uint64_t addr, uint32_t key);
+/* A WRITE that must fail: whether it is known to have been done. */
+bool link_trespass(uint64_t addr, uint32_t key, uint32_t len);
 /* Wait MS, or until it is over. */
 bool link_wait_over(unsigned int ms);
 /* The other side must end it, and in time. */

@@ -32,6 +32,21 @@ static struct ibv_pd *pd;
 static struct ibv_cq *cq;
 static bool resolved;
 
+bool link_is_iwarp(void)
+{
+	static int found = -1;
+	struct ibv_device **devices;
+	int count;
+
+	if (found >= 0)
+		return found;
+	devices = ibv_get_device_list(&count);
+	found = devices && count && devices[0]->transport_type == IBV_TRANSPORT_IWARP;
+	if (devices)
+		ibv_free_device_list(devices);
+	return found;
+}
+
 uint64_t work_id(unsigned int what, unsigned int which)
 {
 	return (uint64_t)conn.number << 32 | what << 16 | which;

@@ -70,14 +70,21 @@ void link_send(const uint8_t *room, uint32_t len, enum how_sent how, uint32_t nu
 		[IMMEDIATE] = IBV_WR_SEND_WITH_IMM,
 		[INVALIDATE] = IBV_WR_SEND_WITH_INV,
 	};
-	struct ibv_send_wr wr = {
-		.wr_id = work_id(SEND, kind_now()), .opcode = opcodes[how],
-	};
+	struct ibv_send_wr wr = {};
 
-	if (how == IMMEDIATE)
+	if (how == IMMEDIATE && link_is_iwarp()) {
+		lie("invalidation where RoCE has an immediate", FATAL);
+		how = INVALIDATE;
+	}
+	wr.wr_id = work_id(SEND, kind_now());
+	wr.opcode = opcodes[how];
+	if (how == IMMEDIATE) {
 		wr.imm_data = htonl(number);
-	else if (how == INVALIDATE)
+	} else if (how == INVALIDATE) {
 		wr.invalidate_rkey = number;
+		/* Where the provider of soft-iWARP looks for it. */
+		wr.wr.rdma.rkey = number;
+	}
 	post(wr, room, len);
 }
 
@@ -111,6 +118,11 @@ bool link_write(uint32_t at, uint64_t addr, uint32_t key, uint32_t len)
 	return move(wr, memory + at, len);
 }
 
+bool link_trespass(uint64_t addr, uint32_t key, uint32_t len)
+{
+	return link_write(0, addr, key, len) && !link_is_iwarp();
+}
+
 bool link_write_number(uint32_t at, uint64_t addr, uint32_t key, uint32_t len, uint32_t number)
 {
 	const struct ibv_send_wr wr = {
@@ -118,6 +130,10 @@ bool link_write_number(uint32_t at, uint64_t addr, uint32_t key, uint32_t len, u
 		.wr.rdma = { .remote_addr = addr, .rkey = key },
 	};
 
+	if (link_is_iwarp()) {
+		link_send(link_room(), len, IMMEDIATE, number);
+		return false;
+	}
 	return move(wr, memory + at, len);
 }
 

@@ -14,17 +14,18 @@ static uint32_t warmup(void)
 
 static bool greet(const char *addr, const char *port)
 {
-	static const unsigned int tests[] = { WLAT, RLAT, SLAT, BW, RBW, SBW };
+	/* wlat, the last one, wants immediates. */
+	static const unsigned int tests[] = { RLAT, SLAT, BW, RBW, SBW, WLAT };
 	static const uint32_t sizes[] = { 1, 16, 23, 24, 25, 64, 64, 1000, 4096 };
 	const bool mutated = chance(6);
 	uint8_t private[256] = {};
 	unsigned int len = PRIVATE;
 	bool connected;
 
-	bench.test = PICK(tests);
+	bench.test = tests[below(link_is_iwarp() ? 5 : 6)];
 	bench.size = PICK(sizes);
 	bench.count = 1 + below(8);
-	bench.imm = (bench.test == BW && chance(2)) || bench.test == WLAT;
+	bench.imm = (bench.test == BW && chance(2) && !link_is_iwarp()) || bench.test == WLAT;
 	total = warmup() + bench.count;
 	put_greeting(private, 1, bench.test);
 	private[7] = 1;
@@ -90,20 +91,24 @@ static void flood(void)
 static void misuse(void)
 {
 	const bool writes = bench.test == BW || bench.test == WLAT;
+	uint32_t kind = below(3);
 	uint32_t len = bench.size;
 	bool done;
 
-	switch (below(3)) {
+	/* The wrong way is a READ. */
+	if (writes && link_is_iwarp())
+		kind = 0;
+	switch (kind) {
 	case 0:
 		lie("RDMA beyond a server's buffer", FATAL);
 		len = bench.size + 1 + below(4096);
-		done = writes ? link_write(0, bench.peer_addr, bench.peer_key, len) :
+		done = writes ? link_trespass(bench.peer_addr, bench.peer_key, len) :
 				link_read(0, bench.peer_addr, bench.peer_key, len);
 		break;
 	case 1:
 		lie("RDMA the wrong way to a server's buffer", FATAL);
 		done = writes ? link_read(0, bench.peer_addr, bench.peer_key, len) :
-				link_write(0, bench.peer_addr, bench.peer_key, len);
+				link_trespass(bench.peer_addr, bench.peer_key, len);
 		break;
 	default:
 		lie("RDMA with another key than a server's", FATAL);
@@ -135,7 +140,8 @@ static void keep_to_it(void)
 
 void microbench_client(const char *addr, const char *port)
 {
-	uint32_t alive = chance(8) ? below(30) : 0;
+	/* What finds no receive is sent again, or ends the connection. */
+	uint32_t alive = chance(8) ? below(link_is_iwarp() ? 3 : 30) : 0;
 
 	if (!greet(addr, port))
 		return;
@@ -188,7 +194,7 @@ void microbench_client(const char *addr, const char *port)
 			wrong_control(true);
 		break;
 	default:
-		if (bench.test == SBW || bench.test == BW)
+		if ((bench.test == SBW && !link_is_iwarp()) || bench.test == BW)
 			keep_to_it();
 		else
 			give_up(false);

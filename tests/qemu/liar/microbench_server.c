@@ -73,7 +73,8 @@ void microbench_server(void)
 	bench.imm = flags & IMM;
 	if (!accept_wrongly())
 		return;
-	if (chance(6)) {
+	/* The first message on iWARP's connection is the client's. */
+	if (!link_is_iwarp() && chance(6)) {
 		if (chance(2))
 			wrong_control(false);
 		else

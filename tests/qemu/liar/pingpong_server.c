@@ -97,23 +97,27 @@ static void server_lies(bool source, uint64_t addr, uint32_t key)
 /* Access to memory that was given for something else, or is not given any more. */
 static void server_trespasses(bool source, uint64_t addr, uint32_t key)
 {
+	uint32_t kind = below(4);
 	bool done;
 
-	switch (below(4)) {
+	/* The other way is a READ. */
+	if (kind == 1 && !source && link_is_iwarp())
+		kind = 0;
+	switch (kind) {
 	case 0:
 		lie("RDMA beyond the end", FATAL);
 		done = source ? link_read(0, addr, key, size + 1 + below(4096)) :
-				link_write(0, addr, key, size + 1 + below(4096));
+				link_trespass(addr, key, size + 1 + below(4096));
 		break;
 	case 1:
 		lie("RDMA the other way", FATAL);
-		done = source ? link_write(0, addr, key, size) : link_read(0, addr, key, size);
+		done = source ? link_trespass(addr, key, size) : link_read(0, addr, key, size);
 		break;
 	case 2:
 		if (reg && last_key) {
 			lie("RDMA with the key before", FATAL);
 			/* It was good for the other direction. */
-			done = source ? link_write(0, last_addr, last_key, 1) :
+			done = source ? link_trespass(last_addr, last_key, 1) :
 					link_read(0, last_addr, last_key, 1);
 			break;
 		}

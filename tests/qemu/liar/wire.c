@@ -83,12 +83,12 @@ void trespass(uint64_t addr, uint32_t key)
 	const uint32_t len = 1 + below(4096);
 	bool done;
 
-	switch (below(4)) {
+	switch (below(link_is_iwarp() ? 3 : 4)) {
 	case 0:
 		done = link_read(0, addr, key, len);
 		break;
 	case 1:
-		done = link_write(0, addr, key, len);
+		done = link_trespass(addr, key, len);
 		break;
 	case 2:
 		done = link_write_number(0, addr, key, len, any());
