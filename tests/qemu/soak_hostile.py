@@ -34,8 +34,9 @@ IWARP = krping.DEVICE.startswith("siw")
 TESTS = ["", "", "", "wlat", "rlat", "slat", "bw", "rbw", "sbw"]
 if IWARP:
 	TESTS.remove("wlat")
-	# siw has "QP fatal error" for what it cannot send any more.
-	NOTICED.add(errno.EIO)
+	# siw has "QP fatal error" for what it cannot send any more, and posts nothing to a
+	# queue pair whose stream ends.
+	NOTICED |= {errno.EIO, errno.ENOTCONN}
 # How a server may see a client end that lies.
 SEEN = {"ok"} | {krping.name(number) for number in NOTICED | {errno.ERANGE}} | {"EOPNOTSUPP"}
 WHOLE = 2 * MIB
