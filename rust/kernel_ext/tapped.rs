@@ -156,8 +156,8 @@ pub(crate) struct Range {
 ///
 /// # Invariants
 ///
-/// `raw` is a request of `disk` for `'a`, which nobody changes meanwhile: its driver has
-/// not been given it yet.
+/// `raw` is a request of `disk` for `'a`, of which nobody changes meanwhile what is read here:
+/// its driver has not been given it yet. Other fields may change, so no reference to it is made.
 pub(crate) struct Request<'a> {
     raw: NonNull<bindings::request>,
     disk: &'a Disk,
@@ -192,8 +192,9 @@ impl Request<'_> {
     pub(crate) fn place(&self) -> usize {
         // SAFETY: By the type invariant; its hardware queue is that of its disk.
         let (queue, tag, scheduler_tag) = unsafe {
-            let raw = self.raw.as_ref();
-            ((*raw.mq_hctx).queue_num, raw.tag, raw.internal_tag)
+            let raw = self.raw.as_ptr();
+            let queue = (*(*raw).mq_hctx).queue_num;
+            (queue, (*raw).tag, (*raw).internal_tag)
         };
         // With a scheduler, the driver's tag comes late.
         let tag = usize::try_from(scheduler_tag).or(usize::try_from(tag));
@@ -227,14 +228,14 @@ impl Request<'_> {
     /// apart.
     fn bios(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
         // SAFETY: By the type invariant; its bios are its own.
-        let first = NonNull::new(unsafe { self.raw.as_ref() }.bio);
+        let first = NonNull::new(unsafe { (*self.raw.as_ptr()).bio });
         iter::successors(first, |bio| {
             // SAFETY: As above.
-            NonNull::new(unsafe { bio.as_ref() }.bi_next)
+            NonNull::new(unsafe { (*bio.as_ptr()).bi_next })
         })
         .map(|bio| {
             // SAFETY: As above.
-            let at = unsafe { &bio.as_ref().bi_iter };
+            let at = unsafe { (*bio.as_ptr()).bi_iter };
             (at.bi_sector << bindings::SECTOR_SHIFT, at.bi_size)
         })
     }
@@ -296,13 +297,15 @@ impl<W: Watch> Tap<W> {
     /// `ENOENT` where the kernel has not these tracepoints; `ENOMEM`.
     pub(crate) fn new(tapped: &Arc<Tapped<W>>, programs: bool) -> Result<Self> {
         let started = if programs {
-            let probe = NonNull::new(probe_started::<W> as *mut c_void).ok_or(EINVAL)?;
+            let probe: Probe = probe_started::<W>;
+            let probe = NonNull::new(probe as *mut c_void).ok_or(EINVAL)?;
             // SAFETY: The tracepoint has one argument, the request, as the probe.
             Some(unsafe { Registration::new(c"block_io_start", probe, tapped.clone()) }?)
         } else {
             None
         };
-        let probe = NonNull::new(probe_issued::<W> as *mut c_void).ok_or(EINVAL)?;
+        let probe: Probe = probe_issued::<W>;
+        let probe = NonNull::new(probe as *mut c_void).ok_or(EINVAL)?;
         Ok(Self {
             // SAFETY: As above.
             _issued: unsafe { Registration::new(c"block_rq_issue", probe, tapped.clone()) }?,
@@ -316,11 +319,11 @@ impl<W: Watch> Tapped<W> {
     ///
     /// # Safety
     ///
-    /// `rq` is a request that nobody changes as long as the result is used.
+    /// `rq` is a request as [`Request`] demands it, as long as the result is used.
     unsafe fn request(&self, rq: *mut bindings::request) -> Option<Request<'_>> {
         let raw = NonNull::new(rq)?;
         // SAFETY: By the function's requirements.
-        let queue = unsafe { raw.as_ref() }.q;
+        let queue = unsafe { (*raw.as_ptr()).q };
         // INVARIANT: A queue is one disk's, and this one is held open.
         (queue == self.disk.queue.as_ptr()).then_some(Request {
             raw,
@@ -330,16 +333,20 @@ impl<W: Watch> Tapped<W> {
     }
 }
 
+/// A probe of these tracepoints. Its type is exactly that which the kernel calls: where it checks
+/// indirect calls (CFI), another pointer in place of `void *` would stop it.
+type Probe = unsafe extern "C" fn(*mut c_void, *mut bindings::request);
+
 /// The probe of `block_io_start`.
 ///
 /// # Safety
 ///
-/// Called at that tracepoint with what it was registered with.
-unsafe extern "C" fn probe_started<W: Watch>(tapped: *mut Tapped<W>, rq: *mut bindings::request) {
+/// Called at that tracepoint with what it was registered with: `tapped` is a `Tapped<W>`.
+unsafe extern "C" fn probe_started<W: Watch>(tapped: *mut c_void, rq: *mut bindings::request) {
     // SAFETY: The registration holds the data until no probe runs. The request belongs
     // to the calling task, which is here.
     unsafe {
-        let tapped = &*tapped;
+        let tapped = &*tapped.cast::<Tapped<W>>();
         if let Some(request) = tapped.request(rq) {
             tapped.watch.started(&request);
         }
@@ -350,12 +357,12 @@ unsafe extern "C" fn probe_started<W: Watch>(tapped: *mut Tapped<W>, rq: *mut bi
 ///
 /// # Safety
 ///
-/// Called at that tracepoint with what it was registered with.
-unsafe extern "C" fn probe_issued<W: Watch>(tapped: *mut Tapped<W>, rq: *mut bindings::request) {
+/// Called at that tracepoint with what it was registered with: `tapped` is a `Tapped<W>`.
+unsafe extern "C" fn probe_issued<W: Watch>(tapped: *mut c_void, rq: *mut bindings::request) {
     // SAFETY: The registration holds the data until no probe runs. The request belongs to
     // the driver, which is here to begin it.
     unsafe {
-        let tapped = &*tapped;
+        let tapped = &*tapped.cast::<Tapped<W>>();
         if let Some(request) = tapped.request(rq) {
             tapped.watch.issued(&request);
         }

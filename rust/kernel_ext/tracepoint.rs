@@ -40,9 +40,9 @@ impl<T: Send + Sync + 'static> Registration<T> {
     ///
     /// # Safety
     ///
-    /// `function` is a C function without a result. Its first parameter is a pointer to
-    /// a `T`, and the others are those of the tracepoint `name`. With what the kernel
-    /// passes there, it is sound in any context.
+    /// `function` is a C function without a result. Its first parameter is a `void *`, in which
+    /// it gets a pointer to a `T`, and the others are exactly those of the tracepoint `name`.
+    /// With what the kernel passes there, it is sound in any context.
     pub(super) unsafe fn new(name: &CStr, function: NonNull<c_void>, data: Arc<T>) -> Result<Self> {
         let tracepoint = find(name).ok_or(ENOENT)?;
         // SAFETY: The tracepoint is the kernel's and stays. By the function's
