@@ -274,7 +274,7 @@ impl fmt::Display for ParseError<'_> {
                 "{option} needs an address of the device, or one that it leads to; give \
                  addr=192.0.2.1 or addr6=2001:db8::1"
             ),
-            Reason::NeedsReg => write!(f, "{option} needs mem_mode=reg; give both or neither"),
+            Reason::NeedsReg => write!(f, "{option} needs mem_mode=reg; leave mem_mode=dma out"),
             Reason::NeedsDma => write!(
                 f,
                 "{option} is for mem_mode=dma; with mem_mode=reg each key opens one buffer only"

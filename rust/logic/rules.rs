@@ -43,6 +43,12 @@ pub(super) fn settle<'a>(command: &mut Command, late: &Late<'a>, given: OptSet) 
         command.port = Command::new(role).port;
     }
     not_both(given)?;
+    // Only a registered key can be invalidated. C krping has no `mem_mode`, so its lines
+    // name none.
+    let invalidates = given.has(Opt::ServerInv) || given.has(Opt::ReadInv);
+    if invalidates && !given.has(Opt::MemMode) {
+        command.mem_mode = MemMode::Reg;
+    }
     if command.test == Test::Caps {
         fits_caps(command, given)?;
     }

@@ -64,6 +64,7 @@ def accepted():
 			("mem_mode=fastreg", ",mem_mode=reg", {}),
 			("mem_mode=reg,server_inv", ",mem_mode=reg,server_inv", {}),
 			("server_inv,mem_mode=reg", ",mem_mode=reg,server_inv", {}),
+			("server_inv", ",mem_mode=reg,server_inv", {}),
 			("local_dma_lkey", ",local_dma_lkey", {}),
 			("poll", ",poll", {}),
 			("tos=32", ",tos=32", {}),
@@ -214,7 +215,8 @@ REFUSED = (
 	(f"{BASE},txdepth=1,tx-depth=1", "tx-depth is given twice"),
 	(f"{BASE},addr6={ADDR6}", "addr and addr6 are both given; give one of them"),
 	# Contradictions.
-	(f"{BASE},server_inv", "server_inv needs mem_mode=reg"),
+	(f"{BASE},server_inv,mem_mode=dma", "server_inv needs mem_mode=reg"),
+	(f"{BASE},server_inv,unsafe_global_rkey", "unsafe_global_rkey is for mem_mode=dma"),
 	(f"{BASE},read_inv,mem_mode=dma", "read_inv needs mem_mode=reg"),
 	(f"{BASE},mem_mode=reg,server_inv,read_inv", "server_inv and read_inv are both given"),
 	(f"{BASE},mem_mode=reg,unsafe_global_rkey", "unsafe_global_rkey is for mem_mode=dma"),

@@ -137,7 +137,7 @@ fn a_server_without_a_test_takes_the_load_of_its_client() {
 
 #[test]
 fn every_option_sets_its_field_and_no_other() {
-    let table: [(&str, fn(&mut Command)); 28] = [
+    let table: [(&str, fn(&mut Command)); 30] = [
         ("port=1", |c| c.port = 1),
         ("count=18446744073709551615", |c| c.count = u64::MAX),
         ("size=65537", |c| c.size = 65537),
@@ -150,6 +150,13 @@ fn every_option_sets_its_field_and_no_other() {
             (c.mem_mode, c.server_inv) = (MemMode::Reg, true);
         }),
         ("mem_mode=reg,read_inv", |c| {
+            (c.mem_mode, c.read_inv) = (MemMode::Reg, true);
+        }),
+        // C krping knows no mem_mode.
+        ("server_inv", |c| {
+            (c.mem_mode, c.server_inv) = (MemMode::Reg, true);
+        }),
+        ("read_inv", |c| {
             (c.mem_mode, c.read_inv) = (MemMode::Reg, true);
         }),
         ("local_dma_lkey", |c| c.local_dma_lkey = true),
