@@ -109,37 +109,45 @@ pub(crate) enum WorkRequest {
 }
 
 /// A list of requests that is being put together, in place.
+///
+/// # Invariants
+///
+/// The first `len` requests, or all where there are fewer, have been written.
 pub(crate) struct List {
-    requests: [WorkRequest; MAX_CHAIN],
+    requests: [MaybeUninit<WorkRequest>; MAX_CHAIN],
     len: usize,
 }
 
 impl List {
-    /// An empty list.
-    pub(crate) const fn new() -> Self {
-        // What is beyond `len` is never looked at.
-        const NOTHING: WorkRequest = WorkRequest::Invalidate {
-            region: RegionId::NONE,
-            fence: false,
-            signaled: false,
-        };
-        Self {
-            requests: [NOTHING; MAX_CHAIN],
-            len: 0,
-        }
+    /// Creates an empty list.
+    pub(crate) fn new() -> Self {
+        let mut list = MaybeUninit::<Self>::uninit();
+        // The only write: an array of unwritten requests beside the length would make a
+        // constant of the whole, which is then copied for each list.
+        //
+        // SAFETY: The field is within the allocation.
+        unsafe { (&raw mut (*list.as_mut_ptr()).len).write(0) };
+        // INVARIANT: None of no requests has been written.
+        //
+        // SAFETY: The length has been written, and a request need not be.
+        unsafe { list.assume_init() }
     }
 
     /// Adds a request. One too many makes the list too long to be posted.
     pub(crate) fn push(&mut self, request: WorkRequest) {
         if let Some(slot) = self.requests.get_mut(self.len) {
-            *slot = request;
+            slot.write(request);
         }
+        // INVARIANT: The request behind those before has been written, if there is one.
         self.len = self.len.saturating_add(1);
     }
 
     /// The requests; none where there were too many, which no post takes.
     pub(crate) fn as_slice(&self) -> &[WorkRequest] {
-        self.requests.get(..self.len).unwrap_or(&[])
+        let requests = self.requests.get(..self.len).unwrap_or(&[]);
+        // SAFETY: By the type invariant all of them have been written, and a `MaybeUninit`
+        // is laid out as what it holds.
+        unsafe { core::slice::from_raw_parts(requests.as_ptr().cast(), requests.len()) }
     }
 }
 
