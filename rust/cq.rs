@@ -23,7 +23,10 @@ pub(crate) enum PollMode {
 }
 
 /// A successful completion.
-#[derive(Clone, Copy, Debug)]
+///
+/// Nobody but this file makes one, and it is shown only as long as it is handled. So who has
+/// one can take it for the device's word: that a key is invalid, that a READ is done.
+#[derive(Debug)]
 pub(crate) struct WorkCompletion {
     /// What completed.
     pub(crate) op: Operation,
@@ -37,6 +40,7 @@ pub(crate) struct WorkCompletion {
     pub(crate) immediate: Option<u32>,
     /// A receive that a WRITE with an immediate has taken, and left as it was.
     pub(crate) written: bool,
+    _made_here: (),
 }
 
 impl WorkCompletion {
@@ -54,6 +58,7 @@ impl WorkCompletion {
             bytes: wc.byte_len,
             invalidated,
             written: wc.opcode == bindings::ib_wc_opcode_IB_WC_RECV_RDMA_WITH_IMM,
+            _made_here: (),
         }
     }
 }

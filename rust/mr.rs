@@ -14,6 +14,7 @@
 
 mod buffer;
 mod domain;
+mod region;
 mod request;
 mod sink;
 
@@ -21,11 +22,34 @@ pub(crate) use domain::Domain;
 
 use buffer::Buffer;
 use domain::ProtectionDomain;
-use request::Segments;
+use region::Cover;
+pub(crate) use region::Region;
 
-use crate::{bindings, cm::CmId, kernel_ext::pages::Contiguous, logic::wire::Advertisement};
-use core::ptr::NonNull;
-use kernel::{error::from_err_ptr, page::PAGE_SIZE, prelude::*, sync::Arc};
+use crate::{
+    bindings,
+    cm::CmId,
+    kernel_ext::pages::Contiguous,
+    logic::{
+        place::{Owner, Place},
+        wire::Advertisement,
+    },
+};
+use kernel::{
+    page::PAGE_SIZE,
+    prelude::*,
+    sync::{
+        atomic::{Atomic, Relaxed},
+        Arc,
+    },
+};
+
+/// How many memories have been made, modulo 2^32.
+static MEMORIES: Atomic<u32> = Atomic::new(0);
+
+/// The number of a memory that is being made.
+fn next_owner() -> Owner {
+    Owner(MEMORIES.fetch_add(1, Relaxed))
+}
 
 /// What a peer may do with a registered buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,48 +80,19 @@ impl Access {
 
 /// A buffer of a [`Memory`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BufferId(usize);
+pub(crate) struct BufferId(Place);
 
 /// A memory region of a [`Memory`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RegionId(usize);
-
-impl RegionId {
-    /// No region of any memory.
-    pub(crate) const NONE: Self = Self(usize::MAX);
-}
-
-/// A fast-registration memory region, over one buffer or parts of several, or one request.
-///
-/// # Invariants
-///
-/// `raw` was allocated in the domain of the `Memory` that holds this, and is freed
-/// by this object alone. It is mapped over parts of buffers of that `Memory`, or over
-/// `segments`. What it is mapped over only changes while it is not valid.
-struct Region {
-    raw: NonNull<bindings::ib_mr>,
-    /// The memory of a request, where it is not over a buffer.
-    segments: Option<Segments>,
-    /// The variable byte of the key, changed by each registration.
-    key: u8,
-    /// Whether the device takes the key as valid once it has worked off what
-    /// has been posted.
-    valid: bool,
-}
-
-impl Drop for Region {
-    fn drop(&mut self) {
-        // SAFETY: By the type invariant; the queue pair is gone before it. What it
-        // covers is unmapped after it.
-        unsafe { bindings::krping_dereg_mr(self.raw.as_ptr()) };
-    }
-}
+pub(crate) struct RegionId(Place);
 
 /// All memory of one queue pair. Fields are in drop order.
 pub(crate) struct Memory {
     regions: KVec<Region>,
     buffers: KVVec<Buffer>,
     pd: Arc<ProtectionDomain>,
+    /// By which it tells its own buffers and regions from those of others.
+    owner: Owner,
     /// On the device of the domain.
     id: Arc<CmId>,
 }
@@ -125,6 +120,7 @@ impl Memory {
             regions: KVec::new(),
             buffers: KVVec::new(),
             pd: ProtectionDomain::new(id, flags)?,
+            owner: next_owner(),
             id: id.clone(),
         })
     }
@@ -142,6 +138,7 @@ impl Memory {
             regions: KVec::new(),
             buffers: KVVec::new(),
             pd: domain.0.clone(),
+            owner: next_owner(),
             id: id.clone(),
         })
     }
@@ -161,9 +158,14 @@ impl Memory {
     ///
     /// `ENOMEM`.
     pub(crate) fn share(&mut self, memory: Arc<Contiguous>) -> Result<BufferId> {
+        let place = self.owner.place(self.buffers.len()).ok_or(ERANGE)?;
         self.buffers
             .push(Buffer::new(&self.id, memory)?, GFP_KERNEL)?;
-        Ok(BufferId(self.buffers.len().saturating_sub(1)))
+        Ok(BufferId(place))
+    }
+
+    fn buffer(&self, id: BufferId) -> Result<&Buffer> {
+        self.owner.get(&self.buffers, id.0).ok_or(EINVAL)
     }
 
     /// Adds a region over exactly `buffer`, not valid yet. May sleep.
@@ -172,7 +174,7 @@ impl Memory {
     ///
     /// `ENOMEM`; `EINVAL` where the device cannot cover the buffer.
     pub(crate) fn add_region(&mut self, buffer: BufferId) -> Result<RegionId> {
-        let size = self.buffers.get(buffer.0).ok_or(EINVAL)?.size;
+        let size = self.buffer(buffer)?.size;
         self.add_region_over(buffer, size)
     }
 
@@ -182,44 +184,19 @@ impl Memory {
     ///
     /// `ENOMEM`; `EINVAL` where the buffer has less, or the device cannot cover it.
     pub(crate) fn add_region_over(&mut self, buffer: BufferId, size: usize) -> Result<RegionId> {
-        let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
+        let buffer = self.buffer(buffer)?;
         buffer.check(0, size)?;
         let part = bindings::ib_sge {
             addr: buffer.dma,
             length: size as u32,
             lkey: 0,
         };
-        let region = self.allocate_region(size.div_ceil(PAGE_SIZE) as u32, None)?;
+        let region = self.allocate_region(size.div_ceil(PAGE_SIZE) as u32, Cover::Buffer)?;
         // SAFETY: The region is ours and not in use; the buffer is mapped.
-        if unsafe { bindings::krping_map_mr(region.raw.as_ptr(), &part, 1) } != 1 {
+        if unsafe { bindings::krping_map_mr(region.registration.as_ptr(), &part, 1) } != 1 {
             return Err(EINVAL);
         }
         self.push_region(region)
-    }
-
-    /// Allocates a region for `pages` pages, mapped over nothing yet.
-    fn allocate_region(&self, pages: u32, segments: Option<Segments>) -> Result<Region> {
-        // SAFETY: The domain is alive.
-        let raw = from_err_ptr(unsafe {
-            bindings::ib_alloc_mr(
-                self.pd.raw.as_ptr(),
-                bindings::ib_mr_type_IB_MR_TYPE_MEM_REG,
-                pages,
-            )
-        })?;
-        // INVARIANT: Allocated just now; whoever adds it to `regions` has mapped it,
-        // or maps it before it becomes valid.
-        Ok(Region {
-            raw: NonNull::new(raw).ok_or(ENOMEM)?,
-            segments,
-            key: 0,
-            valid: false,
-        })
-    }
-
-    fn push_region(&mut self, region: Region) -> Result<RegionId> {
-        self.regions.push(region, GFP_KERNEL)?;
-        Ok(RegionId(self.regions.len().saturating_sub(1)))
     }
 
     /// The raw domain, valid while `self` lives.
@@ -253,7 +230,7 @@ impl Memory {
     ///
     /// `EINVAL` where they are not all within it.
     pub(super) fn dma(&self, buffer: BufferId, offset: usize, len: usize) -> Result<u64> {
-        let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
+        let buffer = self.buffer(buffer)?;
         buffer.check(offset, len)?;
         Ok(buffer.dma.wrapping_add(offset as u64))
     }
@@ -265,13 +242,9 @@ impl Memory {
     ///
     /// `EINVAL` where they are not all within it.
     pub(super) fn cpu_address(&self, buffer: BufferId, len: usize) -> Result<u64> {
-        let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
+        let buffer = self.buffer(buffer)?;
         buffer.check(0, len)?;
         Ok(buffer.memory.as_ptr() as u64)
-    }
-
-    fn region(&self, region: RegionId) -> Result<&Region> {
-        self.regions.get(region.0).ok_or(EINVAL)
     }
 
     /// Whether the sink of an RDMA READ must be a region of its own. Where not, the local
@@ -294,71 +267,13 @@ impl Memory {
 
     /// The raw region, valid while `self` lives.
     pub(super) fn mr(&self, region: RegionId) -> Result<*mut bindings::ib_mr> {
-        Ok(self.region(region)?.raw.as_ptr())
+        Ok(self.region(region)?.registration.as_ptr())
     }
 
     /// The key by which a peer, or this side, names `region`.
     pub(crate) fn key(&self, region: RegionId) -> Result<u32> {
         // SAFETY: The region is alive; its key changes only under `&mut self`.
-        Ok(unsafe { (*self.region(region)?.raw.as_ptr()).rkey })
-    }
-
-    /// Whether `region` is valid once what has been posted is done.
-    pub(crate) fn is_valid(&self, region: RegionId) -> bool {
-        self.region(region).is_ok_and(|region| region.valid)
-    }
-
-    /// Gives `region` a new key, for its next registration.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` where it is still valid.
-    pub(crate) fn renew_key(&mut self, region: RegionId) -> Result {
-        let region = self.regions.get_mut(region.0).ok_or(EINVAL)?;
-        if region.valid {
-            return Err(EINVAL);
-        }
-        region.key = region.key.wrapping_add(1);
-        // SAFETY: The region is alive and invalid, so no device uses its key.
-        unsafe { bindings::krping_update_fast_reg_key(region.raw.as_ptr(), region.key) };
-        Ok(())
-    }
-
-    /// Notes that the registration of `region` is about to be posted, and
-    /// returns the key that it sets.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` where it is still valid.
-    pub(super) fn registered(&mut self, region: RegionId) -> Result<u32> {
-        let key = self.key(region)?;
-        let region = self.regions.get_mut(region.0).ok_or(EINVAL)?;
-        if region.valid {
-            return Err(EINVAL);
-        }
-        region.valid = true;
-        Ok(key)
-    }
-
-    /// Notes that a registration of `region` is about to be posted, whatever state it
-    /// is in, and returns the key that it sets.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` for a region of another memory.
-    pub(super) fn forced(&mut self, region: RegionId) -> Result<u32> {
-        let key = self.key(region)?;
-        if let Some(region) = self.regions.get_mut(region.0) {
-            region.valid = true;
-        }
-        Ok(key)
-    }
-
-    /// Notes that `region` has been, or is about to be, invalidated.
-    pub(crate) fn invalidated(&mut self, region: RegionId) {
-        if let Some(region) = self.regions.get_mut(region.0) {
-            region.valid = false;
-        }
+        Ok(unsafe { (*self.region(region)?.registration.as_ptr()).rkey })
     }
 
     /// What to tell the peer of `region`.
@@ -367,15 +282,7 @@ impl Memory {
     ///
     /// `EINVAL` for a region of another memory.
     pub(crate) fn advertise(&self, region: RegionId) -> Result<Advertisement> {
-        let mr = self.region(region)?.raw.as_ptr();
-        // SAFETY: The region is alive; these change only under `&mut self`.
-        unsafe {
-            Ok(Advertisement {
-                addr: (*mr).iova,
-                rkey: (*mr).rkey,
-                size: (*mr).length as u32,
-            })
-        }
+        Ok(self.region(region)?.registration.advertisement())
     }
 
     /// What to tell the peer of `buffer` with the unsafe global rkey.
@@ -384,7 +291,7 @@ impl Memory {
     ///
     /// `EINVAL` for a buffer of another memory.
     pub(crate) fn advertise_global(&self, buffer: BufferId) -> Result<Advertisement> {
-        let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
+        let buffer = self.buffer(buffer)?;
         Ok(Advertisement {
             addr: buffer.dma,
             // SAFETY: The domain is alive, and its keys do not change.
@@ -399,7 +306,7 @@ impl Memory {
     ///
     /// `EINVAL` where the range is not within the buffer; nothing is copied.
     pub(crate) fn read(&self, buffer: BufferId, offset: usize, to: &mut [u8]) -> Result {
-        let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
+        let buffer = self.buffer(buffer)?;
         buffer.sync_for_cpu(offset, to.len())?;
         buffer.memory.read(offset, to)?;
         buffer.sync_for_device(offset, to.len())
@@ -411,7 +318,7 @@ impl Memory {
     ///
     /// `EINVAL` where the range is not within the buffer; nothing is copied.
     pub(crate) fn write(&mut self, buffer: BufferId, offset: usize, from: &[u8]) -> Result {
-        let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
+        let buffer = self.buffer(buffer)?;
         buffer.memory.write(offset, from)?;
         buffer.sync_for_device(offset, from.len())
     }
@@ -423,7 +330,7 @@ impl Memory {
     ///
     /// `EINVAL` where the range is not within the buffer.
     pub(crate) fn sync_for_cpu(&self, buffer: BufferId, offset: usize, len: usize) -> Result {
-        let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
+        let buffer = self.buffer(buffer)?;
         buffer.sync_for_cpu(offset, len)
     }
 
@@ -434,7 +341,7 @@ impl Memory {
     ///
     /// `EINVAL` where the range is not within the buffer.
     pub(crate) fn sync_for_device(&self, buffer: BufferId, offset: usize, len: usize) -> Result {
-        let buffer = self.buffers.get(buffer.0).ok_or(EINVAL)?;
+        let buffer = self.buffer(buffer)?;
         buffer.sync_for_device(offset, len)
     }
 }

@@ -31,14 +31,23 @@ use crate::{
     bindings,
     cm::{static_text, QueuePairPlace},
     cq::{CompletionQueue, PollMode, RawCompletion, WorkCompletion},
-    kernel_ext::spinlock::SpinLockBh,
+    kernel_ext::{blk::request::Request, spinlock::SpinLockBh},
     logic::failure::{Failure, Operation},
-    mr::Memory,
+    mr::{Memory, Region},
     outcome::{new_bell, Outcome},
     wr::batch::Batch,
 };
 use core::{marker::PhantomPinned, ptr::NonNull};
-use kernel::{error::to_result, ffi::c_void, prelude::*, static_lock_class, sync::Arc};
+use kernel::{
+    error::to_result,
+    ffi::c_void,
+    prelude::*,
+    static_lock_class,
+    sync::{
+        atomic::{Atomic, Relaxed},
+        Arc,
+    },
+};
 
 /// What is left to do after a completion, without the queue pair's lock.
 pub(crate) trait Settle {
@@ -155,7 +164,8 @@ impl<W> Unpin for Inner<W> {}
 /// # Invariants
 ///
 /// - `raw` is the queue pair of `place`'s identifier, destroyed by this object
-///   alone, in its drop; what it used goes after it, in the order of the fields.
+///   alone, in its drop or in [`end`](Self::end); what it used goes after it, in the order
+///   of the fields.
 /// - `entries` point to this object.
 #[pin_data(PinnedDrop)]
 pub(crate) struct QueuePair<W: Workload> {
@@ -167,6 +177,8 @@ pub(crate) struct QueuePair<W: Workload> {
     raw: NonNull<bindings::ib_qp>,
     outcome: Arc<Outcome>,
     place: QueuePairPlace,
+    /// Whether it has been destroyed.
+    destroyed: Atomic<u32>,
     #[pin]
     _pin: PhantomPinned,
 }
@@ -224,6 +236,7 @@ impl<W: Workload> QueuePair<W> {
             raw,
             outcome,
             place,
+            destroyed: Atomic::new(0),
             _pin: PhantomPinned,
         });
         match room.write_pin_init(init) {
@@ -275,6 +288,44 @@ impl<W: Workload> QueuePair<W> {
     /// nothing. `None` where it was stopped before.
     pub(crate) fn stop(&self) -> Option<W> {
         self.inner.lock().workload.take()
+    }
+
+    /// Stops the workload, drains and destroys the queue pair, and hands the workload back
+    /// once `give_back` was called with each request that a region still had. Process
+    /// context; sleeps.
+    pub(crate) fn end(
+        this: Pin<KBox<Self>>,
+        mut give_back: impl FnMut(&mut W, Request),
+    ) -> Option<W> {
+        let mut workload = this.stop();
+        this.destroy();
+        while let Some(region) = this.pop_region() {
+            if let (Some(request), Some(workload)) = (region.into_request(), &mut workload) {
+                give_back(workload, request);
+            }
+        }
+        workload
+    }
+
+    fn pop_region(&self) -> Option<Region> {
+        self.inner.lock().memory.pop_region()
+    }
+
+    /// Drains and destroys it, once.
+    fn destroy(&self) {
+        if self.destroyed.xchg(1, Relaxed) != 0 {
+            return;
+        }
+        if let Err(error) = self.drain.flush(self.raw, &self.cq, W::PATIENCE_MS) {
+            let failure = Failure::Kernel("flushing a queue pair", error.to_errno());
+            pr_warn!("{}; it is destroyed all the same\n", failure);
+        }
+        // SAFETY: By the type invariant; only the drop and `end` come here, which have the
+        // object alone, and whose workload has been stopped, so nothing is posted any more.
+        // The device uses no memory of a queue pair that is destroyed. A completion that is
+        // still to be handled finds its entry: the completion queue is the first of the
+        // fields to go, after the last handler.
+        unsafe { bindings::rdma_destroy_qp(self.place.id().as_ptr()) };
     }
 
     /// Handles up to `budget` completions, for [`PollMode::Direct`]. Returns how
@@ -393,14 +444,7 @@ impl<W: Workload> QueuePair<W> {
 impl<W: Workload> PinnedDrop for QueuePair<W> {
     fn drop(self: Pin<&mut Self>) {
         drop(self.stop());
-        if let Err(error) = self.drain.flush(self.raw, &self.cq, W::PATIENCE_MS) {
-            let failure = Failure::Kernel("flushing a queue pair", error.to_errno());
-            pr_warn!("{}; it is destroyed all the same\n", failure);
-        }
-        // SAFETY: By the type invariant. The device uses no memory of a queue pair that is
-        // destroyed. A completion that is still to be handled finds its entry: the
-        // completion queue is the first of the fields to go, after the last handler.
-        unsafe { bindings::rdma_destroy_qp(self.place.id().as_ptr()) };
+        self.destroy();
     }
 }
 

@@ -73,8 +73,8 @@ pub(crate) enum WorkRequest {
     },
     /// READ_WITH_INV into all that a region of this side is mapped over.
     ReadInto {
-        /// The region, which must be valid, and stays so for this side until the READ
-        /// has completed: then its owner says that it is not.
+        /// The sink, which must be valid, and stays so for this side until
+        /// [`Memory::read_into`] has seen the READ's completion.
         region: RegionId,
         /// What the peer advertised.
         remote: Advertisement,
@@ -99,7 +99,7 @@ pub(crate) enum WorkRequest {
     },
     /// LOCAL_INV.
     Invalidate {
-        /// The region, which must be valid.
+        /// The region, over a buffer, which must be valid.
         region: RegionId,
         /// Wait for READs before it.
         fence: bool,
@@ -176,8 +176,8 @@ impl Chain {
         }
     }
 
-    /// Translates `list`, whose memory is `memory`'s, and hands its head to
-    /// `post`. Regions are noted as valid or invalid as the list will make
+    /// Translates `list`, whose memory is `memory`'s and whose completions carry `number`,
+    /// and hands its head to `post`. Regions are noted as valid or invalid as the list will make
     /// them: it is as good as posted.
     ///
     /// # Errors
@@ -188,6 +188,7 @@ impl Chain {
         &mut self,
         list: &[WorkRequest],
         memory: &mut Memory,
+        number: usize,
         cqe_of: impl Fn(Operation) -> *mut bindings::ib_cqe,
         post: impl FnOnce(*const bindings::ib_send_wr) -> Result,
     ) -> Result {
@@ -197,7 +198,7 @@ impl Chain {
         let mut head: *mut bindings::ib_send_wr = core::ptr::null_mut();
         let mut last = head;
         for ((request, slot), sge) in list.iter().zip(&mut self.requests).zip(&mut self.sges) {
-            let raw = slot.write(request.translate(memory, &cqe_of, sge)?);
+            let raw = slot.write(request.translate(memory, number, &cqe_of, sge)?);
             // Every variant begins with the common part.
             let wr = core::ptr::from_mut(raw).cast::<bindings::ib_send_wr>();
             if last.is_null() {
@@ -285,6 +286,7 @@ impl WorkRequest {
     fn translate(
         &self,
         memory: &mut Memory,
+        number: usize,
         cqe_of: &impl Fn(Operation) -> *mut bindings::ib_cqe,
         slot: &mut MaybeUninit<[bindings::ib_sge; MAX_PARTS]>,
     ) -> Result<Raw> {
@@ -345,14 +347,12 @@ impl WorkRequest {
                 }
                 set_operand(&mut wr, sge);
                 if let (true, Some(region)) = (invalidate_local, local.region) {
-                    memory.invalidated(region);
+                    memory.invalidating(region)?;
                 }
                 Raw::rdma(wr, remote.addr, remote.rkey)
             }
             Self::ReadInto { region, remote } => {
-                if !memory.is_valid(region) {
-                    return Err(EINVAL);
-                }
+                memory.reading(region, number)?;
                 let opcode = bindings::ib_wr_opcode_IB_WR_RDMA_READ_WITH_INV;
                 let mut wr = header(opcode, cqe_of(Operation::Read), false, true);
                 let sink = memory.advertise(region)?;
@@ -409,7 +409,7 @@ impl WorkRequest {
                 let opcode = bindings::ib_wr_opcode_IB_WR_LOCAL_INV;
                 let mut wr = header(opcode, cqe_of(Operation::Invalidate), fence, signaled);
                 set_invalidate(&mut wr, memory.key(region)?);
-                memory.invalidated(region);
+                memory.invalidating(region)?;
                 Raw::plain(wr)
             }
         })

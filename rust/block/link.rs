@@ -249,7 +249,7 @@ impl Link {
     ) -> Result<bool, Failure> {
         self.completed();
         if let Some(sinks) = &self.sinks {
-            sinks.close(queue, wc.slot);
+            sinks.close(queue, wc).map_err(failed)?;
         }
         self.traffic.read(wc.bytes);
         let slot = self.slot_mut(wc.slot)?;

@@ -56,13 +56,21 @@ pub(crate) struct Layout {
 /// A request, from its post to its answer.
 #[derive(Default)]
 struct Slot {
+    /// The request, unless it is `open`.
     request: Option<Request>,
     seq: u32,
     posted_ns: u64,
-    /// Whether its region is open to the server.
-    open: bool,
+    /// The region that is open to the server, and so has the request.
+    open: Option<RegionId>,
     /// The buffer that its data goes through.
     bounce: Option<usize>,
+}
+
+impl Slot {
+    /// Whether there is a request in it.
+    fn is_taken(&self) -> bool {
+        self.open.is_some() || self.request.is_some()
+    }
 }
 
 /// What became of a request that was handed to [`DiskQueue::submit`].
@@ -77,7 +85,8 @@ pub(crate) enum Submitted {
 
 /// One hardware queue on its connection.
 pub(crate) struct DiskQueue {
-    slots: KVec<(Slot, RegionId)>,
+    /// With the region for each, unless data is copied.
+    slots: KVec<(Slot, Option<RegionId>)>,
     receives: Receives,
     bounce: Option<Bounce>,
     sender: Sender,
@@ -109,9 +118,9 @@ impl DiskQueue {
         let mut slots = KVec::with_capacity(depth, GFP_KERNEL)?;
         for _ in 0..depth {
             let region = if layout.bounce {
-                RegionId::NONE
+                None
             } else {
-                memory.add_request_region(layout.segments)?
+                Some(memory.add_request_region(layout.segments)?)
             };
             slots.push((Slot::default(), region), GFP_KERNEL)?;
         }
@@ -194,44 +203,58 @@ impl DiskQueue {
         if !self.sender.has_room() {
             return Submitted::Busy(request);
         }
+        let Some(&(_, region)) = self.slots.get(tag) else {
+            return Submitted::Refused(request, errno::EIO);
+        };
+        let fua = request.is_fua() && op == Op::Write;
         let has_data = matches!(op, Op::Read | Op::Write);
         let inline = has_data && bytes <= self.inline;
-        let moves_data = has_data && !inline;
         let mut list = List::new();
-        let mut remote = Advertisement::nowhere(bytes);
-        let mut bounced = None;
-        if moves_data {
-            let opened = match &mut self.bounce {
-                Some(bounce) => bounce.take(queue, &request).map(|(index, advertised)| {
-                    bounced = Some(index);
-                    advertised
-                }),
-                None => self.open(queue, tag, &request, &mut list),
-            };
-            match opened {
-                Ok(advertised) => remote = advertised,
-                // Both pass: a buffer becomes free, a mapping possible.
-                Err(error) if error == ENOMEM || error == EBUSY => return Submitted::Busy(request),
-                Err(error) => {
-                    return Submitted::Refused(request, error.to_errno().saturating_neg());
-                }
+        let mut slot = Slot::default();
+        let remote = match (&mut self.bounce, region) {
+            _ if !has_data || inline => {
+                slot.request = Some(request);
+                Ok(Advertisement::nowhere(bytes))
             }
-        }
+            (Some(bounce), _) => match bounce.take(queue, &request) {
+                Ok((index, advertised)) => {
+                    slot.bounce = Some(index);
+                    slot.request = Some(request);
+                    Ok(advertised)
+                }
+                Err(error) => Err((request, error)),
+            },
+            (None, Some(region)) => {
+                slot.open = Some(region);
+                open(queue, region, request, &mut list)
+            }
+            (None, None) => Err((request, EINVAL)),
+        };
+        let remote = match remote {
+            Ok(remote) => remote,
+            // Both pass: a buffer becomes free, a mapping possible.
+            Err((request, error)) if error == ENOMEM || error == EBUSY => {
+                return Submitted::Busy(request);
+            }
+            Err((request, error)) => {
+                return Submitted::Refused(request, error.to_errno().saturating_neg());
+            }
+        };
         // 0 is the number of bare writes.
         self.seq = self.seq.wrapping_add(1).max(1);
         let message = block::Request {
             action,
-            fua: request.is_fua() && op == Op::Write,
+            fua,
             inline,
-            keep: bounced.is_some(),
+            keep: slot.bounce.is_some(),
             tag: tag as u16,
             seq: self.seq,
             offset,
             remote,
         };
-        let data = (inline && op == Op::Write).then_some(&request);
+        let data = slot.request.as_ref().filter(|_| inline && op == Op::Write);
         let bare = match data {
-            Some(_) if !message.fua => self.bare.encode(message.tag, offset, bytes),
+            Some(_) if !fua => self.bare.encode(message.tag, offset, bytes),
             _ => None,
         };
         let (posted, seq) = match (bare, data) {
@@ -240,42 +263,16 @@ impl DiskQueue {
             }
             _ => (self.sender.send(queue, &message, data, &mut list), self.seq),
         };
-        let Some((slot, _)) = self.slots.get_mut(tag) else {
-            return Submitted::Refused(request, errno::EIO);
-        };
-        *slot = Slot {
-            request: Some(request),
-            seq,
-            posted_ns: monotonic_ns(),
-            open: moves_data && bounced.is_none(),
-            bounce: bounced,
-        };
+        slot.seq = seq;
+        slot.posted_ns = monotonic_ns();
+        if let Some((place, _)) = self.slots.get_mut(tag) {
+            *place = slot;
+        }
         self.live.in_flight.add(1);
         if let Err(failure) = posted {
             queue.outcome.fail(failure);
         }
         Submitted::Posted
-    }
-
-    /// Opens the data of a request to the server, by a registration that `list` gets.
-    fn open(
-        &self,
-        queue: &mut Queue<'_>,
-        tag: usize,
-        request: &Request,
-        list: &mut List,
-    ) -> Result<Advertisement> {
-        let (_, region) = self.slots.get(tag).ok_or(EINVAL)?;
-        queue.open_request(*region, request)?;
-        list.push(WorkRequest::Register {
-            region: *region,
-            access: match request.op() {
-                Op::Read => Access::RemoteWrite,
-                _ => Access::RemoteRead,
-            },
-            renew_key: false,
-        });
-        queue.memory().advertise(*region)
     }
 
     /// Gives a sign of life, unless the last one has not been answered yet.
@@ -340,10 +337,38 @@ impl DiskQueue {
             .filter_map(|(slot, _)| core::mem::take(slot).request)
     }
 
+    /// Takes back a request whose region is gone, for [`take_requests`](Self::take_requests).
+    pub(crate) fn take_back(&mut self, request: Request) {
+        if let Some((slot, _)) = self.slots.get_mut(request.tag()) {
+            slot.open = None;
+            slot.request = Some(request);
+        }
+    }
+
     /// What was measured.
     pub(crate) fn stages(&self) -> &Stages {
         &self.stages
     }
+}
+
+/// Opens the data of a request to the server, by a registration that `list` gets.
+fn open(
+    queue: &mut Queue<'_>,
+    region: RegionId,
+    request: Request,
+    list: &mut List,
+) -> core::result::Result<Advertisement, (Request, Error)> {
+    let access = match request.op() {
+        Op::Read => Access::RemoteWrite,
+        _ => Access::RemoteRead,
+    };
+    let advertised = queue.open_request(region, request)?;
+    list.push(WorkRequest::Register {
+        region,
+        access,
+        renew_key: false,
+    });
+    Ok(advertised)
 }
 
 impl Workload for DiskQueue {

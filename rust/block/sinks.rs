@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 use crate::{
+    cq::WorkCompletion,
     logic::wire::Advertisement,
     mr::{Memory, RegionId},
     qp::Queue,
@@ -69,10 +70,12 @@ impl Sinks {
         Ok(())
     }
 
-    /// Notes that the READ for the request in `slot` has completed.
-    pub(super) fn close(&self, queue: &mut Queue<'_>, slot: usize) {
-        if let Some(region) = self.0.get(slot) {
-            queue.invalidated(*region);
-        }
+    /// Notes that the READ has completed whose completion is `wc`.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where there was none.
+    pub(super) fn close(&self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result {
+        queue.read_into(*self.0.get(wc.slot).ok_or(EINVAL)?, wc)
     }
 }

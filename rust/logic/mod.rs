@@ -45,6 +45,7 @@ mod order;
 mod parse;
 pub(crate) mod parse_error;
 pub(crate) mod pattern;
+pub(crate) mod place;
 pub(crate) mod preflight;
 mod private_data;
 pub(crate) mod protocol;

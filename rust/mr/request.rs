@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Regions over the memory of block requests: each is mapped over all segments of
-//! one request after the other.
+//! one request after the other, which it owns for so long.
 //!
 //! The list of segments is allocated with the region, as a request that writes
 //! dirty memory back must not need any.
 //!
 //! C header: `include/rdma/ib_verbs.h` (`ib_dma_map_sg()`, `ib_map_mr_sg()`)
 
-use super::{Memory, RegionId};
+use super::{
+    region::{Cover, Registration},
+    Memory, RegionId,
+};
 use crate::{
     bindings,
     cm::CmId,
+    cq::WorkCompletion,
     kernel_ext::blk::request::{Direction, Request},
+    logic::wire::Advertisement,
 };
 use kernel::{ffi::c_int, prelude::*, sync::Arc};
 
@@ -20,18 +25,48 @@ use kernel::{ffi::c_int, prelude::*, sync::Arc};
 ///
 /// # Invariants
 ///
-/// Where `mapped` is there, so many of `list` are mapped for the device of `id`, in
-/// this direction.
+/// Where `mapped` is there, so many of `list` are the segments of its request, and mapped
+/// for the device of `id` in this direction.
 pub(super) struct Segments {
     list: KVec<bindings::scatterlist>,
-    mapped: Option<(c_int, Direction)>,
+    mapped: Option<Mapped>,
     id: Arc<CmId>,
 }
 
+/// A request whose segments are mapped.
+struct Mapped {
+    request: Request,
+    count: c_int,
+    direction: Direction,
+}
+
 impl Segments {
-    /// Maps all segments of `request`, and returns how many the device sees.
-    fn map(&mut self, request: &Request) -> Result<c_int> {
-        self.unmap();
+    /// The request, where there is one.
+    pub(super) fn request(&self) -> Option<&Request> {
+        self.mapped.as_ref().map(|mapped| &mapped.request)
+    }
+
+    /// Maps all segments of `request`, where none is mapped, and returns how many the
+    /// device sees.
+    fn map(&mut self, request: Request) -> core::result::Result<c_int, (Request, Error)> {
+        if self.mapped.is_some() {
+            return Err((request, EBUSY));
+        }
+        match self.try_map(&request) {
+            Ok((seen, count, direction)) => {
+                // INVARIANT: Mapped just now.
+                self.mapped = Some(Mapped {
+                    request,
+                    count,
+                    direction,
+                });
+                Ok(seen)
+            }
+            Err(error) => Err((request, error)),
+        }
+    }
+
+    fn try_map(&mut self, request: &Request) -> Result<(c_int, c_int, Direction)> {
         let direction = request.direction().ok_or(EINVAL)?;
         let count = c_int::try_from(request.fill(&mut self.list)?).map_err(|_| EINVAL)?;
         let device = self.id.device()?;
@@ -48,33 +83,54 @@ impl Segments {
         if seen <= 0 {
             return Err(ENOMEM);
         }
-        // INVARIANT: Mapped just now.
-        self.mapped = Some((count, direction));
-        Ok(seen)
+        Ok((seen, count, direction))
     }
 
-    fn unmap(&mut self) {
-        let Some((count, direction)) = self.mapped.take() else {
-            return;
-        };
+    /// Maps all segments of `request` and lays `region`, which is not valid, over them.
+    fn open(
+        &mut self,
+        region: &Registration,
+        request: Request,
+    ) -> core::result::Result<Advertisement, (Request, Error)> {
+        let count = self.map(request)?;
+        // SAFETY: The region is ours and not valid; the segments are mapped.
+        let covered =
+            unsafe { bindings::krping_map_mr_sg(region.as_ptr(), self.list.as_mut_ptr(), count) };
+        match self.take_if(covered != count) {
+            Some(request) => Err((request, EINVAL)),
+            None => Ok(region.advertisement()),
+        }
+    }
+
+    fn take_if(&mut self, given_up: bool) -> Option<Request> {
+        given_up.then(|| self.take()).flatten()
+    }
+
+    /// Unmaps the segments, and hands the request back. The region over them is not valid,
+    /// or gone.
+    pub(super) fn take(&mut self) -> Option<Request> {
+        let mapped = self.mapped.take()?;
         if let Ok(device) = self.id.device() {
-            // SAFETY: By the type invariant; the region over them is not valid, or
-            // gone, so no device uses the mapping.
+            // SAFETY: By the type invariant; no device uses the mapping, as the region over
+            // them is not valid, or gone.
             unsafe {
                 bindings::krping_dma_unmap_sg(
                     device.as_ptr(),
                     self.list.as_mut_ptr(),
-                    count,
-                    direction == Direction::Out,
+                    mapped.count,
+                    mapped.direction == Direction::Out,
                 );
             }
         }
+        Some(mapped.request)
     }
 }
 
 impl Drop for Segments {
     fn drop(&mut self) {
-        self.unmap();
+        // The region is gone: it is the field before them. A request that nobody has taken
+        // fails.
+        drop(self.take());
     }
 }
 
@@ -97,43 +153,58 @@ impl Memory {
             mapped: None,
             id: self.id().clone(),
         };
-        let region = self.allocate_region(pages, Some(segments))?;
+        let region = self.allocate_region(pages, Cover::Request(segments))?;
         self.push_region(region)
     }
 
-    /// Maps `region` over all segments of `request`, and gives it a new key. Any
-    /// context.
-    ///
-    /// The request's memory must stay until [`close_request`](Self::close_request),
-    /// or until this is dropped: whoever passes a request here owns it till then.
+    /// Maps `region` over all segments of `request`, which it owns from then on, gives it a
+    /// new key, and returns what to tell the peer. Any context.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for a region that is still valid, or is none for requests, and for a
-    /// request that it cannot cover; `ENOMEM`.
-    pub(crate) fn open_request(&mut self, id: RegionId, request: &Request) -> Result {
-        self.renew_key(id)?;
-        let region = self.regions.get_mut(id.0).ok_or(EINVAL)?;
-        let segments = region.segments.as_mut().ok_or(EINVAL)?;
-        let count = segments.map(request)?;
-        // SAFETY: The region is ours and not valid; the segments are mapped.
-        let covered = unsafe {
-            bindings::krping_map_mr_sg(region.raw.as_ptr(), segments.list.as_mut_ptr(), count)
-        };
-        if covered != count {
-            segments.unmap();
-            return Err(EINVAL);
+    /// The request, with `EINVAL` for a region that is still valid, or is none for requests,
+    /// and for a request that it cannot cover; `EBUSY` for a region that has a request;
+    /// `ENOMEM`.
+    pub(crate) fn open_request(
+        &mut self,
+        region: RegionId,
+        request: Request,
+    ) -> core::result::Result<Advertisement, (Request, Error)> {
+        let renewed = self.renew_key(region);
+        match (renewed, self.region_mut(region)) {
+            (Err(error), _) | (_, Err(error)) => Err((request, error)),
+            (Ok(()), Ok(region)) => match &mut region.cover {
+                Cover::Request(segments) => segments.open(&region.registration, request),
+                Cover::Buffer | Cover::Sink { .. } => Err((request, EINVAL)),
+            },
         }
-        Ok(())
     }
 
-    /// Gives the memory of `region`'s request back to the CPU. Any context; the
-    /// region must have been invalidated, else nothing is done.
-    pub(crate) fn close_request(&mut self, region: RegionId) {
-        if let Some(region) = self.regions.get_mut(region.0) {
-            if let (false, Some(segments)) = (region.valid, &mut region.segments) {
-                segments.unmap();
-            }
+    /// The request that `region` has.
+    pub(crate) fn request(&self, region: RegionId) -> Option<&Request> {
+        match &self.region(region).ok()?.cover {
+            Cover::Request(segments) => segments.request(),
+            Cover::Buffer | Cover::Sink { .. } => None,
+        }
+    }
+
+    /// Takes back the request of a region that the peer has invalidated, as `wc` says, and
+    /// gives its memory back to the CPU. Any context.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where `wc` does not say that, or there is no request: then all stays as it
+    /// is.
+    pub(crate) fn close_request(
+        &mut self,
+        region: RegionId,
+        wc: &WorkCompletion,
+    ) -> Result<Request> {
+        self.request(region).ok_or(EINVAL)?;
+        self.invalidated(region, wc)?;
+        match &mut self.region_mut(region)?.cover {
+            Cover::Request(segments) => segments.take().ok_or(EINVAL),
+            Cover::Buffer | Cover::Sink { .. } => Err(EINVAL),
         }
     }
 }

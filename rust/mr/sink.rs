@@ -5,8 +5,8 @@
 //!
 //! C header: `include/rdma/ib_verbs.h` (`ib_map_mr_sg()`)
 
-use super::{Memory, RegionId};
-use crate::{bindings, wr::Local};
+use super::{region::Cover, Memory, RegionId};
+use crate::{bindings, cq::WorkCompletion, logic::failure::Operation, wr::Local};
 use kernel::{error::to_result, page::PAGE_SIZE, prelude::*};
 
 /// The most parts that a region is mapped over.
@@ -22,7 +22,13 @@ impl Memory {
     pub(crate) fn add_sink(&mut self, bytes: u32) -> Result<RegionId> {
         let pages = (bytes as usize).div_ceil(PAGE_SIZE).saturating_add(1);
         let pages = u32::try_from(pages).map_err(|_| ERANGE)?;
-        let region = self.allocate_region(pages, None)?;
+        let region = self.allocate_region(
+            pages,
+            Cover::Sink {
+                mapped: false,
+                reader: None,
+            },
+        )?;
         self.push_region(region)
     }
 
@@ -45,21 +51,57 @@ impl Memory {
             *list.get_mut(count).ok_or(EINVAL)? = part?.raw(self)?;
             count = count.saturating_add(1);
         }
-        if self.region(id)?.segments.is_some() {
-            return Err(EINVAL);
-        }
         self.renew_key(id)?;
-        let region = self.region(id)?;
-        // SAFETY: The region is ours and not valid: whoever had it registered last has
-        // seen the end of what used it. So many parts have been filled, of buffers that
+        let region = self.region_mut(id)?;
+        let Cover::Sink { mapped, .. } = &mut region.cover else {
+            return Err(EINVAL);
+        };
+        *mapped = true;
+        // SAFETY: The region is ours and not valid: `read_into` has seen the end of the
+        // READ that used it. So many parts have been filled, of buffers that
         // are mapped, and stay so for longer than the region.
-        let covered =
-            unsafe { bindings::krping_map_mr(region.raw.as_ptr(), list.as_ptr(), count as u32) };
+        let covered = unsafe {
+            bindings::krping_map_mr(region.registration.as_ptr(), list.as_ptr(), count as u32)
+        };
         to_result(covered.min(0))?;
         if covered as usize == count {
             Ok(())
         } else {
             Err(EINVAL)
+        }
+    }
+
+    /// Notes that the READ into all of `region`, which invalidates it, is about to be posted
+    /// as number `slot`.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a region that is not valid, is no sink, or has a READ already.
+    pub(crate) fn reading(&mut self, region: RegionId, slot: usize) -> Result {
+        let region = self.region_mut(region)?;
+        match &mut region.cover {
+            Cover::Sink { reader, .. } if region.valid && reader.is_none() => {
+                *reader = Some(slot);
+                Ok(())
+            }
+            _ => Err(EINVAL),
+        }
+    }
+
+    /// Takes note that the READ into `region` has completed, as `wc` says.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where that is of another READ.
+    pub(crate) fn read_into(&mut self, region: RegionId, wc: &WorkCompletion) -> Result {
+        let region = self.region_mut(region)?;
+        match &mut region.cover {
+            Cover::Sink { reader, .. } if wc.op == Operation::Read && *reader == Some(wc.slot) => {
+                *reader = None;
+                region.valid = false;
+                Ok(())
+            }
+            _ => Err(EINVAL),
         }
     }
 }

@@ -5,8 +5,12 @@
 use super::{entry_index, Entry};
 use crate::{
     bindings,
+    cq::WorkCompletion,
     kernel_ext::blk::request::Request,
-    logic::failure::{Failure, Operation},
+    logic::{
+        failure::{Failure, Operation},
+        wire::Advertisement,
+    },
     mr::{BufferId, Memory, RegionId},
     outcome::Outcome,
     wr::{
@@ -51,7 +55,11 @@ impl Queue<'_> {
     /// # Errors
     ///
     /// Those of [`Memory::open_request`].
-    pub(crate) fn open_request(&mut self, region: RegionId, request: &Request) -> Result {
+    pub(crate) fn open_request(
+        &mut self,
+        region: RegionId,
+        request: Request,
+    ) -> core::result::Result<Advertisement, (Request, Error)> {
         self.memory.open_request(region, request)
     }
 
@@ -69,8 +77,16 @@ impl Queue<'_> {
     }
 
     /// As [`Memory::close_request`].
-    pub(crate) fn close_request(&mut self, region: RegionId) {
-        self.memory.close_request(region);
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::close_request`].
+    pub(crate) fn close_request(
+        &mut self,
+        region: RegionId,
+        wc: &WorkCompletion,
+    ) -> Result<Request> {
+        self.memory.close_request(region, wc)
     }
 
     /// As [`Memory::renew_key`].
@@ -83,8 +99,21 @@ impl Queue<'_> {
     }
 
     /// As [`Memory::invalidated`].
-    pub(crate) fn invalidated(&mut self, region: RegionId) {
-        self.memory.invalidated(region);
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::invalidated`].
+    pub(crate) fn invalidated(&mut self, region: RegionId, wc: &WorkCompletion) -> Result {
+        self.memory.invalidated(region, wc)
+    }
+
+    /// As [`Memory::read_into`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::read_into`].
+    pub(crate) fn read_into(&mut self, region: RegionId, wc: &WorkCompletion) -> Result {
+        self.memory.read_into(region, wc)
     }
 
     /// Posts a list of requests to the send queue, all or up to the first that
@@ -114,6 +143,7 @@ impl Queue<'_> {
             .build(
                 list,
                 self.memory,
+                slot,
                 |op| {
                     // The index is that of an existing entry.
                     let entry = entries.as_ptr().wrapping_add(entry_index(op, slot));

@@ -325,7 +325,7 @@ impl Workload for PingPongClient {
             ClientStep::Iterated => &self.sink,
         };
         if let Some(region) = target.region.filter(|_| self.server_inv) {
-            queue.invalidated(region);
+            queue.invalidated(region, wc).map_err(memory_failed)?;
         }
         match step {
             ClientStep::AdvertiseSink => self.advertise(queue, false),

@@ -78,7 +78,7 @@ impl Probe {
     ///
     /// # Errors
     ///
-    /// `EINVAL` for an operand outside its buffer or a region of another memory;
+    /// `EINVAL` for an operand outside its buffer or a region that is not over a buffer;
     /// otherwise what `post` returns.
     pub(crate) fn build(
         &self,
@@ -137,7 +137,7 @@ impl Probe {
             Self::Invalidate { region } => {
                 let mut wr = start(bindings::ib_wr_opcode_IB_WR_LOCAL_INV);
                 set_invalidate(&mut wr, memory.key(region)?);
-                memory.invalidated(region);
+                memory.invalidating(region)?;
                 post(&wr)
             }
         }

@@ -19,7 +19,6 @@ use crate::{
         failure::Failure,
         protocol::Violation,
     },
-    mr::RegionId,
     outcome::Progress,
     qp::{Queue, Settle},
 };
@@ -95,14 +94,11 @@ impl DiskQueue {
     }
 
     /// The slot of a request that is answered, if it is under way.
-    fn slot(
-        &mut self,
-        tag: u16,
-        asked: impl Fn(u32) -> bool,
-    ) -> Result<&mut (Slot, RegionId), Failure> {
+    fn slot(&mut self, tag: u16, asked: impl Fn(u32) -> bool) -> Result<&mut Slot, Failure> {
         self.slots
             .get_mut(usize::from(tag))
-            .filter(|(slot, _)| slot.request.is_some() && asked(slot.seq))
+            .map(|(slot, _)| slot)
+            .filter(|slot| slot.is_taken() && asked(slot.seq))
             .ok_or(Failure::Message(MessageError::Tag(tag)))
     }
 
@@ -115,7 +111,7 @@ impl DiskQueue {
     ) -> Result<Answered, Failure> {
         let unasked = Failure::Message(MessageError::Tag(answer.tag));
         let inline = self.inline;
-        let (slot, _) = self.slot(answer.tag, |seq| answer.answers(seq))?;
+        let slot = self.slot(answer.tag, |seq| answer.answers(seq))?;
         let fits = |request: &Request| request.op() == Op::Read && request.bytes() <= inline;
         let bytes = slot.request.as_ref().filter(|request| fits(request));
         let bytes = bytes.ok_or(unasked)?.bytes();
@@ -145,15 +141,13 @@ impl DiskQueue {
         response: &Response,
     ) -> Result<Answered, Failure> {
         let inline = self.inline;
-        let (slot, region) = self.slot(response.tag, |seq| seq == response.seq)?;
-        if slot.open {
-            // Without it, the server could go on working on this memory.
-            let key = queue.memory().key(*region).ok();
-            if wc.invalidated.is_none() || wc.invalidated != key {
-                return Err(Failure::Message(MessageError::NotInvalidated));
-            }
-            queue.invalidated(*region);
-            queue.close_request(*region);
+        let slot = self.slot(response.tag, |seq| seq == response.seq)?;
+        if let Some(region) = slot.open {
+            // Else the server could go on working on this memory.
+            let closed = queue.close_request(region, wc);
+            let request = closed.map_err(|_| Failure::Message(MessageError::NotInvalidated))?;
+            slot.request = Some(request);
+            slot.open = None;
         }
         let mut errno = response.status.errno();
         // The data of a small read is its answer, where all went well.

@@ -6,6 +6,7 @@
 
 use super::{Link, ATTEMPT_MS};
 use crate::{
+    block::queue::DiskQueue,
     kernel_ext::{
         blk::request::Request,
         time::{monotonic_ns, Deadline},
@@ -16,6 +17,7 @@ use crate::{
         wire::RejectReason,
     },
     outcome::Progress,
+    qp::QueuePair,
     results::Report,
 };
 use kernel::prelude::*;
@@ -47,10 +49,8 @@ impl Link<'_> {
             let Some(pair) = queue.replace(None) else {
                 continue;
             };
-            let lead = pair.stop();
             // Drained and destroyed here: nothing works on requests' memory any more.
-            drop(pair);
-            if let Some(mut lead) = lead {
+            if let Some(mut lead) = QueuePair::end(pair, DiskQueue::take_back) {
                 for request in lead.take_requests() {
                     count = count.saturating_add(1);
                     then(request);

@@ -32,6 +32,7 @@ mod json;
 mod load;
 mod order;
 mod pattern;
+mod place;
 mod preflight;
 mod private_data;
 mod protocol;

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+
+use crate::logic::place::Owner;
+
+#[test]
+fn a_place_names_an_element_of_its_owner() {
+    let owner = Owner(7);
+    let mut list = [10, 11, 12];
+    for index in 0..list.len() {
+        let place = owner.place(index).unwrap();
+        assert_eq!(owner.get(&list, place), Some(&(10 + index)));
+        assert_eq!(owner.get_mut(&mut list, place), Some(&mut (10 + index)));
+    }
+    assert_eq!(owner.get(&list, owner.place(3).unwrap()), None);
+}
+
+#[test]
+fn a_place_of_another_owner_names_nothing() {
+    let (mine, other) = (Owner(7), Owner(8));
+    let place = other.place(1).unwrap();
+    assert_eq!(mine.get(&[10, 11, 12], place), None);
+    assert_eq!(mine.get_mut(&mut [10, 11, 12], place), None);
+}
+
+#[test]
+fn a_place_beyond_what_can_be_named_is_none() {
+    assert_eq!(Owner(0).place(1 << 32), None);
+}
