@@ -9,14 +9,16 @@
 //! the protection domain, in the order of the fields here; a [`Domain`] may be that
 //! of several, and goes with the last.
 //!
-//! A peer can change an exposed buffer at any time, so no reference into one
-//! exists: [`Memory::read`] and [`Memory::write`] copy.
+//! A peer can change an exposed buffer at any time, so no reference to its bytes
+//! exists: [`Memory::read`] and [`Memory::write`] copy, and [`Memory::fill`] and
+//! [`Memory::inspect`] take it word by word.
 
 mod buffer;
 mod domain;
 mod region;
 mod request;
 mod sink;
+mod words;
 
 pub(crate) use domain::Domain;
 

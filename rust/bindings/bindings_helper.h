@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What bindgen reads: every header whose types or functions Rust code uses. */
 #include <linux/types.h>
+#include <linux/crc32.h>
 #include <linux/falloc.h>
 #include <linux/proc_fs.h>
 #include <rdma/ib_verbs.h>

@@ -5,7 +5,7 @@
 //! C header: `include/linux/gfp.h`
 
 use crate::bindings;
-use core::ptr::NonNull;
+use core::{cell::UnsafeCell, ptr::NonNull};
 use kernel::prelude::*;
 
 /// The most that one allocation can give: the page allocator's largest block.
@@ -13,8 +13,8 @@ pub(crate) const MAX_CONTIGUOUS: usize = 4 << 20;
 
 /// Whole pages of zeroed, physically contiguous kernel memory.
 ///
-/// There is no reference into it to be had: a device or its peer may change
-/// it at any time, so it is reached through the raw pointer only.
+/// There is no reference to its bytes to be had: a device or its peer may change
+/// them at any time, so they are reached through the raw pointer and [`Word`]s only.
 ///
 /// # Invariants
 ///
@@ -26,9 +26,29 @@ pub(crate) struct Contiguous {
 
 // SAFETY: Owned memory without thread affinity.
 unsafe impl Send for Contiguous {}
-// SAFETY: What methods do to the memory, C functions do, on bytes that any other may
-// change at the same time.
+// SAFETY: What methods do to the memory, C functions and volatile accesses do, on bytes
+// that any other may change at the same time.
 unsafe impl Sync for Contiguous {}
+
+/// Eight bytes of a [`Contiguous`], which any other may change at any time.
+#[repr(transparent)]
+pub(crate) struct Word(UnsafeCell<u64>);
+
+impl Word {
+    /// Returns what is there now, with the first byte as the lowest.
+    pub(crate) fn load(&self) -> u64 {
+        // SAFETY: A word that there is a reference to is within living, aligned memory, of
+        // which any bytes are good. Others may write meanwhile: a volatile access reads it
+        // once, whatever is there.
+        u64::from_le(unsafe { self.0.get().read_volatile() })
+    }
+
+    /// Replaces all of it.
+    pub(crate) fn store(&self, word: u64) {
+        // SAFETY: As for `load`; nobody has a reference to the bytes.
+        unsafe { self.0.get().write_volatile(word.to_le()) };
+    }
+}
 
 impl Contiguous {
     /// Allocates at least `size` bytes. May sleep.
@@ -70,6 +90,32 @@ impl Contiguous {
             Some(end) if end <= self.size => Ok(self.start.as_ptr().wrapping_add(offset)),
             _ => Err(EINVAL),
         }
+    }
+
+    /// The words that hold its first `len` bytes, of which the last may reach beyond them:
+    /// the memory is whole pages.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where the bytes are not all within.
+    pub(crate) fn words(&self, len: usize) -> Result<&[Word]> {
+        let start = self.at(0, len)?;
+        // SAFETY: By the type invariant; it lives for as long as the borrow, is zeroed at
+        // first and aligned to a page, of which there are whole ones. What a cell holds may
+        // change while it is borrowed.
+        Ok(unsafe { core::slice::from_raw_parts(start.cast(), len.div_ceil(size_of::<Word>())) })
+    }
+
+    /// The CRC-32 of the first `len` bytes, whatever is there at the time. Any context.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where they are not all within.
+    pub(crate) fn crc32(&self, len: usize) -> Result<u32> {
+        let start = self.at(0, len)?;
+        // SAFETY: So many bytes can be read. Others may write meanwhile, and the C function
+        // reads whatever it finds.
+        Ok(!unsafe { bindings::crc32_le(!0, start.cast(), len) })
     }
 
     /// Copies from it whatever is there at the time. Any context.

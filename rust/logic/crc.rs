@@ -43,6 +43,11 @@ impl Crc32 {
         Self { state: !0 }
     }
 
+    /// Of bytes whose CRC is `sum`.
+    pub(crate) const fn after(sum: u32) -> Self {
+        Self { state: !sum }
+    }
+
     /// Takes the next bytes.
     pub(crate) fn update(&mut self, bytes: &[u8]) {
         let [t0, t1, t2, t3, t4, t5, t6, t7] = &TABLES;

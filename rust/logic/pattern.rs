@@ -2,20 +2,14 @@
 
 //! The data that is sent, and the check of what came back.
 //!
-//! Every byte follows from the pattern, the iteration, the size of the data and its place in it, so
-//! that either side can make or check any amount piece by piece without holding all of it:
+//! Every byte follows from the pattern, the iteration, the size of the data and its place in it.
+//! Data is made and compared in its place, word by word. A device or a peer may change that memory
+//! at any time, so nobody borrows its bytes: it is a slice of [`Cell`]s.
 //!
 //! ```text
-//! let mut fill = Fill::new(pattern, iteration, size);
-//! for piece in buffer.chunks_mut(512) {
-//!     fill.next(piece);
-//! }
-//!
-//! let mut check = Check::new(pattern, iteration, size);
-//! for piece in buffer.chunks(512) {
-//!     check.feed(piece);
-//! }
-//! check.finish()?;
+//! let data = Data::new(pattern, iteration, size);
+//! data.fill(&source);
+//! data.check(&sink)?;
 //! ```
 
 use super::crc::Crc32;
@@ -52,13 +46,48 @@ pub(crate) struct Pattern {
     pub(crate) seed: u32,
 }
 
-/// Makes the data of one iteration, piece by piece.
+/// Eight bytes of memory that others may change at any time.
+pub(crate) trait Cell {
+    /// Returns what is there now, with the first byte as the lowest.
+    fn get(&self) -> u64;
+
+    /// Replaces all of it.
+    fn set(&self, word: u64);
+}
+
+/// Memory that data is made in, or was found in.
+pub(crate) trait Cells {
+    /// Its words.
+    type Cell: Cell;
+
+    /// All words. The last one may reach beyond the data.
+    fn cells(&self) -> &[Self::Cell];
+
+    /// The CRC-32 of the first `words` words.
+    fn crc(&self, words: usize) -> u32;
+}
+
+/// Bytes of a word.
+const WORD: usize = size_of::<u64>();
+
+/// Words that a loop takes at a time, so that most of what it costs is their own.
+const STEP: usize = 4;
+
+/// The bits of the first `bytes` bytes of a word.
+const fn first(bytes: usize) -> u64 {
+    match WORD.checked_sub(bytes) {
+        Some(WORD) => 0,
+        Some(others) => u64::MAX >> (others * 8),
+        None => u64::MAX,
+    }
+}
+
+/// The data of one iteration.
 #[derive(Clone, Debug)]
-pub(crate) struct Fill {
+pub(crate) struct Data {
     source: Source,
+    iteration: u64,
     size: usize,
-    /// How many bytes were made.
-    at: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -67,8 +96,8 @@ enum Source {
     Binary(Binary),
 }
 
-impl Fill {
-    /// Begins the data of that iteration, of `size` bytes.
+impl Data {
+    /// The data of that iteration, of `size` bytes.
     pub(crate) fn new(pattern: Pattern, iteration: u64, size: usize) -> Self {
         let source = match pattern.kind {
             PatternKind::Text => Source::Text(Text::new(iteration)),
@@ -76,34 +105,145 @@ impl Fill {
         };
         Self {
             source,
+            iteration,
             size,
-            at: 0,
         }
     }
 
-    /// Makes the next bytes, all of `out`; after the size come zeros.
-    pub(crate) fn next(&mut self, out: &mut [u8]) {
-        let (at, size) = (self.at, self.size);
-        self.at = at.saturating_add(out.len());
-
-        let (data, after) = split(out, size.saturating_sub(at));
-        match &mut self.source {
-            Source::Text(text) => text.make(at, size, data),
-            Source::Binary(binary) => binary.make(at, size, data),
-        }
-        after.fill(0);
+    /// Makes the data at the beginning of `place`, as far as that goes. What its last word has
+    /// behind the data becomes 0.
+    pub(crate) fn fill(&self, place: &impl Cells) {
+        let crc = |words| place.crc(words);
+        self.each(place.cells(), crc, |cell, word| {
+            cell.set(word);
+            0
+        });
     }
+
+    /// Compares what is at the beginning of `found` with the data.
+    ///
+    /// # Errors
+    ///
+    /// How it differs.
+    pub(crate) fn check(&self, found: &impl Cells) -> Result<(), Mismatch> {
+        let cells = found.cells();
+        let crc = |words| found.crc(words);
+        let differs = self.each(cells, crc, |cell, word| cell.get() ^ word) != 0;
+        if differs || cells.len() < self.words() {
+            return self.mismatch(cells);
+        }
+        Ok(())
+    }
+
+    /// Compares data that came back from a peer which has checked it itself: where it is slow to
+    /// make, the comparison is with `sent`, which this side has filled with it.
+    ///
+    /// # Errors
+    ///
+    /// How it differs.
+    pub(crate) fn check_echo(&self, found: &impl Cells, sent: &impl Cells) -> Result<(), Mismatch> {
+        match self.source {
+            Source::Binary(_) if same(found.cells(), sent.cells(), self.size) => Ok(()),
+            _ => self.check(found),
+        }
+    }
+
+    /// How many bytes it has.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    fn words(&self) -> usize {
+        self.size.div_ceil(WORD)
+    }
+
+    /// Hands `f` each word of the data with its place, in their order, and returns which bits it
+    /// ever answered, without those behind the end of the data. Asks `crc` for the CRC-32 of the
+    /// first words when `f` has had them.
+    fn each<C: Cell>(
+        &self,
+        cells: &[C],
+        crc: impl FnOnce(usize) -> u32,
+        f: impl FnMut(&C, u64) -> u64,
+    ) -> u64 {
+        let cells = cells.get(..self.words()).unwrap_or(cells);
+        match &self.source {
+            Source::Text(text) => text.each(self.size, cells, f),
+            Source::Binary(binary) => binary.each(self.size, cells, crc, f),
+        }
+    }
+
+    /// Counts all differences byte by byte, at leisure.
+    #[cold]
+    fn mismatch<C: Cell>(&self, cells: &[C]) -> Result<(), Mismatch> {
+        let mut mismatch: Option<Mismatch> = None;
+        let mut offset = 0usize;
+        let mut wrong = |offset: usize, expected, found, bytes: usize| {
+            let mismatch = mismatch.get_or_insert(Mismatch {
+                offset: offset as u64,
+                expected,
+                found,
+                iteration: self.iteration,
+                wrong: 0,
+            });
+            mismatch.wrong = mismatch.wrong.saturating_add(bytes as u64);
+        };
+        let crc = |words| match &self.source {
+            Source::Text(_) => 0,
+            Source::Binary(binary) => binary.crc(words),
+        };
+        self.each(cells, crc, |cell, word| {
+            for (found, expected) in cell.get().to_le_bytes().into_iter().zip(word.to_le_bytes()) {
+                if found != expected && offset < self.size {
+                    wrong(offset, expected, found, 1);
+                }
+                offset = offset.saturating_add(1);
+            }
+            0
+        });
+        match self.size.checked_sub(offset) {
+            Some(missing) if missing > 0 => wrong(offset, 0, 0, missing),
+            _ => {}
+        }
+        mismatch.map_or(Ok(()), Err)
+    }
+}
+
+/// Whether the first `size` bytes of two places are the same.
+fn same<A: Cell, B: Cell>(one: &[A], other: &[B], size: usize) -> bool {
+    let words = size.div_ceil(WORD);
+    let (Some(one), Some(other)) = (one.get(..words), other.get(..words)) else {
+        return false;
+    };
+    let (Some((last, one)), Some((other_last, other))) = (one.split_last(), other.split_last())
+    else {
+        return true;
+    };
+    let behind = one.len().wrapping_mul(WORD);
+    let mut differs = (last.get() ^ other_last.get()) & first(size.saturating_sub(behind));
+    let mut compare = |one: &[A], other: &[B]| {
+        for (one, other) in one.iter().zip(other) {
+            differs |= one.get() ^ other.get();
+        }
+    };
+    let (steps, other_steps) = (one.chunks_exact(STEP), other.chunks_exact(STEP));
+    compare(steps.remainder(), other_steps.remainder());
+    for (one, other) in steps.zip(other_steps) {
+        compare(one, other);
+    }
+    differs == 0
 }
 
 const FIRST: u8 = b'A';
 const LETTERS: usize = (b'z' - FIRST) as usize + 1;
 
-/// The most that is copied at once: a multiple of the period, so that each copy begins alike.
-const COPY: usize = 9 * LETTERS;
+/// Words that are taken from the letters at once: they have a multiple of the period, so that each
+/// such block begins alike.
+const BLOCK: usize = 2 * LETTERS;
 
-/// The letters over and over, long enough to copy from any of them.
-static ROLLING: [u8; COPY + LETTERS] = {
-    let mut rolling = [0; COPY + LETTERS];
+/// The letters over and over, long enough for a block from any of them.
+static ROLLING: [u8; BLOCK * WORD + LETTERS] = {
+    let mut rolling = [0; BLOCK * WORD + LETTERS];
     let mut i = 0;
     while i < rolling.len() {
         rolling[i] = FIRST + (i % LETTERS) as u8;
@@ -112,17 +252,44 @@ static ROLLING: [u8; COPY + LETTERS] = {
     rolling
 };
 
+/// The word that `bytes` begin with.
+fn word_of(bytes: &[u8]) -> u64 {
+    bytes
+        .first_chunk()
+        .map_or(0, |word| u64::from_le_bytes(*word))
+}
+
+/// Hands `f` each of `cells`, a block at the most, with its word of `letters`.
+fn each_letters<C: Cell>(cells: &[C], letters: &[u8], f: &mut impl FnMut(&C, u64) -> u64) -> u64 {
+    let mut answered = 0;
+    let mut hand = |cells: &[C], letters: &[u8]| {
+        for (cell, letters) in cells.iter().zip(letters.chunks_exact(WORD)) {
+            answered |= f(cell, word_of(letters));
+        }
+    };
+    let steps = cells.chunks_exact(STEP);
+    let rest = steps.remainder();
+    let behind = cells.len().wrapping_sub(rest.len()).wrapping_mul(WORD);
+    for (cells, letters) in steps.zip(letters.chunks_exact(STEP * WORD)) {
+        hand(cells, letters);
+    }
+    hand(rest, letters.get(behind..).unwrap_or_default());
+    answered
+}
+
 #[derive(Clone, Debug)]
 struct Text {
-    prefix: [u8; Self::PREFIX],
-    prefix_len: usize,
-    /// Which letter follows the prefix.
+    /// The prefix, and letters up to the end of a word at the least.
+    head: [u8; Self::HEAD],
+    /// Words that the prefix reaches into.
+    head_words: usize,
+    /// Which letter comes behind these.
     start: usize,
 }
 
 impl Text {
-    /// Room for `rdma-ping-`, the digits of any iteration, and `: `.
-    const PREFIX: usize = 10 + Self::DIGITS + 2;
+    /// Room for `rdma-ping-`, the digits of any iteration, and `: `, in whole words.
+    const HEAD: usize = (10 + Self::DIGITS + 2).next_multiple_of(WORD);
     const DIGITS: usize = 20;
 
     fn new(iteration: u64) -> Self {
@@ -137,45 +304,55 @@ impl Text {
                 break;
             }
         }
+        let first = (iteration % LETTERS as u64) as usize;
         let text = b"rdma-ping-".iter();
         let text = text.chain(digits.iter().skip(zeros)).chain(b": ");
+        let prefix = Self::DIGITS.wrapping_sub(zeros).wrapping_add(12);
+        let letters = ROLLING.get(first..).unwrap_or_default();
 
-        let mut prefix = [0; Self::PREFIX];
-        let mut prefix_len = 0usize;
-        for (byte, letter) in prefix.iter_mut().zip(text) {
+        let mut head = [0; Self::HEAD];
+        for (byte, letter) in head.iter_mut().zip(text.chain(letters)) {
             *byte = *letter;
-            prefix_len = prefix_len.saturating_add(1);
         }
+        let head_words = prefix.div_ceil(WORD);
+        let letters = head_words.wrapping_mul(WORD).wrapping_sub(prefix);
         Self {
-            prefix,
-            prefix_len,
-            start: (iteration % LETTERS as u64) as usize,
+            head,
+            head_words,
+            start: first.wrapping_add(letters) % LETTERS,
         }
     }
 
-    fn make(&self, at: usize, size: usize, out: &mut [u8]) {
-        let is_last = at.saturating_add(out.len()) == size;
-
-        let prefix = self.prefix.get(at..self.prefix_len).unwrap_or_default();
-        let (head, body) = split(out, prefix.len());
-        copy(head, prefix);
-
-        let rolled = at.saturating_sub(self.prefix_len);
-        let phase = (self.start.wrapping_add(rolled % LETTERS)) % LETTERS;
-        let letters = ROLLING.get(phase..).unwrap_or_default();
-        for piece in body.chunks_mut(COPY) {
-            copy(piece, letters);
+    fn each<C: Cell>(&self, size: usize, cells: &[C], mut f: impl FnMut(&C, u64) -> u64) -> u64 {
+        let Some((last, before)) = cells.split_last() else {
+            return 0;
+        };
+        let mut answered = 0;
+        let head = self.head.chunks_exact(WORD).take(self.head_words);
+        for (cell, letters) in before.iter().zip(head) {
+            answered |= f(cell, word_of(letters));
         }
-        if let (Some(last), true) = (out.last_mut(), is_last) {
-            *last = 0;
+        let letters = ROLLING.get(self.start..).unwrap_or_default();
+        let body = before.get(self.head_words..).unwrap_or_default();
+        for block in body.chunks(BLOCK) {
+            answered |= each_letters(block, letters, &mut f);
         }
+
+        let behind = before.len().wrapping_mul(WORD);
+        let rest = match before.len().checked_sub(self.head_words) {
+            None => self.head.get(behind..),
+            Some(words) => letters.get(words.wrapping_mul(WORD) % LETTERS..),
+        };
+        let left = size.saturating_sub(behind);
+        // The last byte is the NUL.
+        let word = word_of(rest.unwrap_or_default()) & first(left.saturating_sub(1));
+        answered | (f(last, word) & first(left))
     }
 }
 
 #[derive(Clone, Debug)]
 struct Binary {
     key: u64,
-    crc: Crc32,
 }
 
 impl Binary {
@@ -184,74 +361,98 @@ impl Binary {
     fn new(seed: u32, iteration: u64) -> Self {
         Self {
             key: mix(mix(u64::from(seed)) ^ iteration),
-            crc: Crc32::new(),
         }
     }
 
-    fn make(&mut self, at: usize, size: usize, out: &mut [u8]) {
+    /// Word number `i`, as it is before there is a CRC.
+    fn word(&self, i: usize) -> u64 {
+        mix(self.key.wrapping_add(i as u64))
+    }
+
+    /// The CRC-32 of the first `words` words.
+    fn crc(&self, words: usize) -> u32 {
+        let mut crc = Crc32::new();
+        for i in 0..words {
+            crc.update(&self.word(i).to_le_bytes());
+        }
+        crc.finish()
+    }
+
+    fn each<C: Cell>(
+        &self,
+        size: usize,
+        cells: &[C],
+        crc: impl FnOnce(usize) -> u32,
+        mut f: impl FnMut(&C, u64) -> u64,
+    ) -> u64 {
         let body = match size.checked_sub(Self::CRC) {
             Some(body) if body >= Self::CRC => body,
+            // One word.
             _ => {
-                self.seeded(at, out);
-                return;
+                let bits = first(size);
+                let word = self.word(0) & bits;
+                return cells.first().map_or(0, |cell| f(cell, word) & bits);
             }
         };
-        let (bytes, crc) = split(out, body.saturating_sub(at));
-        self.seeded(at, bytes);
-        self.crc.update(bytes);
-        let sum = self.crc.finish().to_be_bytes();
-        let made = at.saturating_sub(body);
-        copy(crc, sum.get(made..).unwrap_or_default());
+        let words = body / WORD;
+        let whole = cells.get(..words).unwrap_or(cells);
+        let mut answered = self.each_seeded(whole, &mut f);
+
+        let rest = cells.get(words..).unwrap_or_default();
+        if rest.is_empty() {
+            return answered;
+        }
+        // What is left of the bytes, and then their CRC, which may begin in any byte of a word.
+        let part = body % WORD;
+        let left = self.word(words) & first(part);
+        let mut sum = Crc32::after(crc(words));
+        for byte in left.to_le_bytes().iter().take(part) {
+            sum.update(&[*byte]);
+        }
+        let sum = u64::from(sum.finish().swap_bytes());
+        let bits = (part as u32).wrapping_mul(u8::BITS);
+        let over = sum.checked_shr(u64::BITS.wrapping_sub(bits)).unwrap_or(0);
+        let mut bytes = part.wrapping_add(Self::CRC);
+        for (cell, word) in rest.iter().zip([left | sum.wrapping_shl(bits), over]) {
+            answered |= f(cell, word) & first(bytes);
+            bytes = bytes.saturating_sub(WORD);
+        }
+        answered
     }
 
-    /// The bytes from place `at` on, before there is a CRC.
-    fn seeded(&self, at: usize, out: &mut [u8]) {
-        const WORD: usize = size_of::<u64>();
-
-        let word = |i: usize| mix(self.key.wrapping_add(i as u64)).to_le_bytes();
-        let (mut i, within) = (at / WORD, at % WORD);
-        let mut rest = out;
-        if within != 0 {
-            let (head, after) = split(rest, WORD.wrapping_sub(within));
-            copy(head, word(i).get(within..).unwrap_or_default());
-            i = i.wrapping_add(1);
-            rest = after;
+    /// Hands `f` each of `cells` with its word.
+    fn each_seeded<C: Cell>(&self, cells: &[C], f: &mut impl FnMut(&C, u64) -> u64) -> u64 {
+        let mut answered = 0;
+        let mut state = self.key.wrapping_mul(GOLDEN);
+        let mut hand = |cells: &[C]| {
+            for cell in cells {
+                answered |= f(cell, scramble(state));
+                state = state.wrapping_add(GOLDEN);
+            }
+        };
+        let steps = cells.chunks_exact(STEP);
+        let rest = steps.remainder();
+        for cells in steps {
+            hand(cells);
         }
-        for piece in rest.chunks_mut(WORD) {
-            copy(piece, &word(i));
-            i = i.wrapping_add(1);
-        }
+        hand(rest);
+        answered
     }
 }
 
-/// Spreads every bit of `x` over all of the result (the output function of SplitMix64).
+/// What the state of SplitMix64 grows by.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Spreads every bit of `x` over all of the result, as SplitMix64 does with its state number `x`.
 const fn mix(x: u64) -> u64 {
-    let x = x.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    scramble(x.wrapping_mul(GOLDEN))
+}
+
+/// The output function of SplitMix64.
+const fn scramble(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
-}
-
-/// The first `at` bytes, or all where there are fewer, and the rest.
-fn split(bytes: &mut [u8], at: usize) -> (&mut [u8], &mut [u8]) {
-    let at = at.min(bytes.len());
-    bytes.split_at_mut_checked(at).unwrap_or_default()
-}
-
-/// Fills `out` from the first bytes of `from`, as far as these go.
-fn copy(out: &mut [u8], from: &[u8]) {
-    let len = out.len().min(from.len());
-    if let (Some(out), Some(from)) = (out.get_mut(..len), from.get(..len)) {
-        out.copy_from_slice(from);
-    }
-}
-
-/// Compares data that came back with what was sent, piece by piece.
-#[derive(Clone, Debug)]
-pub(crate) struct Check {
-    fill: Fill,
-    iteration: u64,
-    mismatch: Option<Mismatch>,
 }
 
 /// How data differs from what was sent.
@@ -261,70 +462,12 @@ pub(crate) struct Mismatch {
     pub(crate) offset: u64,
     /// What it should be.
     pub(crate) expected: u8,
-    /// What it is; 0 where it never came.
+    /// What it is. Both are 0 where there was no room for it.
     pub(crate) found: u8,
     /// The iteration.
     pub(crate) iteration: u64,
-    /// How many bytes differ, did not come, or came after the size and are not 0.
+    /// How many bytes differ, or had no room.
     pub(crate) wrong: u64,
-}
-
-impl Check {
-    /// Begins the check of that iteration's data, of `size` bytes.
-    pub(crate) fn new(pattern: Pattern, iteration: u64, size: usize) -> Self {
-        Self {
-            fill: Fill::new(pattern, iteration, size),
-            iteration,
-            mismatch: None,
-        }
-    }
-
-    /// Takes the next bytes that were found.
-    pub(crate) fn feed(&mut self, found: &[u8]) {
-        let mut room = [0; 512];
-        for found in found.chunks(room.len()) {
-            let at = self.fill.at;
-            let (expected, _) = split(&mut room, found.len());
-            self.fill.next(expected);
-            if expected != found {
-                self.compare(at, expected, found);
-            }
-        }
-    }
-
-    /// Says whether all that was found is what was sent.
-    pub(crate) fn finish(mut self) -> Result<(), Mismatch> {
-        while self.fill.at < self.fill.size {
-            let at = self.fill.at;
-            let mut expected = [0];
-            self.fill.next(&mut expected);
-            self.wrong(at, expected[0], 0);
-        }
-        self.mismatch.map_or(Ok(()), Err)
-    }
-
-    /// Notes each difference of a piece that begins at `at`.
-    fn compare(&mut self, at: usize, expected: &[u8], found: &[u8]) {
-        let mut offset = at;
-        for (expected, found) in expected.iter().zip(found) {
-            if expected != found {
-                self.wrong(offset, *expected, *found);
-            }
-            offset = offset.saturating_add(1);
-        }
-    }
-
-    fn wrong(&mut self, offset: usize, expected: u8, found: u8) {
-        let first = Mismatch {
-            offset: offset as u64,
-            expected,
-            found,
-            iteration: self.iteration,
-            wrong: 0,
-        };
-        let mismatch = self.mismatch.get_or_insert(first);
-        mismatch.wrong = mismatch.wrong.saturating_add(1);
-    }
 }
 
 impl fmt::Display for Mismatch {

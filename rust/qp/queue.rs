@@ -9,6 +9,7 @@ use crate::{
     kernel_ext::blk::request::Request,
     logic::{
         failure::{Failure, Operation},
+        pattern::Data,
         wire::Advertisement,
     },
     mr::{BufferId, Memory, RegionId},
@@ -48,6 +49,16 @@ impl Queue<'_> {
     /// Those of [`Memory::write`].
     pub(crate) fn write(&mut self, buffer: BufferId, offset: usize, from: &[u8]) -> Result {
         self.memory.write(buffer, offset, from)
+    }
+
+    /// As [`Memory::fill`], of the data of an iteration.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::fill`].
+    pub(crate) fn fill(&mut self, buffer: BufferId, data: &Data) -> Result {
+        self.memory
+            .fill(buffer, data.size(), |words| data.fill(words))
     }
 
     /// As [`Memory::open_request`].

@@ -5,15 +5,11 @@
 
 #![forbid(unsafe_code)]
 
-use super::{
-    exchange::memory_failed,
-    pingpong_client::{compare, produce},
-    plan::Plan,
-};
+use super::{exchange::memory_failed, pingpong_client::compare, plan::Plan};
 use crate::{
     logic::{
         failure::{Failure, Operation},
-        pattern::{Check, Mismatch},
+        pattern::{Data, Mismatch},
         wire::Advertisement,
     },
     mr::{Access, BufferId, Memory, RegionId},
@@ -55,7 +51,7 @@ impl Buffers {
         let mut add = |needed: bool| needed.then(|| memory.add_buffer(size)).transpose();
         let (source, sink) = (add(gives)?, add(takes)?);
         if let Some(source) = source {
-            fill(memory, source, plan)?;
+            memory.fill(source, size, |words| data(plan).fill(words))?;
         }
         let exposed = match (plan.is_target(), reads) {
             (false, _) => None,
@@ -114,11 +110,9 @@ impl Buffers {
     }
 }
 
-/// Writes the data that is to be sent or read.
-fn fill(memory: &mut Memory, buffer: BufferId, plan: &Plan) -> Result {
-    produce(plan.pattern, 0, plan.size as usize, |offset, piece| {
-        memory.write(buffer, offset, piece)
-    })
+/// The data of `plan`, the same in each operation.
+fn data(plan: &Plan) -> Data {
+    Data::new(plan.pattern, 0, plan.size as usize)
 }
 
 /// What is wrong in `buffer` with data that came from the peer.
@@ -131,8 +125,7 @@ pub(super) fn check(
     buffer: BufferId,
     plan: &Plan,
 ) -> Result<Option<Mismatch>, Failure> {
-    let size = plan.size as usize;
-    match compare(queue, buffer, size, Check::new(plan.pattern, 0, size)) {
+    match compare(queue, buffer, &data(plan)) {
         Ok(()) => Ok(None),
         Err(Failure::Mismatch(mismatch)) => Ok(Some(mismatch)),
         Err(failure) => Err(failure),

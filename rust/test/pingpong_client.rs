@@ -20,7 +20,7 @@ use crate::{
         command::{Command, MemMode},
         failure::{Failure, Operation},
         histogram::Histogram,
-        pattern::{Check, Fill, Pattern},
+        pattern::{Data, Pattern},
         protocol::{Client, ClientStep},
         wire::Advertisement,
     },
@@ -35,9 +35,6 @@ use kernel::{
     sync::Arc,
     time::{Instant, Monotonic},
 };
-
-/// Data is produced and compared in pieces of this many bytes, on the stack.
-const PIECE: usize = 512;
 
 /// How often a SEND asks for a completion, in iterations: the send queue's room
 /// is only known to be free again by a completion.
@@ -141,7 +138,9 @@ impl PingPongClient {
     }
 
     fn begin(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        self.fill_source(queue)?;
+        queue
+            .fill(self.source.buffer, &self.data())
+            .map_err(memory_failed)?;
         self.machine.start();
         // In `reg` mode the sink was written by now, and its key is of no use.
         self.advertise(queue, true)
@@ -184,17 +183,22 @@ impl PingPongClient {
         Ok(())
     }
 
-    fn fill_source(&self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        let buffer = self.source.buffer;
-        produce(self.pattern, self.iteration, self.size, |offset, piece| {
-            queue.write(buffer, offset, piece)
-        })
-        .map_err(memory_failed)
+    /// The data of this iteration.
+    fn data(&self) -> Data {
+        Data::new(self.pattern, self.iteration, self.size)
     }
 
     fn check_sink(&self, queue: &Queue<'_>) -> Result<(), Failure> {
-        let check = Check::new(self.pattern, self.iteration, self.size);
-        compare(queue, self.sink.buffer, self.size, check)
+        let (memory, data) = (queue.memory(), self.data());
+        memory
+            .inspect(self.sink.buffer, self.size, |sink| {
+                memory.inspect(self.source.buffer, self.size, |source| {
+                    data.check_echo(sink, source)
+                })
+            })
+            .and_then(|checked| checked)
+            .map_err(memory_failed)?
+            .map_err(Failure::Mismatch)
     }
 
     fn iterated(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
@@ -252,50 +256,17 @@ impl Lead for PingPongClient {
     }
 }
 
-/// Makes the data of an iteration, and hands it to `write` piece by piece.
-///
-/// # Errors
-///
-/// Those of `write`.
-pub(crate) fn produce(
-    pattern: Pattern,
-    iteration: u64,
-    size: usize,
-    mut write: impl FnMut(usize, &[u8]) -> Result,
-) -> Result {
-    let mut fill = Fill::new(pattern, iteration, size);
-    let mut piece = [0; PIECE];
-    for offset in (0..size).step_by(PIECE) {
-        let len = PIECE.min(size.saturating_sub(offset));
-        let piece = piece.get_mut(..len).unwrap_or(&mut []);
-        fill.next(piece);
-        write(offset, piece)?;
-    }
-    Ok(())
-}
-
-/// Compares `buffer` with what `check` expects.
+/// Compares the beginning of `buffer` with `data`.
 ///
 /// # Errors
 ///
 /// [`Failure::Mismatch`].
-pub(crate) fn compare(
-    queue: &Queue<'_>,
-    buffer: BufferId,
-    size: usize,
-    mut check: Check,
-) -> Result<(), Failure> {
-    let mut piece = [0; PIECE];
-    for offset in (0..size).step_by(PIECE) {
-        let len = PIECE.min(size.saturating_sub(offset));
-        let piece = piece.get_mut(..len).unwrap_or(&mut []);
-        queue
-            .memory()
-            .read(buffer, offset, piece)
-            .map_err(memory_failed)?;
-        check.feed(piece);
-    }
-    check.finish().map_err(Failure::Mismatch)
+pub(crate) fn compare(queue: &Queue<'_>, buffer: BufferId, data: &Data) -> Result<(), Failure> {
+    queue
+        .memory()
+        .inspect(buffer, data.size(), |found| data.check(found))
+        .map_err(memory_failed)?
+        .map_err(Failure::Mismatch)
 }
 
 /// Logs the first bytes of a buffer, as C krping's `verbose` does.

@@ -19,7 +19,7 @@ use crate::{
     logic::{
         command::MemMode,
         failure::{Failure, Operation},
-        pattern::{Check, Pattern},
+        pattern::{Data, Pattern},
         protocol::{Server, ServerStep},
         wire::Advertisement,
     },
@@ -204,8 +204,8 @@ impl PingPongServer {
         let size = self.machine.read_done();
         self.exchange.traffic().read(size);
         if let Some(pattern) = self.service.check {
-            let check = Check::new(pattern, self.iteration, size as usize);
-            compare(queue, self.buffer, size as usize, check)?;
+            let data = Data::new(pattern, self.iteration, size as usize);
+            compare(queue, self.buffer, &data)?;
         }
         if self.service.verbose {
             print_start(queue, self.buffer, size as usize, "server ping data");

@@ -10,7 +10,10 @@
 #[path = "../../rust/logic/mod.rs"]
 mod logic;
 
-use core::fmt::{self, Write};
+use core::{
+    fmt::{self, Write},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
 use logic::{
     backoff::Backoff,
     block::{self, BareWrite, Limits, Request},
@@ -25,7 +28,7 @@ use logic::{
     histogram::Histogram,
     joining::Joining,
     json::Object,
-    pattern::{Check, Fill, Pattern, PatternKind},
+    pattern::{Cell, Cells, Data, Pattern, PatternKind},
     preflight::{Attempt, Item, Preflight},
     protocol::{check_answer, check_request, Client, Message, Server, ServerStep},
     stats::{BlockFigures, Counters},
@@ -205,24 +208,47 @@ fn pattern(binary: bool, seed: u32) -> Pattern {
     Pattern { kind, seed }
 }
 
-pub fn fill(binary: bool, seed: u32, iteration: u64, size: usize, data: &mut [u8]) {
-    let mut fill = Fill::new(pattern(binary, seed), iteration, size);
-    for piece in data.chunks_mut(512) {
-        fill.next(piece);
+/// Memory, and who knows its CRC.
+pub struct Place<'a>(&'a [AtomicU64], &'a dyn Fn(usize) -> u32);
+
+impl Cell for AtomicU64 {
+    fn get(&self) -> u64 {
+        self.load(Relaxed)
     }
+
+    fn set(&self, word: u64) {
+        self.store(word, Relaxed);
+    }
+}
+
+impl Cells for Place<'_> {
+    type Cell = AtomicU64;
+
+    fn cells(&self) -> &[AtomicU64] {
+        self.0
+    }
+
+    fn crc(&self, words: usize) -> u32 {
+        self.1(words)
+    }
+}
+
+pub fn fill(binary: bool, seed: u32, iteration: u64, size: usize, place: &Place<'_>) {
+    Data::new(pattern(binary, seed), iteration, size).fill(place);
 }
 
 pub fn check(
     (binary, seed, iteration): (bool, u32, u64),
     size: usize,
-    data: &[u8],
+    (found, sent): (&Place<'_>, Option<&Place<'_>>),
     out: &mut dyn Write,
 ) -> fmt::Result {
-    let mut check = Check::new(pattern(binary, seed), iteration, size);
-    for piece in data.chunks(512) {
-        check.feed(piece);
-    }
-    match check.finish() {
+    let data = Data::new(pattern(binary, seed), iteration, size);
+    let checked = match sent {
+        Some(sent) => data.check_echo(found, sent),
+        None => data.check(found),
+    };
+    match checked {
         Ok(()) => Ok(()),
         Err(mismatch) => write!(out, "{mismatch}"),
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 use super::{cases, crc::bit_by_bit};
-use crate::logic::pattern::{Check, Fill, Mismatch, Pattern, PatternKind};
+use crate::logic::pattern::{Cell, Cells, Data, Mismatch, Pattern, PatternKind};
 use proptest::{collection::vec, prelude::*};
 use std::collections::HashSet;
 
@@ -28,21 +28,102 @@ fn iteration() -> impl Strategy<Value = u64> {
 }
 
 /// Sizes about everything that matters: the NUL, the prefix, the CRC, and the
-/// pieces in which data is made and checked.
+/// blocks in which data is made and compared.
 fn size() -> impl Strategy<Value = usize> {
-    prop_oneof![1usize..80, 450usize..600, 1000usize..1200]
+    prop_oneof![1usize..80, 900usize..1100, 1800usize..1960]
+}
+
+/// Memory as a device has it: bytes, which are looked at as words.
+#[derive(Clone)]
+struct Place(Vec<std::cell::Cell<u64>>);
+
+impl Cell for std::cell::Cell<u64> {
+    fn get(&self) -> u64 {
+        std::cell::Cell::get(self)
+    }
+
+    fn set(&self, word: u64) {
+        std::cell::Cell::set(self, word);
+    }
+}
+
+impl Cells for Place {
+    type Cell = std::cell::Cell<u64>;
+
+    fn cells(&self) -> &[Self::Cell] {
+        &self.0
+    }
+
+    fn crc(&self, words: usize) -> u32 {
+        bit_by_bit(&self.bytes()[..words * 8])
+    }
+}
+
+impl Place {
+    /// As many words as hold `bytes`, with something else behind them.
+    fn of(bytes: &[u8]) -> Self {
+        let word = |bytes: &[u8]| {
+            let mut word = [0x5a; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            std::cell::Cell::new(u64::from_le_bytes(word))
+        };
+        Self(bytes.chunks(8).map(word).collect())
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.0
+            .iter()
+            .flat_map(|word| word.get().to_le_bytes())
+            .collect()
+    }
 }
 
 fn whole(pattern: Pattern, iteration: u64, size: usize) -> Vec<u8> {
-    let mut data = vec![0xa5; size];
-    Fill::new(pattern, iteration, size).next(&mut data);
+    let place = Place::of(&vec![0xa5; size]);
+    Data::new(pattern, iteration, size).fill(&place);
+    let mut data = place.bytes();
+    data.truncate(size);
     data
 }
 
 fn check(pattern: Pattern, iteration: u64, size: usize, found: &[u8]) -> Result<(), Mismatch> {
-    let mut check = Check::new(pattern, iteration, size);
-    check.feed(found);
-    check.finish()
+    Data::new(pattern, iteration, size).check(&Place::of(found))
+}
+
+/// The data, made byte by byte from its description.
+fn like_described(pattern: Pattern, iteration: u64, size: usize) -> Vec<u8> {
+    if pattern.kind == PatternKind::Text {
+        return like_c(iteration, size);
+    }
+    let mix = |x: u64| {
+        let mut x = x.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    };
+    let key = mix(mix(u64::from(pattern.seed)) ^ iteration);
+    let byte = |at: usize| (mix(key.wrapping_add(at as u64 / 8)) >> (at % 8 * 8)) as u8;
+    let mut data: Vec<_> = (0..size).map(byte).collect();
+    if size >= 8 {
+        let crc = bit_by_bit(&data[..size - 4]).to_be_bytes();
+        data[size - 4..].copy_from_slice(&crc);
+    }
+    data
+}
+
+/// What differs, byte by byte.
+fn like_compared(iteration: u64, good: &[u8], found: &[u8]) -> Result<(), Mismatch> {
+    let wrong: Vec<_> = (0..good.len()).filter(|i| good[*i] != found[*i]).collect();
+    let Some(offset) = wrong.first().copied() else {
+        return Ok(());
+    };
+    Err(Mismatch {
+        offset: offset as u64,
+        expected: good[offset],
+        found: found[offset],
+        iteration,
+        wrong: wrong.len() as u64,
+    })
 }
 
 /// What a ping of the C programs sends, from its description: a counter in
@@ -110,16 +191,30 @@ fn a_mismatch_says_all() {
 }
 
 #[test]
-fn too_little_and_too_much_are_mismatches() {
-    let data = whole(TEXT, 0, 10);
-    // The last byte would be 0, as what never came counts: it is wrong anyway.
-    let short = check(TEXT, 0, 10, &data[..9]).unwrap_err();
-    assert_eq!((short.offset, short.wrong), (9, 1));
-    let none = check(TEXT, 0, 10, &[]).unwrap_err();
-    assert_eq!((none.offset, none.expected, none.wrong), (0, b'r', 10));
-    let long = [&data[..], &[1, 1]].concat();
-    let long = check(TEXT, 0, 10, &long).unwrap_err();
-    assert_eq!((long.offset, long.expected, long.wrong), (10, 0, 2));
+fn data_without_room_is_a_mismatch() {
+    let data = whole(TEXT, 0, 30);
+    let short = check(TEXT, 0, 30, &data[..16]).unwrap_err();
+    assert_eq!((short.offset, short.wrong), (16, 14));
+    let none = check(binary(1), 0, 30, &[]).unwrap_err();
+    assert_eq!((none.offset, none.wrong), (0, 30));
+    // There is no room for the CRC.
+    let data = whole(binary(1), 0, 30);
+    let short = check(binary(1), 0, 30, &data[..24]).unwrap_err();
+    assert_eq!((short.offset, short.wrong), (24, 6));
+}
+
+#[test]
+fn what_came_back_is_compared_with_what_was_sent() {
+    // Where both are wrong alike, the peer has found it.
+    let mut data = whole(binary(1), 3, 64);
+    data[5] ^= 1;
+    let echo = Place::of(&data);
+    assert!(Data::new(binary(1), 3, 64).check_echo(&echo, &echo).is_ok());
+    // Text is made as fast as it is read.
+    let mut data = whole(TEXT, 3, 64);
+    data[5] ^= 1;
+    let echo = Place::of(&data);
+    assert!(Data::new(TEXT, 3, 64).check_echo(&echo, &echo).is_err());
 }
 
 proptest! {
@@ -131,45 +226,29 @@ proptest! {
     }
 
     #[test]
-    fn binary_ends_in_its_crc(seed: u32, iteration in iteration(), size in 8usize..600) {
-        let data = whole(binary(seed), iteration, size);
-        let (body, crc) = data.split_at(size - 4);
-        prop_assert_eq!(crc, bit_by_bit(body).to_be_bytes());
+    fn data_is_as_described(pattern in pattern(), iteration in iteration(), size in size()) {
+        prop_assert_eq!(
+            whole(pattern, iteration, size),
+            like_described(pattern, iteration, size)
+        );
     }
 
     #[test]
-    fn any_pieces_make_the_whole(
+    fn what_is_behind_the_data_is_nobodys(
         pattern in pattern(),
         iteration in iteration(),
         size in size(),
-        cuts in vec(prop_oneof![0usize..20, 500usize..530], 1..20),
+        more in 8usize..600,
     ) {
-        let mut data = vec![0xa5; size];
-        let mut fill = Fill::new(pattern, iteration, size);
-        let mut check = Check::new(pattern, iteration, size);
-        let (mut rest, mut cuts) = (&mut data[..], cuts.into_iter());
-        while !rest.is_empty() {
-            let len = cuts.next().unwrap_or(usize::MAX).min(rest.len());
-            let (piece, after) = rest.split_at_mut(len);
-            fill.next(piece);
-            check.feed(piece);
-            rest = after;
-        }
-        prop_assert_eq!(check.finish(), Ok(()));
-        prop_assert_eq!(data, whole(pattern, iteration, size));
-    }
-
-    #[test]
-    fn after_the_size_come_zeros(
-        pattern in pattern(),
-        iteration in iteration(),
-        size in size(),
-        more in 1usize..600,
-    ) {
-        let mut data = vec![0xa5; size + more];
-        Fill::new(pattern, iteration, size).next(&mut data);
-        prop_assert!(data[size..].iter().all(|b| *b == 0));
-        prop_assert_eq!(&data[..size], whole(pattern, iteration, size));
+        let place = Place::of(&vec![0xa5; size + more]);
+        let data = Data::new(pattern, iteration, size);
+        data.fill(&place);
+        let made = place.bytes();
+        let words = size.next_multiple_of(8);
+        prop_assert!(made[size..words].iter().all(|b| *b == 0));
+        prop_assert!(made[words..size + more].iter().all(|b| *b == 0xa5));
+        prop_assert_eq!(data.check(&place), Ok(()));
+        prop_assert_eq!(data.check(&Place::of(&made[..size])), Ok(()));
     }
 
     #[test]
@@ -201,17 +280,40 @@ proptest! {
         size in size(),
         found in vec(any::<u8>(), 1..1200),
     ) {
-        let good = whole(pattern, iteration, size);
+        let good = like_described(pattern, iteration, size);
         let mut found = found;
         found.resize(size, 7);
-        let wrong: Vec<_> = (0..size).filter(|i| good[*i] != found[*i]).collect();
-        match check(pattern, iteration, size, &found) {
-            Ok(()) => prop_assert!(wrong.is_empty()),
-            Err(m) => {
-                prop_assert_eq!(m.wrong, wrong.len() as u64);
-                prop_assert_eq!(m.offset, wrong[0] as u64);
-            }
+        prop_assert_eq!(
+            check(pattern, iteration, size, &found),
+            like_compared(iteration, &good, &found)
+        );
+    }
+
+    #[test]
+    fn an_echo_is_compared_to_its_last_byte(
+        pattern in pattern(),
+        iteration in iteration(),
+        size in size(),
+        places in vec(any::<prop::sample::Index>(), 0..3),
+        more in 0usize..20,
+    ) {
+        let good = like_described(pattern, iteration, size);
+        let mut found = good.clone();
+        for place in places {
+            found[place.index(size)] ^= 0x10;
         }
+        let data = Data::new(pattern, iteration, size);
+        let sent = Place::of(&[&good[..], &vec![0xa5; more]].concat());
+        prop_assert_eq!(
+            data.check_echo(&Place::of(&found), &sent),
+            like_compared(iteration, &good, &found)
+        );
+        // What was sent says nothing where it is not what came back.
+        let other = Place::of(&vec![0xa5; size]);
+        prop_assert_eq!(
+            data.check_echo(&Place::of(&found), &other),
+            like_compared(iteration, &good, &found)
+        );
     }
 
     #[test]
