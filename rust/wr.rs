@@ -70,6 +70,8 @@ pub(crate) enum WorkRequest {
         remote: Advertisement,
         /// READ_WITH_INV of the local region.
         invalidate_local: bool,
+        /// Complete on success too.
+        signaled: bool,
     },
     /// READ_WITH_INV into all that a region of this side is mapped over.
     ReadInto {
@@ -334,13 +336,14 @@ impl WorkRequest {
                 local,
                 remote,
                 invalidate_local,
+                signaled,
             } => {
                 let opcode = if invalidate_local {
                     bindings::ib_wr_opcode_IB_WR_RDMA_READ_WITH_INV
                 } else {
                     bindings::ib_wr_opcode_IB_WR_RDMA_READ
                 };
-                let mut wr = header(opcode, cqe_of(Operation::Read), false, true);
+                let mut wr = header(opcode, cqe_of(Operation::Read), false, signaled);
                 let sge = local.sge(memory, slot)?;
                 if invalidate_local {
                     set_invalidate(&mut wr, sge.lkey);

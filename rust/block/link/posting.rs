@@ -75,6 +75,7 @@ impl Link {
                     local,
                     remote: split_off(&mut remote, local.len),
                     invalidate_local: false,
+                    signaled: true,
                 });
             }
         }
