@@ -41,6 +41,10 @@ pub(crate) enum Progress {
     RouteResolved,
     /// Both sides may send.
     Established,
+    /// The workload has ended its warm-up, or would but for the last operation.
+    Warm,
+    /// The workload has done what is measured, and may have to say so to the peer.
+    Measured,
     /// The workload has done all that it was to do.
     Finished,
 }
@@ -277,14 +281,15 @@ impl Outcome {
         }
     }
 
-    /// Waits until all of `outcomes`, which share a bell, have finished. Each
-    /// `beat` ms at the least, `beaten` is called. Process context; sleeps.
+    /// Waits until all of `outcomes`, which share a bell, have come as far as `goal`.
+    /// Each `beat` ms at the least, `beaten` is called. Process context; sleeps.
     ///
     /// # Errors
     ///
     /// As [`Self::wait_for`], for any of them; what `beaten` returns.
     pub(crate) fn wait_all<'a>(
         outcomes: impl Iterator<Item = &'a Self> + Clone,
+        goal: Progress,
         what: &'static str,
         timeout: Option<u32>,
         beat: Option<u32>,
@@ -298,7 +303,7 @@ impl Outcome {
                 if let Some(failure) = outcome.settled_failure() {
                     return Err(failure);
                 }
-                if !outcome.reached(Progress::Finished) {
+                if !outcome.reached(goal) {
                     outcome.check_deadline(what, timeout)?;
                     wait = wait.sooner(outcome.deadline(timeout));
                     waiter = Some(outcome);

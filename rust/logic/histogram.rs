@@ -191,7 +191,7 @@ const fn bounds(index: usize) -> (u64, u64) {
 }
 
 /// `dividend / divisor`, rounded down, bit by bit: the kernel has no 128-bit division. 0 by 0 is 0.
-fn divide(dividend: u128, divisor: u64) -> u128 {
+pub(super) fn divide(dividend: u128, divisor: u64) -> u128 {
     let divisor = u128::from(divisor);
     if divisor == 0 {
         return 0;

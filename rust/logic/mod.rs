@@ -42,6 +42,7 @@ mod load;
 pub(crate) mod observation;
 mod options;
 mod order;
+pub(crate) mod pace;
 mod parse;
 pub(crate) mod parse_error;
 pub(crate) mod pattern;

@@ -18,6 +18,7 @@
 /// # Invariants
 ///
 /// - `done <= posted`, by no more than `depth`, and `posted` is at most `total`.
+/// - `posted` passes `hold` only after it was released.
 /// - `done` is a multiple of `every`, or `total`.
 /// - `batch` and `every` are not 0.
 #[derive(Debug)]
@@ -26,6 +27,7 @@ pub(crate) struct Window {
     batch: u32,
     every: u32,
     total: Option<u64>,
+    hold: Option<u64>,
     posted: u64,
     done: u64,
 }
@@ -39,15 +41,40 @@ impl Window {
             batch: batch.max(1),
             every: every.max(1),
             total,
+            hold: None,
             posted: 0,
             done: 0,
         }
     }
 
+    /// Posts no more than `hold` requests until [`release`](Self::release).
+    pub(crate) fn holding_at(mut self, hold: u64) -> Self {
+        self.hold = Some(hold);
+        self
+    }
+
+    /// Lets go on what is held, or would be.
+    pub(crate) fn release(&mut self) {
+        self.hold = None;
+    }
+
+    /// Whether a [`release`](Self::release) is to come.
+    pub(crate) fn holds(&self) -> bool {
+        self.hold.is_some()
+    }
+
+    /// Whether nothing is posted until [`release`](Self::release).
+    pub(crate) fn held(&self) -> bool {
+        self.hold == Some(self.posted)
+    }
+
     /// How many requests to post now, as one list: 0 where they do not fit, or none is left.
     pub(crate) fn room(&self) -> u32 {
-        let left = self.total.map(|total| total.saturating_sub(self.posted));
-        let batch = u64::from(self.batch).min(left.unwrap_or(u64::MAX));
+        let last = self
+            .total
+            .unwrap_or(u64::MAX)
+            .min(self.hold.unwrap_or(u64::MAX));
+        let batch = u64::from(self.batch).min(last.saturating_sub(self.posted));
         let under_way = self.posted.saturating_sub(self.done);
         if under_way.saturating_add(batch) > u64::from(self.depth) {
             return 0;

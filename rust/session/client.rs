@@ -16,13 +16,15 @@ use crate::{
     kernel_ext::time::Deadline,
     logic::{command::Test, failure::Failure, pattern::Pattern},
     mr::Memory,
-    outcome::new_bell,
+    outcome::{new_bell, Progress},
+    qp::Queue,
     results::{Measured, Report},
     test::{
         fastreg::FastReg,
         microbench::Microbench,
         pingpong_client::PingPongClient,
         plan::{Plan, Room},
+        team::Team,
         Lead, Side,
     },
     traffic::Traffic,
@@ -85,21 +87,7 @@ fn run(session: &Arc<Session>, worker: &Arc<Worker>, addr: &SocketAddress) {
         Test::FastReg => client.lead(&mut report, |room, memory, _| {
             FastReg::new(command, room.txdepth, memory)
         }),
-        _ => client.lead(&mut report, |room, memory, traffic| {
-            let plan = Plan {
-                test: command.test,
-                leading: true,
-                size: command.size,
-                count: command.count,
-                duration_ms: command.duration_ms(),
-                load: command.load,
-                room: *room,
-                pattern,
-                validate: command.validate,
-                unsafe_global_rkey: command.unsafe_global_rkey,
-            };
-            Microbench::new(plan, memory, traffic)
-        }),
+        _ => client.microbench(&mut report),
     };
     if let Err(failure) = result {
         session.abort(failure);
@@ -117,6 +105,30 @@ pub(super) struct Client<'a> {
 }
 
 impl Client<'_> {
+    /// Leads a microbenchmark, on queue pairs that are measured together.
+    fn microbench(&self, report: &mut Report<'_>) -> Result<(), Failure> {
+        let command = &self.session.command;
+        let team = (command.load.qps > 1)
+            .then(|| Arc::new(Team::new(), GFP_KERNEL))
+            .transpose()
+            .map_err(|e| failed("starting the client")(e.into()))?;
+        self.lead(report, |room, memory, traffic| {
+            let plan = Plan {
+                test: command.test,
+                leading: true,
+                size: command.size,
+                count: command.count,
+                duration_ms: command.duration_ms(),
+                load: command.load,
+                room: *room,
+                pattern: self.pattern,
+                validate: command.validate,
+                unsafe_global_rkey: command.unsafe_global_rkey,
+            };
+            Microbench::new(plan, memory, traffic, team.clone())
+        })
+    }
+
     /// Makes the thread's connections, leads on them to the end, takes them down,
     /// and reports.
     ///
@@ -182,14 +194,33 @@ impl Client<'_> {
                 .with(|lead, queue| lead.start(queue))
                 .ok_or(Failure::Interrupted)??;
         }
-        let queue_pairs = connections.iter().map(|connection| &*connection.queue_pair);
+        if command.test.is_microbench() {
+            self.drive(connections, Progress::Warm, Lead::go)?;
+            each(connections, Lead::go)?;
+            self.drive(connections, Progress::Measured, Lead::finish)?;
+            each(connections, Lead::finish)?;
+        }
+        self.drive(connections, Progress::Finished, |_, _| Ok(()))
+    }
+
+    /// Drives all connections as far as `goal`. A workload that has come there waits for
+    /// the others, but not for so long that its peer would give it up: all get
+    /// `impatient`, whenever a sign of life is due.
+    fn drive<W: Lead>(
+        &self,
+        connections: &[Connection<W>],
+        goal: Progress,
+        impatient: fn(&mut W, &mut Queue<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let command = &self.session.command;
         let beat = command.test.is_microbench().then(|| self.session.alive());
         drive(
-            queue_pairs,
+            connections.iter().map(|connection| &*connection.queue_pair),
+            goal,
             poll_mode(command),
             Some(self.session.timeout()),
             beat,
-            || sign_of_life(connections),
+            || sign_of_life(connections).and_then(|()| each(connections, impatient)),
         )
     }
 
@@ -237,15 +268,27 @@ impl Client<'_> {
     }
 }
 
+/// Has each workload do what `step` says.
+///
+/// # Errors
+///
+/// What the device says.
+fn each<W: Lead>(
+    connections: &[Connection<W>],
+    step: fn(&mut W, &mut Queue<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    connections
+        .iter()
+        .try_for_each(|connection| connection.queue_pair.with(step).unwrap_or(Ok(())))
+}
+
 /// Gives each server a sign of life.
 ///
 /// # Errors
 ///
 /// What the device says.
 fn sign_of_life<W: Lead>(connections: &[Connection<W>]) -> Result<(), Failure> {
-    connections
-        .iter()
-        .try_for_each(|connection| connection.queue_pair.with(Side::beat).unwrap_or(Ok(())))
+    each(connections, Side::beat)
 }
 
 /// The cause of `failure`, which one of `connections` has met: what follows from it

@@ -42,8 +42,8 @@ pub(super) fn failed(what: &'static str) -> impl Fn(kernel::error::Error) -> Fai
 /// What a drive waits for.
 const WHAT: &str = "waiting for the peer";
 
-/// Waits until all workloads have finished, or the outcome of one has failed, at
-/// most `timeout` ms without a sign of life. Where completion queues are polled,
+/// Waits until all workloads have come as far as `goal`, or the outcome of one has
+/// failed, at most `timeout` ms without a sign of life. Where completion queues are polled,
 /// this is the thread that does it. Every `beat` ms, `beaten` is called.
 ///
 /// # Errors
@@ -51,6 +51,7 @@ const WHAT: &str = "waiting for the peer";
 /// The failure, [`Failure::TimedOut`], or what `beaten` returns.
 pub(super) fn drive<'a, W: Workload>(
     queue_pairs: impl Iterator<Item = &'a QueuePair<W>> + Clone,
+    goal: Progress,
     poll: PollMode,
     timeout: Option<u32>,
     beat: Option<u32>,
@@ -61,14 +62,15 @@ pub(super) fn drive<'a, W: Workload>(
         .map(|queue_pair| &**queue_pair.outcome());
     outcomes.clone().for_each(Outcome::touch);
     if poll == PollMode::Direct {
-        spin(queue_pairs, timeout, beat, &mut beaten)?;
+        spin(queue_pairs, goal, timeout, beat, &mut beaten)?;
     }
-    Outcome::wait_all(outcomes, WHAT, timeout, beat, beaten)
+    Outcome::wait_all(outcomes, goal, WHAT, timeout, beat, beaten)
 }
 
-/// Polls until all have ended, or one has failed.
+/// Polls until all have ended or come as far as `goal`, or one has failed.
 fn spin<'a, W: Workload>(
     queue_pairs: impl Iterator<Item = &'a QueuePair<W>> + Clone,
+    goal: Progress,
     timeout: Option<u32>,
     beat: Option<u32>,
     beaten: &mut impl FnMut() -> Result<(), Failure>,
@@ -91,7 +93,7 @@ fn spin<'a, W: Workload>(
                     return Ok(());
                 }
             }
-            running = true;
+            running |= goal == Progress::Finished || !outcome.reached(goal);
             moved |= watches && queue_pair.look();
             moved |= queue_pair.poll(POLL_BUDGET) > 0;
         }

@@ -249,7 +249,7 @@ impl Serving<'_> {
                 txdepth: room.requests.min(peer.txdepth),
                 ..*room
             };
-            Microbench::new(plan(&room), memory, traffic)
+            Microbench::new(plan(&room), memory, traffic, None)
         })?;
         Ok(())
     }
@@ -278,6 +278,7 @@ impl Serving<'_> {
                 outcome.wait_for(Progress::Established, "accepting", timeout)?;
                 drive(
                     iter::once(&*queue_pair),
+                    Progress::Finished,
                     terms.poll,
                     Some(terms.timeout),
                     Some(terms.beat),

@@ -6,7 +6,7 @@
 
 use crate::{
     kernel_ext::zeroed::zeroed_box,
-    logic::histogram::Histogram,
+    logic::{histogram::Histogram, pace::Pace},
     test::{Figures, Summary},
 };
 use kernel::{
@@ -24,6 +24,7 @@ pub(super) struct Totals {
     epoch: Instant<Monotonic>,
     /// The first beginning and the last end, in nanoseconds.
     times: Option<(i64, i64)>,
+    pace: Pace,
     histogram: KBox<Histogram>,
 }
 
@@ -39,6 +40,7 @@ impl Totals {
             figures: None,
             epoch: Instant::now(),
             times: None,
+            pace: Pace::default(),
             histogram: zeroed_box()?,
         })
     }
@@ -59,6 +61,10 @@ impl Totals {
             );
             let (first, last) = self.times.unwrap_or((started, ended));
             self.times = Some((first.min(started), last.max(ended)));
+            if let Some((began, halves)) = summary.stretch {
+                self.pace
+                    .add((began - self.epoch).as_nanos(), ended, halves);
+            }
         }
         if let Some(histogram) = summary.histogram {
             self.histogram.merge(histogram);
@@ -67,8 +73,10 @@ impl Totals {
 
     /// From the first connection's beginning to the last one's end, in nanoseconds.
     pub(super) fn elapsed_ns(&self) -> u64 {
-        self.times.map_or(0, |(started, ended)| {
-            u64::try_from(ended.saturating_sub(started)).unwrap_or(0)
+        self.pace.time_of(self.iterations).unwrap_or_else(|| {
+            self.times.map_or(0, |(started, ended)| {
+                u64::try_from(ended.saturating_sub(started)).unwrap_or(0)
+            })
         })
     }
 

@@ -52,6 +52,33 @@ impl Bandwidth {
         Ok(())
     }
 
+    /// Goes on from the warm-up.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    pub(crate) fn go(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        if !self.poster.window.holds() {
+            return Ok(());
+        }
+        if self.held() {
+            self.measure(Instant::now());
+        }
+        self.poster.window.release();
+        self.post(queue)
+    }
+
+    /// Whether nothing goes on until [`go`](Self::go).
+    pub(crate) fn held(&self) -> bool {
+        self.poster.window.held() && self.poster.window.done() == self.warmup
+    }
+
+    fn measure(&mut self, now: Instant<Monotonic>) {
+        self.before = Some(self.poster.window.done());
+        self.started = now;
+        self.until = self.duration_ms.map(Deadline::after_ms);
+    }
+
     /// Takes a completion, and fills the send queue again.
     ///
     /// # Errors
@@ -60,10 +87,11 @@ impl Bandwidth {
     pub(crate) fn completed(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         self.poster.completed();
         self.ended = Instant::now();
+        if self.held() {
+            return Ok(());
+        }
         if self.before.is_none() && self.poster.window.done() >= self.warmup {
-            self.before = Some(self.poster.window.done());
-            self.started = self.ended;
-            self.until = self.duration_ms.map(Deadline::after_ms);
+            self.measure(self.ended);
         }
         if self.until.is_some_and(Deadline::passed) {
             self.poster.window.stop();

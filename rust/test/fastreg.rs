@@ -112,6 +112,7 @@ impl Side for FastReg {
         Summary {
             iterations: self.finished,
             times: Some((self.started, self.ended)),
+            stretch: None,
             histogram: None,
             figures: None,
         }

@@ -7,7 +7,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::{exchange::memory_failed, plan::Plan, poster::Poster};
+use super::{exchange::memory_failed, plan::Plan, poster::Poster, team::Team};
 use crate::{
     kernel_ext::time::Deadline,
     logic::{
@@ -19,6 +19,7 @@ use crate::{
 };
 use kernel::{
     prelude::*,
+    sync::Arc,
     time::{Instant, Monotonic},
 };
 
@@ -60,6 +61,12 @@ pub(crate) struct Latency {
     arrived: u64,
     /// The end has been timed.
     closed: bool,
+    /// Those that it is measured together with.
+    team: Option<Arc<Team>>,
+    /// When it was let go on together with them, and what had arrived then.
+    released: (Instant<Monotonic>, u64),
+    /// Twice what had been done since then when the first of them came to its end.
+    halves: Option<u64>,
     begun: Instant<Monotonic>,
     started: Instant<Monotonic>,
     ended: Instant<Monotonic>,
@@ -72,7 +79,12 @@ impl Latency {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(poster: Poster, mark: Option<Mark>, plan: &Plan) -> Result<Self> {
+    pub(crate) fn new(
+        poster: Poster,
+        mark: Option<Mark>,
+        plan: &Plan,
+        team: Option<Arc<Team>>,
+    ) -> Result<Self> {
         let now = Instant::now();
         Ok(Self {
             poster,
@@ -85,6 +97,9 @@ impl Latency {
             due: false,
             arrived: 0,
             closed: false,
+            team,
+            released: (now, 0),
+            halves: None,
             begun: now,
             started: now,
             ended: now,
@@ -100,6 +115,28 @@ impl Latency {
     pub(crate) fn begin(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         self.begun = Instant::now();
         self.post(queue)
+    }
+
+    /// Goes on from the warm-up, together with others.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    pub(crate) fn go(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        if !self.poster.window.holds() {
+            return Ok(());
+        }
+        self.released = (Instant::now(), self.arrived);
+        self.poster.window.release();
+        if self.due {
+            self.post(queue)?;
+        }
+        Ok(())
+    }
+
+    /// Whether nothing goes on until [`go`](Self::go).
+    pub(crate) fn held(&self) -> bool {
+        self.poster.window.held() && self.arrived == self.poster.window.posted()
     }
 
     fn post(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
@@ -141,6 +178,7 @@ impl Latency {
         if self.timed || first || last {
             self.take_time(first);
         }
+        self.compare(last);
         if last {
             self.closed = true;
             return Ok(());
@@ -149,6 +187,27 @@ impl Latency {
             self.poster.window.stop();
         }
         self.post(queue)
+    }
+
+    /// Looks whether the first of the team has come to its end, or is it. What was under
+    /// way then counts half.
+    fn compare(&mut self, last: bool) {
+        let Some(team) = self.team.as_ref().filter(|_| self.halves.is_none()) else {
+            return;
+        };
+        let twice = self.arrived.saturating_sub(self.released.1) << 1;
+        if team.stopped() {
+            self.halves = Some(twice.saturating_sub(1));
+        } else if last {
+            team.stop();
+            self.halves = Some(twice);
+        }
+    }
+
+    /// When it went on together with others, and twice what it had done when the first
+    /// of them came to its end.
+    pub(crate) fn stretch(&self) -> Option<(Instant<Monotonic>, u64)> {
+        Some((self.released.0, self.halves?))
     }
 
     fn take_time(&mut self, first: bool) {

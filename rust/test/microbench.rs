@@ -19,6 +19,7 @@ use super::{
     link::{Arrival, Link},
     plan::Plan,
     poster::Poster,
+    team::Team,
     Figures, Follow, Lead, Side, Summary,
 };
 use crate::{
@@ -67,6 +68,12 @@ pub(crate) struct Microbench {
     buffers: Buffers,
     work: Work,
     phase: Phase,
+    /// It has said that its warm-up is over.
+    warm: bool,
+    /// It was let go on from its warm-up.
+    has_gone: bool,
+    /// It is not to wait for others when it has done what is measured.
+    may_end: bool,
     /// Operations of the peer's that took a receive here.
     arrivals: u64,
     /// Operations and nanoseconds that the peer measured.
@@ -83,7 +90,12 @@ impl Microbench {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(plan: Plan, memory: &mut Memory, traffic: Arc<Traffic>) -> Result<Self> {
+    pub(crate) fn new(
+        plan: Plan,
+        memory: &mut Memory,
+        traffic: Arc<Traffic>,
+        team: Option<Arc<Team>>,
+    ) -> Result<Self> {
         let operation = plan.operation();
         let link = Link::new(
             memory,
@@ -93,12 +105,15 @@ impl Microbench {
             plan.receives(),
         )?;
         let buffers = Buffers::new(&plan, memory)?;
-        let window = Window::new(
+        let mut window = Window::new(
             plan.depth(),
             u32::from(plan.load.postlist),
             u32::from(plan.load.signal_every),
             plan.total(),
         );
+        if let Some(hold) = plan.hold() {
+            window = window.holding_at(hold);
+        }
         let poster = Poster::new(window, operation, plan.size, traffic);
         let work = if !plan.posts() {
             Work::Passive
@@ -111,7 +126,7 @@ impl Microbench {
                     sink,
                     offset: (plan.size as usize).saturating_sub(1),
                 });
-            Work::Latency(Latency::new(poster, mark, &plan)?)
+            Work::Latency(Latency::new(poster, mark, &plan, team)?)
         } else {
             Work::Bandwidth(Bandwidth::new(poster, plan.warmup(), plan.duration_ms))
         };
@@ -121,6 +136,9 @@ impl Microbench {
             buffers,
             work,
             phase: Phase::Waiting,
+            warm: false,
+            has_gone: false,
+            may_end: !plan.ends_together(),
             arrivals: 0,
             peer: None,
             mismatch: None,
@@ -195,6 +213,7 @@ impl Microbench {
     fn control(&mut self, queue: &mut Queue<'_>, control: Control) -> Result<(), Failure> {
         match (control, self.phase) {
             (Control::Ready(remote), Phase::Waiting) => self.ready(queue, remote),
+            (Control::Alive, Phase::Running) => self.peer_goes_on(queue),
             (Control::Alive, _) => Ok(()),
             (
                 Control::Done {
@@ -216,6 +235,7 @@ impl Microbench {
                     latency.close();
                 }
                 self.peer_mismatch = mismatch;
+                self.peer_goes_on(queue)?;
                 self.step(queue)
             }
             _ => Err(self.broken(Violation::Early)),
@@ -237,7 +257,38 @@ impl Microbench {
             latency.arrived(queue)?;
             return self.step(queue);
         }
+        if self.arrivals > self.plan.warmup() {
+            self.peer_goes_on(queue)?;
+        }
         Ok(())
+    }
+
+    /// The side that leads measures now, so the other one does.
+    fn peer_goes_on(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        if self.plan.leading {
+            return Ok(());
+        }
+        self.go_on(queue)
+    }
+
+    /// Whether the work has come to the end of its warm-up, where it may wait for
+    /// [`go`](Lead::go).
+    fn is_warm(&self) -> bool {
+        let held = match &self.work {
+            Work::Latency(latency) => latency.held(),
+            Work::Bandwidth(bandwidth) => bandwidth.held(),
+            Work::Passive => false,
+        };
+        held || self.iteration() >= self.plan.warmup()
+    }
+
+    /// Goes on from the warm-up.
+    fn go_on(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        match &mut self.work {
+            Work::Latency(latency) => latency.go(queue),
+            Work::Bandwidth(bandwidth) => bandwidth.go(queue),
+            Work::Passive => Ok(()),
+        }
     }
 
     fn elapsed_ns(&self) -> u64 {
@@ -256,7 +307,15 @@ impl Microbench {
             Work::Bandwidth(bandwidth) => bandwidth.poster.window.finished(),
             Work::Passive => true,
         };
+        if self.plan.leading && self.phase == Phase::Running && !self.warm && self.is_warm() {
+            self.warm = true;
+            queue.outcome.advance(Progress::Warm);
+        }
         if self.phase == Phase::Running && finished && (self.plan.leading || self.peer.is_some()) {
+            if !self.may_end {
+                queue.outcome.advance(Progress::Measured);
+                return Ok(());
+            }
             if !self.plan.leading || self.plan.operation() == Operation::Read {
                 self.mismatch = self.check(queue)?;
             }
@@ -378,6 +437,7 @@ impl Side for Microbench {
             Work::Latency(latency) => Summary {
                 iterations: latency.iterations(),
                 times: Some(latency.times()),
+                stretch: latency.stretch(),
                 histogram: latency.histogram(),
                 figures: Some(figures(
                     latency.poster.completions(),
@@ -388,6 +448,7 @@ impl Side for Microbench {
             Work::Bandwidth(bandwidth) => Summary {
                 iterations: bandwidth.iterations(),
                 times: Some(bandwidth.times()),
+                stretch: None,
                 histogram: None,
                 figures: Some(figures(
                     bandwidth.poster.completions(),
@@ -398,6 +459,7 @@ impl Side for Microbench {
             Work::Passive => Summary {
                 iterations: 0,
                 times: None,
+                stretch: None,
                 histogram: None,
                 figures: Some(figures(0, 0, 0)),
             },
@@ -408,6 +470,25 @@ impl Side for Microbench {
 impl Lead for Microbench {
     fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         self.say_ready(queue)
+    }
+
+    fn go(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        if self.phase != Phase::Running || self.has_gone {
+            return Ok(());
+        }
+        self.has_gone = true;
+        if self.plan.load.duplex && self.plan.is_unseen() {
+            self.link.send(queue, &Control::Alive, List::new())?;
+        }
+        self.go_on(queue)
+    }
+
+    fn finish(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        self.may_end = true;
+        if self.phase != Phase::Running {
+            return Ok(());
+        }
+        self.step(queue)
     }
 }
 

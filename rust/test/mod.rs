@@ -16,6 +16,7 @@ pub(crate) mod pingpong_client;
 pub(crate) mod pingpong_server;
 pub(crate) mod plan;
 mod poster;
+pub(crate) mod team;
 
 use crate::{
     logic::{command::Load, failure::Failure, histogram::Histogram},
@@ -69,6 +70,9 @@ pub(crate) struct Summary<'a> {
     pub(crate) iterations: u64,
     /// From the first post, or the end of the warm-up, to the last completion.
     pub(crate) times: Option<(Instant<Monotonic>, Instant<Monotonic>)>,
+    /// When it went on from its warm-up, and twice what it had done when the first of
+    /// its [`Team`](team::Team) came to its end; `None` of one that is alone.
+    pub(crate) stretch: Option<(Instant<Monotonic>, u64)>,
     /// Nanoseconds for each iteration, where they are measured.
     pub(crate) histogram: Option<&'a Histogram>,
     /// Of a microbenchmark.
@@ -124,6 +128,26 @@ pub(crate) trait Lead: Side {
     ///
     /// What the device says.
     fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure>;
+
+    /// Goes on from the end of the warm-up, where the workload waits for that once it
+    /// has advanced to [`Warm`](crate::outcome::Progress::Warm).
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    fn go(&mut self, _: &mut Queue<'_>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Tells the peer of the end, where the workload waits for that once it has advanced
+    /// to [`Measured`](crate::outcome::Progress::Measured).
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    fn finish(&mut self, _: &mut Queue<'_>) -> Result<(), Failure> {
+        Ok(())
+    }
 }
 
 /// A server's workload.

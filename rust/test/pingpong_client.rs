@@ -240,6 +240,7 @@ impl Side for PingPongClient {
         Summary {
             iterations: self.iteration,
             times: Some((self.started, self.ended)),
+            stretch: None,
             histogram: Some(&self.histogram),
             figures: None,
         }

@@ -263,6 +263,7 @@ impl Side for PingPongServer {
         Summary {
             iterations: self.iteration.wrapping_add(u64::from(self.written)),
             times: Some((self.started, self.ended)),
+            stretch: None,
             histogram: None,
             figures: None,
         }

@@ -111,6 +111,23 @@ impl Plan {
         warmup(self.size, self.load.signal_every)
     }
 
+    /// After how many operations to wait for those of other queue pairs. A way there and
+    /// back waits one before the end of its warm-up, so that both sides begin to measure
+    /// after that.
+    pub(crate) fn hold(&self) -> Option<u64> {
+        match self.test.is_latency() {
+            _ if !self.leading && !self.load.duplex => None,
+            true => (self.load.qps > 1).then(|| self.warmup() - 1),
+            false => Some(self.warmup()),
+        }
+    }
+
+    /// Whether to wait with the end for other queue pairs, which what is said at the end
+    /// would slow down. Those of a latency test are measured until the first one ends.
+    pub(crate) fn ends_together(&self) -> bool {
+        self.leading && self.load.qps > 1 && !self.test.is_latency()
+    }
+
     /// All operations, where that is known.
     pub(crate) fn total(&self) -> Option<u64> {
         (self.count != 0).then(|| self.count.saturating_add(self.warmup()))

@@ -28,6 +28,7 @@ use logic::{
     histogram::Histogram,
     joining::Joining,
     json::Object,
+    pace::Pace,
     pattern::{Cell, Cells, Data, Pattern, PatternKind},
     preflight::{Attempt, Item, Preflight},
     protocol::{check_answer, check_request, Client, Message, Server, ServerStep},
@@ -337,7 +338,14 @@ pub struct Posting(Window);
 pub fn window(depth: u32, batch: u32, every: u16, size: u32, count: Option<u64>) -> Posting {
     let warmup = warmup(size, every);
     let total = count.map(|count| count.saturating_add(warmup));
-    Posting(Window::new(depth, batch, every.into(), total))
+    Posting(Window::new(depth, batch, every.into(), total).holding_at(warmup))
+}
+
+pub struct Together(Pace);
+
+pub fn pace(together: &mut Together, began: i64, ended: i64, halves: u64) -> Option<u64> {
+    together.0.add(began, ended, halves);
+    together.0.time_of(halves)
 }
 
 /// What may be called at any time, in any order.
@@ -350,6 +358,9 @@ pub fn post(window: &mut Posting, ahead: u32, n: u32) -> (u32, bool) {
 pub fn complete(window: &mut Posting, stop: bool) -> Option<(u32, u64)> {
     if stop {
         window.0.stop();
+    }
+    if window.0.holds() && window.0.held() {
+        window.0.release();
     }
     let newly = window.0.completed();
     let under_way = window.0.posted().checked_sub(window.0.done())?;

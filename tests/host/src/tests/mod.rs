@@ -31,6 +31,7 @@ mod joining;
 mod json;
 mod load;
 mod order;
+mod pace;
 mod pattern;
 mod place;
 mod preflight;

@@ -67,6 +67,34 @@ fn one_more_request_is_the_last_after_a_stop() {
 }
 
 #[test]
+fn what_is_held_goes_on_when_it_is_released() {
+    let mut window = Window::new(64, 4, 3, Some(20)).holding_at(6);
+    assert!(window.holds() && !window.held());
+    window.post(window.room());
+    assert_eq!((window.posted(), window.held()), (4, false));
+    assert_eq!(window.room(), 2, "no list goes beyond");
+    window.post(2);
+    assert_eq!(
+        (window.room(), window.held(), window.holds()),
+        (0, true, true)
+    );
+    assert_eq!(
+        [window.completed(), window.completed(), window.completed()],
+        [3, 3, 0]
+    );
+    assert!(!window.all_posted() && !window.finished());
+    window.release();
+    assert_eq!(
+        (window.room(), window.held(), window.holds()),
+        (4, false, false)
+    );
+    // What ends before is not held.
+    let mut window = Window::new(64, 8, 3, Some(5)).holding_at(6);
+    window.post(window.room());
+    assert!(window.all_posted() && !window.held());
+}
+
+#[test]
 fn nothing_to_do_is_done() {
     let window = Window::new(64, 1, 1, Some(0));
     assert!(window.finished());
@@ -135,10 +163,16 @@ proptest! {
         spare in 0u32..20,
         total in option::of(0u64..300),
         stop_at in 0u64..320,
+        hold in option::of((0u64..20, 0usize..50)),
         pace in vec((0usize..30, any::<bool>()), 1..50),
     ) {
         let depth = batch + every - 1 + spare;
         let mut window = Window::new(depth, batch, every, total);
+        // What is held asks for a completion, as its caller wants to know when all is done.
+        let mut hold = hold.map(|(lists, patience)| (lists * u64::from(every), patience));
+        if let Some((hold, _)) = hold {
+            window = window.holding_at(hold);
+        }
         let mut model = Model { under_way: VecDeque::new(), completions: VecDeque::new() };
         // It never comes to a rest for good.
         let mut pace = pace.into_iter().chain([(1, true)]).cycle();
@@ -149,6 +183,10 @@ proptest! {
             let (work, polls) = pace.next().unwrap();
             stuck += 1;
             prop_assert!(stuck < 3000, "deadlock: {:?}", window);
+            if hold.is_some_and(|(_, patience)| stuck > patience) {
+                window.release();
+                hold = None;
+            }
             if posted >= stop_at || (stuck == 1500 && expected.is_none()) {
                 window.stop();
                 let end = expected.unwrap_or(u64::MAX).min(posted + 1);
@@ -156,7 +194,10 @@ proptest! {
             }
             prop_assert_eq!(window.all_posted(), Some(posted) == expected);
             let n = window.room();
-            let left = expected.map_or(u64::MAX, |end| end - posted);
+            let last = expected.unwrap_or(u64::MAX);
+            let left = last.min(hold.map_or(u64::MAX, |(hold, _)| hold)) - posted;
+            prop_assert_eq!(window.held(), hold.is_some() && left == 0 && last > posted
+                || hold.is_some_and(|(hold, _)| hold == posted));
             let list = u64::from(batch).min(left);
             let fits = posted - done + list <= u64::from(depth);
             prop_assert_eq!(u64::from(n), if fits { list } else { 0 });

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The pace of several queue pairs while all of them run.
+//!
+//! Queue pairs that begin together do not end together. All operations by the time until the last
+//! one ends would be too slow a pace, as not all ran all the time. Each one's by its own time would
+//! be too fast, as those that take turns would seem to run at once. So what counts is the time
+//! until the first one ends, and what all have done by then.
+
+use super::histogram::divide;
+
+/// What queue pairs that began together did until the first one ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pace {
+    /// When the first one began and when the first one ended, in nanoseconds.
+    times: Option<(i64, i64)>,
+    /// Twice the operations between.
+    halves: u64,
+}
+
+impl Pace {
+    /// Adds a queue pair that ran from `began` to `ended`, both in nanoseconds, and had done half
+    /// of `halves` operations when the first one ended. One that was under way counts half.
+    pub(crate) fn add(&mut self, began: i64, ended: i64, halves: u64) {
+        let (first, end) = self.times.unwrap_or((began, ended));
+        self.times = Some((first.min(began), end.min(ended)));
+        self.halves = self.halves.saturating_add(halves);
+    }
+
+    /// How long `operations` take at this pace, in nanoseconds, rounded down; `None` where nothing
+    /// was done.
+    pub(crate) fn time_of(&self, operations: u64) -> Option<u64> {
+        let (began, ended) = self.times?;
+        let ns = u64::try_from(ended.saturating_sub(began)).ok()?;
+        let product = u128::from(operations).saturating_mul(u128::from(ns) << 1);
+        let time = divide(product, self.halves);
+        (self.halves > 0).then(|| u64::try_from(time).unwrap_or(u64::MAX))
+    }
+}
