@@ -17,6 +17,7 @@
 pub(crate) mod addr;
 mod event;
 pub(crate) mod listener;
+mod resolve;
 
 pub(crate) use event::{static_text, PeerData};
 
@@ -149,7 +150,14 @@ impl CmId {
         // SAFETY: By the type invariant the identifier is valid; the CM sets the
         // device before it reports the resolved address or the request, and
         // keeps it until the identifier is destroyed.
-        let (device, port) = unsafe { ((*self.as_ptr()).device, (*self.as_ptr()).port_num) };
+        // Another task may resolve the address meanwhile, hence the volatile reads.
+        let (device, port) = unsafe {
+            let id = self.as_ptr();
+            (
+                (&raw const (*id).device).read_volatile(),
+                (&raw const (*id).port_num).read_volatile(),
+            )
+        };
         let device = NonNull::new(device).ok_or(ENODEV)?;
         // SAFETY: A device is alive while an identifier is bound to it.
         Ok(unsafe { Device::from_raw(device, port) })
@@ -176,48 +184,6 @@ impl CmId {
         // SAFETY: The identifier is valid. It fails for other kinds of queue
         // pairs only.
         let _ = unsafe { bindings::rdma_set_min_rnr_timer(self.as_ptr(), SHORT_RNR_TIMER) };
-    }
-
-    /// Resolves `peer` to a device. Sleeps, `timeout` ms at most.
-    ///
-    /// # Errors
-    ///
-    /// As the kernel reports it: `ENETUNREACH`, `EHOSTUNREACH`, `ENODEV` where
-    /// no RDMA device leads there, `ETIMEDOUT`.
-    pub(crate) fn resolve_address(
-        &self,
-        peer: &SocketAddress,
-        timeout: u32,
-    ) -> Result<(), Failure> {
-        const WHAT: &str = "resolving the address";
-        // SAFETY: The identifier is valid; the address is read before the call
-        // returns.
-        to_result(unsafe {
-            bindings::rdma_resolve_addr(
-                self.as_ptr(),
-                core::ptr::null_mut(),
-                peer.as_ptr(),
-                timeout as usize,
-            )
-        })
-        .map_err(|e| Failure::Kernel(WHAT, e.to_errno()))?;
-        self.outcome()
-            .wait_for(Progress::AddressResolved, WHAT, Some(timeout))
-    }
-
-    /// Resolves the route to the peer, whose address has been resolved. Sleeps,
-    /// `timeout` ms at most.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::resolve_address`].
-    pub(crate) fn resolve_route(&self, timeout: u32) -> Result<(), Failure> {
-        const WHAT: &str = "resolving the route";
-        // SAFETY: The identifier is valid.
-        to_result(unsafe { bindings::rdma_resolve_route(self.as_ptr(), timeout as usize) })
-            .map_err(|e| Failure::Kernel(WHAT, e.to_errno()))?;
-        self.outcome()
-            .wait_for(Progress::RouteResolved, WHAT, Some(timeout))
     }
 
     fn parameters(data: &[u8], limits: ReadLimits, retries: Retries) -> bindings::rdma_conn_param {

@@ -18,7 +18,10 @@ use kernel::{
     ffi::{c_int, c_void},
     prelude::*,
     static_lock_class,
-    sync::{atomic::Atomic, Arc},
+    sync::{
+        atomic::{Atomic, Release},
+        Arc, //
+    },
 };
 
 /// The private data of a CM event, as far as krping reads it.
@@ -66,6 +69,8 @@ pub(super) struct Context {
     passive: bool,
     /// Whether a queue pair was made on the identifier, which has room for one.
     pub(super) has_queue_pair: Atomic<u32>,
+    /// 1 where an attempt to resolve the address has ended without an answer.
+    pub(super) unanswered: Atomic<u32>,
     #[pin]
     pub(super) peer_data: SpinLockIrq<PeerData>,
 }
@@ -83,6 +88,7 @@ impl Context {
                 outcome,
                 passive,
                 has_queue_pair: Atomic::new(0),
+                unanswered: Atomic::new(0),
                 peer_data <- SpinLockIrq::new(
                     PeerData::NONE, c"krping_peer_data", static_lock_class!()),
             }),
@@ -133,6 +139,11 @@ pub(super) unsafe extern "C" fn handle_event(
                 PeerData::copy(conn.private_data, conn.private_data_len)
             };
             outcome.advance(Progress::Established)
+        }
+        // An attempt is over; its deadline is not the caller's.
+        bindings::rdma_cm_event_type_RDMA_CM_EVENT_ADDR_ERROR if status == ETIMEDOUT.to_errno() => {
+            context.unanswered.store(1, Release);
+            outcome.wake();
         }
         bindings::rdma_cm_event_type_RDMA_CM_EVENT_ADDR_ERROR => {
             outcome.fail(Failure::Kernel("resolving the address", status))

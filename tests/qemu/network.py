@@ -156,6 +156,11 @@ class Lab:
 	NAME = "far9"
 	NEAR, FAR = "10.98.0.1", "10.98.0.2"
 
+	def __init__(self, introduce=True):
+		"""INTRODUCE the hosts to each other, or have them resolve their link-layer
+		addresses as hosts do."""
+		self.introduce = introduce
+
 	def __enter__(self):
 		try:
 			self._set_up()
@@ -208,10 +213,17 @@ class Lab:
 	def _introduce(self):
 		"""Have both ends know each other, so that nobody notices by ARP that the cable
 		is cut."""
+		if not self.introduce:
+			return
 		near = self._mac("link show near9")
 		far = self._mac(f"-n {self.NAME} link show away9")
 		ip(f"neigh replace {self.FAR} lladdr {far} nud permanent dev near9")
 		ip(f"-n {self.NAME} neigh replace {self.NEAR} lladdr {near} nud permanent dev away9")
+
+	def forget(self):
+		"""Have both ends forget each other's link-layer address."""
+		ip("neigh flush dev near9")
+		ip(f"-n {self.NAME} neigh flush dev away9")
 
 	def _tear_down(self):
 		# As far as it has come. Links first: the CM holds on to namespaces.
