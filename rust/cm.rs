@@ -7,6 +7,9 @@
 //! is destroyed by its drop, which waits until no handler runs; so a `CmId` must
 //! not be dropped in a handler, and nothing here does that.
 //!
+//! Nothing is sent over a port that is not active ([`port`]): what would have to be waits
+//! for it, and an identifier whose end could not be told is destroyed later ([`departures`]).
+//!
 //! What is made on a device (protection domain, queue pair) keeps an `Arc` of
 //! the identifier it was made through. The CM in turn keeps the device alive
 //! while identifiers are bound to it, which is what makes every use of the
@@ -15,8 +18,10 @@
 //! C header: `include/rdma/rdma_cm.h`
 
 pub(crate) mod addr;
+pub(crate) mod departures;
 mod event;
 pub(crate) mod listener;
+mod port;
 mod resolve;
 
 pub(crate) use event::{static_text, PeerData};
@@ -33,6 +38,7 @@ use crate::{
 };
 use addr::SocketAddress;
 use core::ptr::NonNull;
+use departures::Departing;
 use event::{handle_event, Context};
 use kernel::{
     error::{from_err_ptr, to_result},
@@ -43,6 +49,7 @@ use kernel::{
         Arc,
     },
 };
+use port::Way;
 
 /// How often this side's requests are repeated; 7 of `rnr` is without end.
 #[derive(Clone, Copy)]
@@ -60,6 +67,8 @@ impl Retries {
 
 /// What a connection attempt waits for.
 const CONNECTING: &str = "connecting";
+/// What a server does with it.
+const ACCEPTING: &str = "accepting the connection";
 
 /// 0.08 ms, in the encoding of the transport.
 const SHORT_RNR_TIMER: u8 = 6;
@@ -198,49 +207,60 @@ impl CmId {
         }
     }
 
-    /// Connects the queue pair of this identifier. Sleeps until the connection
-    /// is established, at most `timeout` ms.
+    /// Connects the queue pair of this identifier. Sleeps until the port is active, and
+    /// then until the connection is established, at most `timeout` ms each.
     ///
     /// # Errors
     ///
-    /// [`Failure::Rejected`], [`Failure::Unreachable`], or what the kernel says.
+    /// [`Failure::PortDown`], [`Failure::Rejected`], [`Failure::Unreachable`], or what the
+    /// kernel says.
     pub(crate) fn connect(
         &self,
         data: &[u8; PrivateData::LEN],
         limits: ReadLimits,
         timeout: u32,
     ) -> Result<(), Failure> {
-        self.begin_connect(data, limits, Retries::MOST)?;
+        self.begin_connect(data, limits, Retries::MOST, timeout)?;
         self.outcome()
             .wait_for(Progress::Established, CONNECTING, Some(timeout))
     }
 
-    /// As [`Self::connect`], but does not wait.
+    /// As [`Self::connect`], but waits for the port only.
     ///
     /// # Errors
     ///
-    /// What the kernel says.
+    /// [`Failure::PortDown`], or what the kernel says.
     pub(crate) fn begin_connect(
         &self,
         data: &[u8; PrivateData::LEN],
         limits: ReadLimits,
         retries: Retries,
+        timeout: u32,
     ) -> Result<(), Failure> {
+        self.await_port(timeout)?;
         let mut param = Self::parameters(data, limits, retries);
+        self.context.set_speaking(true);
         // SAFETY: The identifier is valid; the data is copied before the call
         // returns.
         to_result(unsafe { bindings::rdma_connect(self.as_ptr(), &mut param) })
+            .inspect_err(|_| self.context.set_speaking(false))
             .map_err(|e| Failure::Kernel(CONNECTING, e.to_errno()))
     }
 
-    /// Accepts the request that this identifier came with. May sleep; whether
-    /// the connection comes up is reported later.
+    /// Accepts the request that this identifier came with, once the port is active. Sleeps,
+    /// `timeout` ms at most; whether the connection comes up is reported later.
     ///
     /// # Errors
     ///
-    /// What the kernel says; the request is then rejected already.
-    pub(crate) fn accept(&self, data: &[u8], limits: ReadLimits) -> Result {
-        self.accept_with(data, limits, Retries::MOST)
+    /// [`Failure::PortDown`]; what has been reported meanwhile; what the kernel says, and
+    /// the request is then rejected already.
+    pub(crate) fn accept(
+        &self,
+        data: &[u8],
+        limits: ReadLimits,
+        timeout: u32,
+    ) -> Result<(), Failure> {
+        self.accept_with(data, limits, Retries::MOST, timeout)
     }
 
     /// As [`Self::accept`]. Of a client's requests to a peer without a receive, it is
@@ -249,24 +269,38 @@ impl CmId {
     /// # Errors
     ///
     /// Those of [`Self::accept`].
-    pub(crate) fn accept_with(&self, data: &[u8], limits: ReadLimits, retries: Retries) -> Result {
+    pub(crate) fn accept_with(
+        &self,
+        data: &[u8],
+        limits: ReadLimits,
+        retries: Retries,
+        timeout: u32,
+    ) -> Result<(), Failure> {
+        self.await_port(timeout)?;
         let mut param = Self::parameters(data, limits, retries);
         // SAFETY: The identifier is valid, and its handler is locked around the
         // call, as `rdma_accept()` demands; the data is copied.
-        to_result(unsafe {
+        let accepted = to_result(unsafe {
             bindings::rdma_lock_handler(self.as_ptr());
             let ret = bindings::rdma_accept(self.as_ptr(), &mut param);
             bindings::rdma_unlock_handler(self.as_ptr());
             ret
-        })
+        });
+        accepted
+            .inspect_err(|_| self.context.set_speaking(false))
+            .map_err(|e| Failure::Kernel(ACCEPTING, e.to_errno()))
     }
 
-    /// Rejects the request that this identifier came with, with a reason.
+    /// Rejects the request that this identifier came with, with a reason. Where the port is
+    /// down that is left to the drop, which gives none. May sleep.
     pub(crate) fn reject(&self, reject: &Reject) {
+        if self.way() != Way::Open {
+            return;
+        }
         let data = reject.encode();
         // SAFETY: The identifier is valid; the data is copied. A failure only
         // means that the peer has gone already.
-        let _ = unsafe {
+        let ret = unsafe {
             bindings::rdma_reject(
                 self.as_ptr(),
                 data.as_ptr().cast(),
@@ -274,15 +308,26 @@ impl CmId {
                 bindings::ib_cm_rej_reason_IB_CM_REJ_CONSUMER_DEFINED as u8,
             )
         };
+        if ret == 0 {
+            self.context.set_speaking(false);
+        }
     }
 
     /// Disconnects, and puts the queue pair into error. Returns whether the peer is
-    /// to answer. May sleep.
+    /// to answer. Where the port is down all of that is left to the drops of both. May sleep.
     pub(crate) fn disconnect(&self) -> bool {
+        if self.way() != Way::Open {
+            return false;
+        }
         // SAFETY: The identifier is valid. A failure means that there is no
         // connection to end.
         let ret = unsafe { bindings::rdma_disconnect(self.as_ptr()) };
-        ret == 0 && self.outcome().reached(Progress::Established)
+        let ends = ret == 0 && self.outcome().reached(Progress::Established);
+        if ends {
+            // All that the CM does from here on is to repeat that, which the drop ends.
+            self.context.set_speaking(false);
+        }
+        ends
     }
 
     /// Reserves the place of this identifier's only queue pair.
@@ -335,10 +380,9 @@ impl Drop for QueuePairPlace {
 
 impl Drop for CmId {
     fn drop(&mut self) {
-        // SAFETY: By the type invariant this object alone destroys it, once; it
-        // is not called from a handler of it. Whatever was made through the
-        // identifier held an `Arc` of it, so is gone. No handler runs when the
-        // call returns, so the context may go after it.
-        unsafe { bindings::rdma_destroy_id(self.as_ptr()) }
+        // SAFETY: By the type invariant this object alone destroys it, which it leaves to
+        // the new one, and the context is its. Whatever was made through the identifier held
+        // an `Arc` of it, so is gone.
+        unsafe { Departing::new(self.raw, self.context.clone()) }.leave();
     }
 }

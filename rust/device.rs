@@ -149,9 +149,31 @@ impl Device<'_> {
     /// time, repeats registrations among them too. Soft-RoCE does (seen with 7.2
     /// and 7.3), finds the region registered already, and gives up the queue pair.
     pub(crate) fn repeats_local_operations(&self) -> bool {
+        self.is_soft_roce()
+    }
+
+    /// Whether a message of the CM's from an address that the device has lost breaks its
+    /// connection management. Soft-RoCE's does not survive any that cannot leave (seen with 7.2).
+    pub(crate) fn loses_management(&self) -> bool {
+        self.is_soft_roce()
+    }
+
+    fn is_soft_roce(&self) -> bool {
         // SAFETY: By the type invariant the device is registered, after which
         // its operations do not change.
         unsafe { (*self.as_ptr()).ops.driver_id == bindings::rdma_driver_id_RDMA_DRIVER_RXE }
+    }
+
+    /// Whether its port carries packets: to others where it is active, and `within` this host
+    /// also without a carrier, as long as it is not disabled. May sleep.
+    pub(crate) fn carries(&self, within: bool) -> bool {
+        let mut attr = bindings::ib_port_attr::default();
+        // SAFETY: By the type invariant; the port is the device's.
+        let ret = unsafe { bindings::ib_query_port(self.as_ptr(), self.port, &mut attr) };
+        let disabled = bindings::ib_port_phys_state_IB_PORT_PHYS_STATE_DISABLED;
+        ret == 0
+            && (attr.state == bindings::ib_port_state_IB_PORT_ACTIVE
+                || within && u32::from(attr.phys_state) != disabled)
     }
 
     /// The most bytes that one buffer can have: what one fast registration

@@ -37,6 +37,7 @@ mod test;
 mod traffic;
 mod wr;
 
+use cm::departures::Departures;
 use kernel_ext::procfs::ProcEntry;
 use proc_iface::Interface;
 use results::Results;
@@ -56,6 +57,8 @@ struct Krping {
     _proc: ProcEntry<Arc<Interface>>,
     _results: Pin<KBox<debugfs::File<Arc<Results>>>>,
     _directory: debugfs::Dir,
+    /// Last: commands leave it identifiers.
+    _departures: Departures,
 }
 
 fn show_results(results: &Arc<Results>, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -64,6 +67,8 @@ fn show_results(results: &Arc<Results>, out: &mut fmt::Formatter<'_>) -> fmt::Re
 
 impl kernel::Module for Krping {
     fn init(module: &'static ThisModule) -> Result<Self> {
+        // SAFETY: Called once, and no command runs yet.
+        let departures = unsafe { Departures::start()? };
         let registry = Registry::new()?;
         let directory = debugfs::Dir::new(c"krping");
         let file =
@@ -71,6 +76,7 @@ impl kernel::Module for Krping {
         Ok(Self {
             _results: KBox::pin_init(file, GFP_KERNEL)?,
             _directory: directory,
+            _departures: departures,
             // Last: from here on, commands come.
             _proc: Interface::register(registry, module)?,
         })

@@ -177,13 +177,10 @@ impl Outcome {
         Deadline::after_ms(GRACE_MS)
     }
 
-    /// Waits for [`Self::disconnected`], until `deadline` at most, or until the device
-    /// is gone or a signal comes: destroying the identifier before would cancel the
-    /// repetition of a request that was lost. Process context; sleeps.
-    pub(crate) fn wait_disconnected(&self, deadline: Deadline) {
-        while !self.state.lock().released && !deadline.passed() {
-            self.sleep(deadline);
-        }
+    /// Whether the end has nothing more to wait for from the peer: it knows, or the device is
+    /// gone, or a signal came. Any context.
+    pub(crate) fn is_released(&self) -> bool {
+        self.state.lock().released
     }
 
     /// Reports progress. Any context.

@@ -7,5 +7,6 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 #include <rdma/ib_cm.h>
+#include <rdma/ib_cache.h>
 
 #include "helpers.h"

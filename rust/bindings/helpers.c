@@ -290,9 +290,9 @@ int krping_spin_trylock_irqsave(spinlock_t *lock, unsigned long *flags)
 }
 
 struct task_struct *krping_kthread_run(int (*fn)(void *data), void *data,
-				       unsigned int id)
+				       const char *name)
 {
-	struct task_struct *task = kthread_create(fn, data, "krping/%u", id);
+	struct task_struct *task = kthread_create(fn, data, "%s", name);
 
 	/* Held until it is joined, however early the thread returns. */
 	if (!IS_ERR(task)) {

@@ -79,7 +79,7 @@ void krping_spin_unlock_irqrestore(spinlock_t *lock, unsigned long flags);
 int krping_spin_trylock_irqsave(spinlock_t *lock, unsigned long *flags);
 
 struct task_struct *krping_kthread_run(int (*fn)(void *data), void *data,
-				       unsigned int id);
+				       const char *name);
 void krping_put_task(struct task_struct *task);
 int krping_run_on(unsigned int cpu);
 bool krping_cpu_online(unsigned int cpu);

@@ -19,7 +19,7 @@ use kernel::{
     prelude::*,
     static_lock_class,
     sync::{
-        atomic::{Atomic, Release},
+        atomic::{Acquire, Atomic, Release},
         Arc, //
     },
 };
@@ -71,6 +71,10 @@ pub(super) struct Context {
     pub(super) has_queue_pair: Atomic<u32>,
     /// 1 where an attempt to resolve the address has ended without an answer.
     pub(super) unanswered: Atomic<u32>,
+    /// 1 where the CM tells the peer when the identifier is destroyed.
+    speaking: Atomic<u32>,
+    /// 1 once the device is being removed.
+    pub(super) removed: Atomic<u32>,
     #[pin]
     pub(super) peer_data: SpinLockIrq<PeerData>,
 }
@@ -83,17 +87,31 @@ impl Context {
     ///
     /// `ENOMEM`.
     pub(super) fn new(outcome: Arc<Outcome>, passive: bool) -> Result<Arc<Self>> {
+        // Whoever has asked is told where nobody takes the request.
+        let speaking = u32::from(passive);
         Arc::pin_init(
             pin_init!(Self {
                 outcome,
                 passive,
                 has_queue_pair: Atomic::new(0),
                 unanswered: Atomic::new(0),
+                speaking: Atomic::new(speaking),
+                removed: Atomic::new(0),
                 peer_data <- SpinLockIrq::new(
                     PeerData::NONE, c"krping_peer_data", static_lock_class!()),
             }),
             GFP_KERNEL,
         )
+    }
+
+    /// Whether destroying the identifier has the CM send a message.
+    pub(super) fn speaks(&self) -> bool {
+        self.speaking.load(Acquire) != 0
+    }
+
+    /// Notes whether it does. Any context.
+    pub(super) fn set_speaking(&self, speaking: bool) {
+        self.speaking.store(u32::from(speaking), Release);
     }
 }
 
@@ -158,19 +176,23 @@ pub(super) unsafe extern "C" fn handle_event(
             outcome.fail(if outcome.reached(Progress::Established) {
                 Failure::Moved
             } else {
+                context.set_speaking(false);
                 Failure::Unreachable(status)
             })
         }
         // The peer takes its own request back.
         bindings::rdma_cm_event_type_RDMA_CM_EVENT_REJECTED if context.passive => {
+            context.set_speaking(false);
             outcome.disconnected()
         }
         bindings::rdma_cm_event_type_RDMA_CM_EVENT_REJECTED => {
+            context.set_speaking(false);
             // SAFETY: Both are valid during the call, and this is a rejection.
             outcome.fail(unsafe { rejection(id, event, status) })
         }
         bindings::rdma_cm_event_type_RDMA_CM_EVENT_DISCONNECTED => outcome.disconnected(),
         bindings::rdma_cm_event_type_RDMA_CM_EVENT_DEVICE_REMOVAL => {
+            context.removed.store(1, Release);
             outcome.fail(Failure::DeviceRemoved)
         }
         _ => {}

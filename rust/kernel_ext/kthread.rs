@@ -11,6 +11,7 @@ use kernel::{
     error::{from_err_ptr, to_result},
     ffi::{c_int, c_void},
     prelude::*,
+    str::CString,
 };
 
 /// A running kernel thread, joined when dropped.
@@ -45,10 +46,21 @@ impl Kthread {
     ///
     /// `ENOMEM` without memory; `EINTR` where the caller is being killed.
     pub(crate) fn run<F: FnOnce() + Send + 'static>(id: u32, body: F) -> Result<Self> {
+        Self::run_named(&name_of(id)?, body)
+    }
+
+    /// As [`run`](Self::run), for a thread of another name, of 15 characters at most.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Self::run).
+    pub(crate) fn run_named<F: FnOnce() + Send + 'static>(name: &CStr, body: F) -> Result<Self> {
         let body: *mut c_void = KBox::into_raw(KBox::new(body, GFP_KERNEL)?).cast();
         // SAFETY: `trampoline::<F>` takes over `body`, which came from
-        // `KBox::<F>::into_raw()`, once, if the thread runs.
-        let task = unsafe { bindings::krping_kthread_run(Some(trampoline::<F>), body, id) };
+        // `KBox::<F>::into_raw()`, once, if the thread runs. The name is copied.
+        let task = unsafe {
+            bindings::krping_kthread_run(Some(trampoline::<F>), body, name.as_char_ptr())
+        };
         match from_err_ptr(task).map(NonNull::new) {
             // INVARIANT: The helper took a reference and woke the thread up.
             Ok(Some(task)) => Ok(Self {
@@ -80,6 +92,11 @@ impl Drop for Kthread {
     }
 }
 
+/// The name of thread `id`.
+fn name_of(id: u32) -> Result<CString> {
+    CString::try_from_fmt(fmt!("krping/{id}"))
+}
+
 /// Starts a kernel thread named `krping/ID` that runs `body` and that nobody joins.
 /// It holds `module` until it has left this module's code. May sleep.
 ///
@@ -91,11 +108,14 @@ pub(crate) fn run_detached<F: FnOnce() + Send + 'static>(
     module: ModuleRef,
     body: F,
 ) -> Result {
+    let name = name_of(id)?;
     let data: *mut c_void = KBox::into_raw(KBox::new((module, body), GFP_KERNEL)?).cast();
     // SAFETY: `detached_trampoline::<F>` takes over `data`, which came from
     // `KBox::into_raw()` with that type, once, if the thread runs; nobody stops it
-    // before, so it does.
-    let task = unsafe { bindings::krping_kthread_run(Some(detached_trampoline::<F>), data, id) };
+    // before, so it does. The name is copied.
+    let task = unsafe {
+        bindings::krping_kthread_run(Some(detached_trampoline::<F>), data, name.as_char_ptr())
+    };
     match from_err_ptr(task).map(NonNull::new) {
         Ok(Some(task)) => {
             // SAFETY: The helper took this reference, and nobody needs it.

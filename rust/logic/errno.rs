@@ -19,6 +19,7 @@ pub(crate) const EBADMSG: i32 = 74;
 pub(crate) const EOPNOTSUPP: i32 = 95;
 pub(crate) const EADDRINUSE: i32 = 98;
 pub(crate) const EADDRNOTAVAIL: i32 = 99;
+pub(crate) const ENETDOWN: i32 = 100;
 pub(crate) const ECONNRESET: i32 = 104;
 pub(crate) const ETIMEDOUT: i32 = 110;
 pub(crate) const ECONNREFUSED: i32 = 111;

@@ -97,6 +97,10 @@ pub(crate) enum Failure {
     Unreachable(i32),
     /// The peer's link-layer address changed, which ends a connection.
     Moved,
+    /// The port of this side's device is not active.
+    PortDown,
+    /// This side's device has lost the address that the connection is from.
+    AddressGone,
     /// This cannot be done here, with the reason.
     Unsupported(&'static str),
     /// The size asked for is above this limit.
@@ -143,6 +147,9 @@ const STATUSES: [&str; 22] = [
 
 /// A request to a QP in error: a consequence of another cause.
 pub(crate) const STATUS_FLUSHED: u32 = 5;
+
+/// The peer acknowledged none of a request's repetitions.
+const STATUS_RETRIES: u32 = 12;
 
 pub(super) fn status_name(status: u32) -> &'static str {
     STATUSES
@@ -194,6 +201,20 @@ impl Failure {
         self.rank() == 0
     }
 
+    /// Whether a link that is down would explain it.
+    pub(crate) fn may_be_the_link(&self) -> bool {
+        matches!(
+            self,
+            Self::Completion {
+                status: STATUS_FLUSHED | STATUS_RETRIES,
+                ..
+            } | Self::Disconnected
+                | Self::TimedOut(..)
+                | Self::Unreachable(_)
+                | Self::Moved
+        )
+    }
+
     /// Whether it is how the peer's end is seen, or its refusal.
     pub(crate) fn is_of_the_peer(&self) -> bool {
         self.rank() < Self::CAUSE || matches!(self, Self::Rejected(..))
@@ -221,6 +242,8 @@ impl Failure {
             Self::Protocol(..) | Self::PrivateData(_) | Self::Message(_) => errno::EPROTO,
             Self::Mismatch(_) | Self::PeerMismatch | Self::WrongData(_) => errno::EBADMSG,
             Self::Disconnected | Self::Replaced => errno::ECONNRESET,
+            Self::PortDown => errno::ENETDOWN,
+            Self::AddressGone => errno::EADDRNOTAVAIL,
             Self::OtherStore(_) => errno::ESTALE,
             Self::Busy(_) => errno::EBUSY,
             Self::DeviceRemoved => errno::ENODEV,
@@ -305,6 +328,12 @@ impl fmt::Display for Failure {
             Self::Unreachable(_) => f.write_str("the peer did not answer the connection request"),
             Self::Moved => {
                 f.write_str("the peer became unreachable: its link-layer address has changed")
+            }
+            Self::PortDown => f.write_str(
+                "the port of the RDMA device is down: see its link with 'rdma link' and 'ip link'",
+            ),
+            Self::AddressGone => {
+                f.write_str("the RDMA device has lost the address that the connection is from")
             }
             Self::Unsupported(why) => f.write_str(why),
             Self::TooLarge(max) => {

@@ -281,8 +281,11 @@ impl Serving<'_> {
         let answer = queue_pair.with(|server, _| server.geometry().encode());
         let result = self
             .id
-            .accept(answer.as_ref().map_or(&[], |answer| answer), limits)
-            .map_err(failed("accepting the connection"))
+            .accept(
+                answer.as_ref().map_or(&[], |answer| answer),
+                limits,
+                self.session.timeout(),
+            )
             .and_then(|()| {
                 let timeout = Some(self.session.timeout());
                 outcome.wait_for(Progress::Established, "accepting", timeout)
@@ -304,11 +307,11 @@ impl Serving<'_> {
             {
                 Ok(())
             }
-            other => other.map_err(|failure| outcome.cause_of(failure)),
+            other => other.map_err(|failure| self.id.cause_of(failure)),
         };
         let server = queue_pair.stop();
         if self.id.disconnect() && !matches!(result, Err(Failure::Replaced)) {
-            outcome.wait_disconnected(patience(self.session, &result));
+            self.id.wait_disconnected(patience(self.session, &result));
         }
         // Nothing is done for the client any more once this is gone.
         drop(queue_pair);

@@ -297,8 +297,11 @@ fn cause<W: Lead>(connections: &[Connection<W>], failure: Failure) -> Failure {
     let outcomes = connections
         .iter()
         .map(|connection| connection.queue_pair.outcome());
-    outcomes
+    let cause = outcomes
         .filter_map(|outcome| outcome.failure().map(|_| outcome.cause_of(failure)))
         .max_by_key(Failure::rank)
-        .unwrap_or(failure)
+        .unwrap_or(failure);
+    connections
+        .first()
+        .map_or(cause, |connection| connection.id.or_port_down(cause))
 }

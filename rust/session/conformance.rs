@@ -284,7 +284,7 @@ impl<'a> Bench<'a> {
         let limits = read_limits(&self.device()?, None, READS);
         let requester = self.end(&id, setup, domain, true)?;
         let hello = hello();
-        id.begin_connect(&hello, limits, setup.retries)?;
+        id.begin_connect(&hello, limits, setup.retries, timeout)?;
 
         let Request {
             id: peer, limits, ..
@@ -295,8 +295,7 @@ impl<'a> Bench<'a> {
         peer.set_short_rnr_timer();
         let responder = self.end(&peer, setup, domain, false)?;
         let limits = read_limits(&self.device()?, Some(limits), READS);
-        peer.accept_with(&[], limits, setup.retries)
-            .map_err(failed("accepting the connection"))?;
+        peer.accept_with(&[], limits, setup.retries, timeout)?;
         for outcome in [peer.outcome(), &outcome] {
             outcome.wait_for(Progress::Established, CONNECTING, Some(timeout))?;
         }
@@ -347,7 +346,7 @@ impl<'a> Bench<'a> {
             }
         }
         for id in &link.ids {
-            id.outcome().wait_disconnected(deadline);
+            id.wait_disconnected(deadline);
         }
     }
 }

@@ -35,7 +35,7 @@ use kernel::{prelude::*, sync::Arc};
 pub(super) struct Connection<W: Lead> {
     /// What is done on it.
     pub(super) queue_pair: Pin<KBox<QueuePair<W>>>,
-    id: Arc<CmId>,
+    pub(super) id: Arc<CmId>,
 }
 
 impl<W: Lead> Connection<W> {
@@ -100,7 +100,7 @@ impl<W: Lead> Connection<W> {
         match this.establish(client, &room, index, report) {
             Ok(()) => Ok(this),
             Err(failure) => {
-                let failure = this.id.outcome().cause_of(failure);
+                let failure = this.id.cause_of(failure);
                 // Before the peer notices: what it then reports is a consequence.
                 session.abort(failure);
                 this.stop();
@@ -182,7 +182,7 @@ impl<W: Lead> Connection<W> {
 
     /// Waits until the peer knows of the end, or the deadline. Sleeps.
     pub(super) fn wait_disconnected(&self, deadline: Deadline) {
-        self.id.outcome().wait_disconnected(deadline);
+        self.id.wait_disconnected(deadline);
     }
 }
 

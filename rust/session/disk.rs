@@ -351,7 +351,7 @@ impl<'a> Link<'a> {
         }
         for connection in &self.connections {
             if connection.id.disconnect() {
-                connection.id.outcome().wait_disconnected(deadline);
+                connection.id.wait_disconnected(deadline);
             }
         }
     }

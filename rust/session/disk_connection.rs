@@ -164,7 +164,7 @@ impl Connection {
                 id,
             }),
             Err(failure) => {
-                let failure = outcome.cause_of(failure);
+                let failure = id.cause_of(failure);
                 if let (Failure::Interrupted, None) = (failure, terms.geometry) {
                     // There is no disk that it would be the regular end of. Before the
                     // server notices, which may be of the same session: what that then

@@ -271,8 +271,8 @@ impl Serving<'_> {
             .accept(
                 terms.answer.as_ref().map_or(&[], |answer| answer),
                 terms.limits,
+                self.session.timeout(),
             )
-            .map_err(failed("accepting the connection"))
             .and_then(|()| {
                 let timeout = Some(self.session.timeout());
                 outcome.wait_for(Progress::Established, "accepting", timeout)?;
@@ -329,7 +329,7 @@ impl Serving<'_> {
             Err(Failure::Disconnected) if came && may_end => Ok(()),
             // All was done, and only the client's farewell got lost.
             Err(Failure::TimedOut(..)) if served_all => Ok(()),
-            other => other.map_err(|failure| self.id.outcome().cause_of(failure)),
+            other => other.map_err(|failure| self.id.cause_of(failure)),
         };
         let mut server = queue_pair.stop();
         server.iter_mut().for_each(Side::end);
@@ -340,7 +340,7 @@ impl Serving<'_> {
             .map_err(|failure| give_up(self.session, failure));
         if self.id.disconnect() {
             let deadline = patience(self.session, &result);
-            self.id.outcome().wait_disconnected(deadline);
+            self.id.wait_disconnected(deadline);
         }
         drop(queue_pair);
         report.failure = result.err();

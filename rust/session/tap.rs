@@ -273,7 +273,7 @@ impl Forwarding<'_> {
             // Fails where the connection has, and waits for nothing else.
             outcome
                 .wait_until("forwarding", None, || true)
-                .map_err(|failure| outcome.cause_of(failure))?;
+                .map_err(|failure| self.connection.id.cause_of(failure))?;
             match (&ending, self.control.failure()) {
                 (None, Some(failure)) => {
                     ring.close();

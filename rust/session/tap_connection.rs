@@ -49,7 +49,7 @@ pub(super) struct Terms<'a> {
 /// A tap's connection that is up. Fields are in drop order.
 pub(super) struct Connection {
     pair: Pin<KBox<QueuePair<Tap>>>,
-    id: Arc<CmId>,
+    pub(super) id: Arc<CmId>,
     /// The largest part of a request that it takes, in bytes.
     pub(super) largest: u32,
     /// What the server has.
@@ -137,12 +137,12 @@ impl Connection {
                 geometry,
             }),
             Err(failure) => {
-                let failure = outcome.cause_of(failure);
+                let failure = id.cause_of(failure);
                 // Before the peer notices: what it then reports is a consequence.
                 session.abort(failure);
                 drop(pair.stop());
                 if id.disconnect() {
-                    outcome.wait_disconnected(Deadline::after_ms(PATIENCE_MS));
+                    id.wait_disconnected(Deadline::after_ms(PATIENCE_MS));
                 }
                 Err(failure)
             }
@@ -180,8 +180,7 @@ impl Connection {
     pub(super) fn close(self) -> Option<Tap> {
         let tap = self.pair.stop();
         if self.id.disconnect() {
-            self.outcome()
-                .wait_disconnected(Deadline::after_ms(PATIENCE_MS));
+            self.id.wait_disconnected(Deadline::after_ms(PATIENCE_MS));
         }
         tap
     }

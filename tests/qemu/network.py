@@ -140,13 +140,34 @@ def link_down():
 
 
 def link_up():
-	"""Take it up again. The interface loses its IPv6 addresses when it goes down, and
-	soft-RoCE's queue pair for connection management does not survive that: only a new
-	device has a working one."""
+	"""Take it up again, with a new RDMA device. For tests of programs that send when the
+	link is down, which soft-RoCE's connection management does not survive."""
 	ip(f"link set {NETDEV} up")
 	ip(f"addr replace {ADDR6}/64 dev {NETDEV}")
 	unplug()
 	plug()
+
+
+def link_back():
+	"""Take it up again, and keep the device."""
+	ip(f"link set {NETDEV} up")
+	ip(f"addr replace {ADDR6}/64 dev {NETDEV}")
+	wait_gids(DEVICE, ADDR, ADDR6)
+
+
+def flap(seconds):
+	"""Take the link down for SECONDS, and keep the device."""
+	link_down()
+	try:
+		time.sleep(seconds)
+	finally:
+		link_back()
+
+
+def management_state(device=DEVICE):
+	"""The state of the queue pair that DEVICE's connection management sends by."""
+	return next(each["state"] for each in krping.rdma("resource", "show", "qp")
+		    if each["ifname"] == device and each["type"] == "GSI")
 
 
 class Lab:

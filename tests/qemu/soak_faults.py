@@ -27,7 +27,8 @@ from writing import check_writers
 # or has nobody for a request, rejects it.
 LOST = {0, errno.ECONNRESET, errno.ETIMEDOUT, errno.ECONNREFUSED}
 # Of a device or an address of its own which is gone.
-GONE = LOST | {errno.ENODEV, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EADDRNOTAVAIL}
+GONE = LOST | {errno.ENODEV, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EADDRNOTAVAIL,
+	       errno.ENETDOWN}
 
 # A fault: what breaks, how that is mended, and the errnos of both sides.
 Fault = collections.namedtuple("Fault", ("name", "do", "undo", "client", "server"))

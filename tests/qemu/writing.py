@@ -26,13 +26,13 @@ DEADLY = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 
 def threads():
-	"""The kernel threads of krping, by name."""
+	"""The kernel threads of krping's commands, by name."""
 	found = []
 	for path in glob.glob("/proc/[0-9]*/comm"):
 		with contextlib.suppress(OSError):
 			with open(path, encoding="utf-8", errors="replace") as file:
 				comm = file.read().strip()
-			if comm.startswith("krping"):
+			if comm.startswith("krping/"):
 				found.append(comm)
 	return found
 

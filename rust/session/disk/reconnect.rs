@@ -29,7 +29,7 @@ impl Link<'_> {
             .iter()
             .filter_map(|connection| {
                 let outcome = connection.id.outcome();
-                Some(outcome.cause_of(outcome.failure()?))
+                Some(connection.id.cause_of(outcome.failure()?))
             })
             .max_by_key(Failure::rank)
     }
