@@ -24,7 +24,7 @@ pub(crate) mod listener;
 mod port;
 mod resolve;
 
-pub(crate) use event::{static_text, PeerData};
+pub(crate) use event::{outcome_of, static_text, PeerData};
 
 use crate::{
     bindings,
@@ -286,6 +286,10 @@ impl CmId {
             bindings::rdma_unlock_handler(self.as_ptr());
             ret
         });
+        if accepted == Err(EINVAL) {
+            // So the CM says where the client has left, and that event waited for the handler.
+            self.outcome().await_failure();
+        }
         accepted
             .inspect_err(|_| self.context.set_speaking(false))
             .map_err(|e| Failure::Kernel(ACCEPTING, e.to_errno()))

@@ -172,6 +172,14 @@ impl Outcome {
         }
     }
 
+    /// Waits a moment for a failure that is about to be reported. Process context; sleeps.
+    pub(crate) fn await_failure(&self) {
+        let grace = Self::grace();
+        while self.failure().is_none() && !grace.passed() {
+            self.sleep(grace);
+        }
+    }
+
     /// Until when a consequence waits for its cause.
     pub(crate) fn grace() -> Deadline {
         Deadline::after_ms(GRACE_MS)

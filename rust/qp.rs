@@ -29,7 +29,7 @@ use drain::Drain;
 
 use crate::{
     bindings,
-    cm::{static_text, QueuePairPlace},
+    cm::{outcome_of, static_text, QueuePairPlace},
     cq::{CompletionQueue, PollMode, RawCompletion, WorkCompletion},
     kernel_ext::{blk::request::Request, spinlock::SpinLockBh},
     logic::failure::{Failure, Operation},
@@ -213,11 +213,11 @@ impl<W: Workload> QueuePair<W> {
         let cq = CompletionQueue::new(id, depths.entries()?, poll, &outcome)?;
         let mut attr = bindings::ib_qp_init_attr {
             event_handler: Some(handle_qp_event),
-            qp_context: Arc::as_ptr(&outcome).cast_mut().cast(),
+            qp_context: id.as_ptr().cast(),
             ..depths.attributes(&cq)?
         };
         // SAFETY: The identifier is bound to the device of the domain and the
-        // completion queue. The context, the outcome, is held until the queue
+        // completion queue. The context, the identifier, is held until the queue
         // pair has been destroyed, after which no event comes.
         to_result(unsafe { bindings::rdma_create_qp(id.as_ptr(), memory.pd(), &mut attr) })?;
         // SAFETY: The identifier is valid; the call above set its queue pair.
@@ -498,11 +498,18 @@ unsafe extern "C" fn handle_drained<W: Workload>(
 ///
 /// # Safety
 ///
-/// `context` is the `Outcome` that the queue pair was created with.
+/// `context` is the identifier of a `CmId` that the queue pair was created on.
 unsafe extern "C" fn handle_qp_event(event: *mut bindings::ib_event, context: *mut c_void) {
-    // SAFETY: The event is valid during the call, and the outcome is held until
+    // SAFETY: The event is valid during the call, and the identifier is held until
     // the queue pair has been destroyed.
-    let (kind, outcome) = unsafe { ((*event).event, &*context.cast::<Outcome>()) };
+    let (kind, outcome) = unsafe { ((*event).event, outcome_of(context.cast())) };
+    if kind == bindings::ib_event_type_IB_EVENT_COMM_EST {
+        // A message has overtaken the client's last word of three, which may be lost: the
+        // connection is up.
+        // SAFETY: As above. It may be called in any context; where the CM knows already, it
+        // fails, which does not matter.
+        let _ = unsafe { bindings::rdma_notify(context.cast(), kind) };
+    }
     if matches!(
         kind,
         bindings::ib_event_type_IB_EVENT_QP_FATAL

@@ -127,6 +127,16 @@ pub(crate) unsafe fn static_text(text: *const kernel::ffi::c_char) -> &'static s
         .unwrap_or("unknown")
 }
 
+/// Returns where the connection of `id` reports to.
+///
+/// # Safety
+///
+/// `id` is the identifier of a [`CmId`](super::CmId) that is held for `'a`.
+pub(crate) unsafe fn outcome_of<'a>(id: *mut bindings::rdma_cm_id) -> &'a Outcome {
+    // SAFETY: By `CmId`'s invariant the context is a `Context` that lives as long.
+    unsafe { &(*(*id).context.cast::<Context>()).outcome }
+}
+
 /// The handler of connections.
 ///
 /// # Safety
@@ -190,7 +200,14 @@ pub(super) unsafe extern "C" fn handle_event(
             // SAFETY: Both are valid during the call, and this is a rejection.
             outcome.fail(unsafe { rejection(id, event, status) })
         }
-        bindings::rdma_cm_event_type_RDMA_CM_EVENT_DISCONNECTED => outcome.disconnected(),
+        bindings::rdma_cm_event_type_RDMA_CM_EVENT_DISCONNECTED => {
+            // The client's last message of the three that connect may be lost, or be handled
+            // after this one. Who says goodbye has been connected.
+            if context.passive && !outcome.reached(Progress::Established) {
+                outcome.advance(Progress::Established);
+            }
+            outcome.disconnected()
+        }
         bindings::rdma_cm_event_type_RDMA_CM_EVENT_DEVICE_REMOVAL => {
             context.removed.store(1, Release);
             outcome.fail(Failure::DeviceRemoved)

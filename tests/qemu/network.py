@@ -11,6 +11,7 @@ import errno
 import glob
 import ipaddress
 import os
+import re
 import subprocess
 import time
 
@@ -321,6 +322,19 @@ class Lab:
 		"""No netem any more."""
 		call("tc", "qdisc", "del", "dev", "near9", "root")
 		self.exec("tc", "qdisc", "del", "dev", "away9", "root")
+
+	@contextlib.contextmanager
+	def no_rtu(self):
+		"""Within, the far end's last message of the three that connect (RTU) is lost."""
+		# Behind IP, UDP, BTH and DETH: management class 7, attribute 0x14.
+		self._tc("filter add dev near9 ingress protocol ip u32 match u16 4791 0xffff at 22 "
+			 "match u8 7 0xff at 49 match u16 0x14 0xffff at 64 action drop")
+		try:
+			yield
+			told = call("tc", "-s", "filter", "show", "dev", "near9", "ingress")
+			assert re.search(r"dropped [1-9]", told), told
+		finally:
+			self._tc("filter del dev near9 ingress")
 
 	@staticmethod
 	def _tc(*lines):

@@ -246,6 +246,22 @@ def cut_cable():
 		assert server.interrupt() == errno.EINTR
 
 
+@suite.test("the client's last message of the handshake is lost, and it is done soon: success",
+	    limit=400)
+def no_rtu():
+	with network.Lab() as lab:
+		for options in ("count=10,validate", "count=10,size=4096,mem_mode=reg", "fr,count=10",
+				"wlat,count=10"):
+			port, tag, log = new_port(), new_tag(), Log()
+			server = Command(f"server,addr={lab.NEAR},port={port},tag={tag}")
+			krping.wait_for(lambda: krping.listens(port))
+			with lab.no_rtu():
+				client = lab.command(f"client,addr={lab.NEAR},port={port},{options}")
+				both = [name(client.wait()), name(server.wait())]
+			assert both == ["success", "success"], f"{options}: {both}: {log.text()}"
+			assert krping.result(tag, "server")["status"] == "ok"
+
+
 @suite.test("a fast registration's client that is gone without a word: ETIMEDOUT")
 def silent_client_gone():
 	with network.Lab() as lab:
