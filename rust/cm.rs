@@ -31,7 +31,7 @@ use crate::{
     device::Device,
     kernel_ext::net::Netns,
     logic::{
-        failure::Failure,
+        failure::{Failure, CONNECTING},
         wire::{PrivateData, Reject},
     },
     outcome::{Outcome, Progress},
@@ -65,8 +65,6 @@ impl Retries {
     pub(crate) const MOST: Self = Self { lost: 7, rnr: 7 };
 }
 
-/// What a connection attempt waits for.
-const CONNECTING: &str = "connecting";
 /// What a server does with it.
 const ACCEPTING: &str = "accepting the connection";
 
@@ -349,6 +347,13 @@ impl CmId {
     /// The private data that came with the established connection.
     pub(crate) fn peer_data(&self) -> PeerData {
         *self.context.peer_data.lock()
+    }
+
+    /// This side's address, once resolved or connected.
+    pub(crate) fn local(&self) -> SocketAddress {
+        // SAFETY: The identifier is valid, and its addresses are set before the
+        // events after which this is called.
+        unsafe { SocketAddress::from_raw(&(*self.as_ptr()).route.addr.src_addr) }
     }
 
     /// The peer's address, once resolved or connected.

@@ -24,6 +24,7 @@ mod disk;
 mod disk_connection;
 mod drive;
 mod ear;
+mod management;
 pub(crate) mod registry;
 pub(crate) mod server;
 mod service;

@@ -121,6 +121,28 @@ impl fmt::Display for Limits {
     }
 }
 
+/// Whether the device's connection management answers a request to itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Management {
+    /// It does.
+    Answers,
+    /// It does not, and no connection can be made.
+    Silent,
+    /// It was not asked: the port is down, or TCP makes the connections.
+    NotAsked,
+}
+
+impl Management {
+    /// The word for it.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Answers => "answers",
+            Self::Silent => "does not answer",
+            Self::NotAsked => "not asked",
+        }
+    }
+}
+
 /// All that is known of a device.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caps {
@@ -128,6 +150,8 @@ pub(crate) struct Caps {
     pub(crate) claims: Claims,
     /// The port that leads to the address.
     pub(crate) port: Port,
+    /// Whether connections can be made.
+    pub(crate) management: Management,
     /// What became of trying.
     pub(crate) preflight: Preflight,
     /// What commands can ask for; only where what must work does.
@@ -140,6 +164,7 @@ impl Caps {
         let mut caps = object.object("caps")?;
         self.claims.write(&mut caps)?;
         self.port.write(&mut caps)?;
+        caps.str("connection_management", self.management.as_str())?;
         self.preflight.write(&mut caps)?;
         if let Some(limits) = &self.limits {
             limits.write(&mut caps)?;

@@ -101,6 +101,8 @@ pub(crate) enum Failure {
     PortDown,
     /// This side's device has lost the address that the connection is from.
     AddressGone,
+    /// The device's connection management does not answer.
+    ManagementDead,
     /// This cannot be done here, with the reason.
     Unsupported(&'static str),
     /// The size asked for is above this limit.
@@ -150,6 +152,9 @@ pub(crate) const STATUS_FLUSHED: u32 = 5;
 
 /// The peer acknowledged none of a request's repetitions.
 const STATUS_RETRIES: u32 = 12;
+
+/// What a connection attempt waits for.
+pub(crate) const CONNECTING: &str = "connecting";
 
 pub(super) fn status_name(status: u32) -> &'static str {
     STATUSES
@@ -212,7 +217,13 @@ impl Failure {
                 | Self::TimedOut(..)
                 | Self::Unreachable(_)
                 | Self::Moved
+                | Self::ManagementDead
         )
+    }
+
+    /// Whether a connection request was not answered.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        matches!(self, Self::TimedOut(CONNECTING, _) | Self::Unreachable(_))
     }
 
     /// Whether it is how the peer's end is seen, or its refusal.
@@ -242,7 +253,7 @@ impl Failure {
             Self::Protocol(..) | Self::PrivateData(_) | Self::Message(_) => errno::EPROTO,
             Self::Mismatch(_) | Self::PeerMismatch | Self::WrongData(_) => errno::EBADMSG,
             Self::Disconnected | Self::Replaced => errno::ECONNRESET,
-            Self::PortDown => errno::ENETDOWN,
+            Self::PortDown | Self::ManagementDead => errno::ENETDOWN,
             Self::AddressGone => errno::EADDRNOTAVAIL,
             Self::OtherStore(_) => errno::ESTALE,
             Self::Busy(_) => errno::EBUSY,
@@ -335,6 +346,10 @@ impl fmt::Display for Failure {
             Self::AddressGone => {
                 f.write_str("the RDMA device has lost the address that the connection is from")
             }
+            Self::ManagementDead => f.write_str(
+                "the device's connection management does not answer; recreate it ('rdma link del', \
+                 'rdma link add')",
+            ),
             Self::Unsupported(why) => f.write_str(why),
             Self::TooLarge(max) => {
                 write!(

@@ -13,6 +13,7 @@ use super::{
     disk_connection::{max_bytes, READS},
     drive::{failed, note_device, patience, read_limits, room},
     ear::Ear,
+    management,
     server::MAX_CLIENTS,
     service::rejection,
     worker::Worker,
@@ -132,7 +133,7 @@ pub(super) fn listen(
 fn first_client(session: &Session) -> Option<u32> {
     let command = &session.command;
     match command.role {
-        Role::Loopback => Some(session.timeout()),
+        Role::Loopback => Some(management::client_comes_within(session)),
         _ => command.timeout_ms.filter(|_| !command.persist),
     }
 }

@@ -2,10 +2,11 @@
 
 //! The thread of a command that asks what a device can do.
 //!
-//! The device is found as a client finds it, but nothing is connected. What it says
-//! of itself is followed by a preflight: protection domains, completion queues, queue
-//! pairs and regions as a run makes them are made and destroyed, and the largest of
-//! them that can be had are searched for. Nothing is posted.
+//! The device is found as a client finds it, and its connection management is asked
+//! ([`management`]), but nothing is connected. What it says of itself is followed by a
+//! preflight: protection domains, completion queues, queue pairs and regions as a run makes
+//! them are made and destroyed, and the largest of them that can be had are searched for.
+//! Nothing is posted.
 
 #![forbid(unsafe_code)]
 
@@ -13,6 +14,7 @@ use super::{
     client::server_address,
     dial::dial,
     drive::{failed, room},
+    management,
     worker::Worker,
     Session,
 };
@@ -21,7 +23,7 @@ use crate::{
     cm::{addr::SocketAddress, CmId},
     device::{Device, Transport},
     logic::{
-        caps::{Caps, Limits},
+        caps::{Caps, Limits, Management},
         command::limits::{DEFAULT_SIZE, DEFAULT_TXDEPTH, MOST_DEPTH, MOST_SGE, MOST_TXDEPTH},
         failure::Failure,
         preflight::{Attempt, Item, Preflight},
@@ -99,8 +101,16 @@ fn find(
         port: device
             .query_port()
             .map_err(failed("asking for the port's attributes"))?,
+        management: Management::NotAsked,
         preflight: Preflight::default(),
         limits: None,
+    };
+    let asked = management::ask(session, worker, &id);
+    caps.management = match asked {
+        Ok(()) => Management::Answers,
+        Err(Failure::ManagementDead) => Management::Silent,
+        Err(Failure::Unsupported(_) | Failure::PortDown) => Management::NotAsked,
+        Err(failure) => return Err(outcome.cause_of(failure)),
     };
     let name = device.name();
     let (number, name, transport) = (session.id, name.as_str(), device.transport());
@@ -113,6 +123,11 @@ fn find(
         caps.port
     );
     pr_info!("{}: caps: {}\n", number, caps.claims);
+    pr_info!(
+        "{}: caps: connection management: {}\n",
+        number,
+        caps.management.as_str()
+    );
     let bench = Bench {
         id: &id,
         outcome: &outcome,
@@ -127,6 +142,10 @@ fn find(
         pr_info!("{}: caps: limits: {}\n", number, limits);
         caps.limits = Some(limits);
     }
+    let result = match (result, caps.management) {
+        (Ok(()), Management::Silent) => Err(Failure::ManagementDead),
+        (result, _) => result,
+    };
     Ok((caps, result))
 }
 

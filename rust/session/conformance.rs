@@ -9,6 +9,7 @@ use super::{
     client::server_address,
     dial::dial,
     drive::{adapt_ack_timeout, check_size, failed, read_limits, READS},
+    management::diagnose,
     worker::Worker,
     Session,
 };
@@ -24,7 +25,7 @@ use crate::{
         command::MemMode,
         conformance::Case,
         expectation::{Fabric, Rule},
-        failure::Failure,
+        failure::{Failure, CONNECTING},
         observation::Seen,
         trial::{Trial, Tried},
         wire::PrivateData,
@@ -42,9 +43,6 @@ use kernel::{
 
 /// How long the end of a connection waits for its own answer, in ms.
 const FAREWELL_MS: u32 = 500;
-
-/// What both sides of a connection wait for.
-const CONNECTING: &str = "connecting";
 
 /// Begins the private data by which a connection knows its own request.
 const MAGIC: &[u8; 8] = b"krpneg\0\x01";
@@ -201,6 +199,11 @@ impl<'a> Bench<'a> {
             Ok(seen) => seen,
             Err(failure) => {
                 self.check_control()?;
+                // Then no case connects.
+                let failure = diagnose(self.session, self.worker, &self.anchor, failure);
+                if let Failure::ManagementDead = failure {
+                    return Err(failure);
+                }
                 return Ok(match failure {
                     Failure::Unsupported(why) => Tried::Skipped(why),
                     other => Tried::Broken(other),

@@ -11,6 +11,7 @@ use super::{
         adapt_ack_timeout, check_load, check_size, failed, patience, poll_mode, read_limits, room,
         READS,
     },
+    management::diagnose,
 };
 use crate::{
     cm::CmId,
@@ -101,6 +102,7 @@ impl<W: Lead> Connection<W> {
             Ok(()) => Ok(this),
             Err(failure) => {
                 let failure = this.id.cause_of(failure);
+                let failure = diagnose(session, client.worker, &this.id, failure);
                 // Before the peer notices: what it then reports is a consequence.
                 session.abort(failure);
                 this.stop();

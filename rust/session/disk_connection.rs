@@ -7,6 +7,7 @@
 use super::{
     dial::dial,
     drive::{failed, read_limits, PATIENT_ACK_TIMEOUT},
+    management::diagnose,
     worker::Worker,
     Session,
 };
@@ -164,7 +165,7 @@ impl Connection {
                 id,
             }),
             Err(failure) => {
-                let failure = id.cause_of(failure);
+                let failure = diagnose(session, terms.worker, &id, id.cause_of(failure));
                 if let (Failure::Interrupted, None) = (failure, terms.geometry) {
                     // There is no disk that it would be the regular end of. Before the
                     // server notices, which may be of the same session: what that then

@@ -8,7 +8,7 @@ use super::{
     block_server::{self, Export},
     drive::failed,
     ear::Ear,
-    serving, Session,
+    management, serving, Session,
 };
 use crate::{
     cm::{addr::SocketAddress, listener::Listener},
@@ -80,7 +80,7 @@ fn listen(session: &Arc<Session>, listener: &Listener, outcome: &Outcome) -> Res
     let mut left = (!command.persist).then_some(command.threads);
     // A person starts the client: only loopback knows that one must come.
     let timeout = match command.role {
-        Role::Loopback => Some(session.timeout()),
+        Role::Loopback => Some(management::client_comes_within(session)),
         _ => command.timeout_ms.filter(|_| !command.persist),
     };
     // Of them, further ones of clients that have begun to connect.

@@ -8,6 +8,7 @@ use super::{
     dial::dial,
     disk_connection::READS,
     drive::{failed, read_limits},
+    management::diagnose,
     worker::Worker,
     Session,
 };
@@ -137,7 +138,7 @@ impl Connection {
                 geometry,
             }),
             Err(failure) => {
-                let failure = id.cause_of(failure);
+                let failure = diagnose(session, terms.worker, &id, id.cause_of(failure));
                 // Before the peer notices: what it then reports is a consequence.
                 session.abort(failure);
                 drop(pair.stop());

@@ -43,6 +43,7 @@ PORT = (
 	("max_message_bytes", "longest message"),
 	("rate_mbit_per_s", "rate"),
 )
+MANAGEMENT = (("connection_management", "connection management"),)
 
 
 class Item(typing.NamedTuple):
@@ -81,6 +82,7 @@ def lines(result):
 	found += _part("port", PORT, caps["port"],
 		       {name: amount for name, _ in PORT if name.endswith("_bytes")}
 		       | {"rate_mbit_per_s": _rate})
+	found += _values(MANAGEMENT, caps, {})
 	claims = dict(caps["claims"])
 	claims["features"] = ", ".join(claims.get("features", [])) or "none"
 	found += _part("what it says", [(name, name) for name in claims], claims,

@@ -101,6 +101,7 @@ def caps(number=7, **changes):
 		"port": {"number": 1, "state": "ACTIVE", "link_layer": "Ethernet",
 			 "max_mtu_bytes": 4096, "active_mtu_bytes": 1024,
 			 "max_message_bytes": 1 << 30, "rate_mbit_per_s": 100_000},
+		"connection_management": "answers",
 		"claims": {"max_qp": 131072, "max_qp_wr": 32768,
 			   "max_mr_size_bytes": (1 << 64) - 1, "device_cap_flags": "0x21361c36",
 			   "atomics": "hca", "features": ["mem_mgt_extensions", "send_with_inv"]},

@@ -59,6 +59,7 @@ port
   largest MTU                4 KiB
   longest message            1 GiB
   rate                       100 Gbit/s
+  connection management      answers
 
 what it says
   max_qp                     131072

@@ -155,19 +155,21 @@ def supported():
 	assert found["blk"]["supported"], found
 
 
-@suite.test("the log has it too, in five lines")
+@suite.test("the log has it too, in six lines")
 def log():
 	log, found = Log(), caps()
 	lines = [line for line in log.lines() if f"krping: {found['id']}: " in line]
-	assert len(lines) == 5, lines
+	assert len(lines) == 6, lines
 	assert re.search(rf"caps: {DEVICE} is RoCE, firmware ''; port 1 is ACTIVE, Ethernet, MTU "
 			 r"[0-9]+ of 4096$", lines[0]), lines[0]
 	said = found["caps"]
 	assert f"max_qp={said['claims']['max_qp']} " in lines[1], lines[1]
 	assert "+".join(said["claims"]["features"]) in lines[1], lines[1]
-	assert " most_inline_bytes=512 (EINVAL for 4096) " in lines[2], lines[2]
-	assert f"txdepth={said['limits']['txdepth']} " in lines[3], lines[3]
-	assert lines[4].endswith(": done"), lines[4]
+	assert lines[2].endswith("caps: connection management: answers"), lines[2]
+	assert said["connection_management"] == "answers", said
+	assert " most_inline_bytes=512 (EINVAL for 4096) " in lines[3], lines[3]
+	assert f"txdepth={said['limits']['txdepth']} " in lines[4], lines[4]
+	assert lines[5].endswith(": done"), lines[5]
 
 
 @suite.test("an address that leads to no device, and to nobody")

@@ -133,7 +133,13 @@ impl Link<'_> {
                     return Ok(());
                 }
                 Err(failure) if is_final(&failure) => return Err(failure),
-                Err(failure) => last = failure,
+                Err(failure) => {
+                    let silent = matches!(last, Failure::ManagementDead);
+                    last = failure;
+                    if let (Failure::ManagementDead, false) = (failure, silent) {
+                        pr_err!("{}: {}: {}\n", id, name, failure);
+                    }
+                }
             }
             let pause = Deadline::after_ms(backoff.next_ms()).sooner(deadline);
             while !pause.passed() && !control.ended() {

@@ -3,7 +3,7 @@
 //! What is said of a device: its claims, its port, and what commands can ask for.
 
 use crate::logic::{
-    caps::{Caps, Limits},
+    caps::{Caps, Limits, Management},
     claims::{Atomics, Claims, Feature, Features, Port},
     json::Object,
     preflight::{Attempt, Item, Preflight},
@@ -87,6 +87,7 @@ fn all_of_it_in_a_result() {
     let caps = Caps {
         claims,
         port: PORT,
+        management: Management::Answers,
         preflight,
         limits: Some(limits),
     };
@@ -105,6 +106,7 @@ fn all_of_it_in_a_result() {
             "active_mtu_bytes": 1024, "max_message_bytes": 1u32 << 31, "rate_mbit_per_s": 100_000,
         })
     );
+    assert_eq!(found["connection_management"], "answers");
     assert_eq!(
         found["claims"],
         json!({
@@ -144,6 +146,7 @@ fn what_iwarp_lacks() {
     let caps = Caps {
         claims,
         port: PORT,
+        management: Management::Answers,
         preflight,
         limits: Some(Limits::new(&claims, &preflight, true, 2)),
     };

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A link that goes down and comes back below a device that stays: runs end in time and say
+why, disks go on, and the device's connection management is what it was before. Soft-RoCE's does
+not survive a message over a port that is down; so each test that passes here shows that there
+was none."""
+
+import errno
+import time
+
+import block
+import krping
+import network
+from block import Fio, Server
+from krping import (ADDR, ADDR6, DEVICE, Command, Log, Program, name, new_port, new_tag, run_fails,
+		    run_ok, wait_for)
+from ktap import Suite, diag
+
+# As a run may end whose link is down: it was told, it noticed, or its peer did.
+CUT = (errno.ENETDOWN, errno.ECONNRESET, errno.ETIMEDOUT)
+DOWN = "the port of the RDMA device is down"
+DEAD = "the device's connection management does not answer; recreate it"
+# The ends of connections wait for the port.
+WAITING = "connections that have ended: their peers are told when that has changed"
+# What the device has where nothing runs.
+IDLE = krping.resources()[DEVICE]
+# How much later than its deadline a run may end here, in seconds.
+SLACK = 6
+
+
+def check():
+	"""Nothing is left, and connections come up as before, for krping and for others."""
+	block.check()
+	state = network.management_state()
+	if state != "RTS":
+		network.unplug()
+		network.plug()
+	assert state == "RTS", f"the connection management of {DEVICE} is broken: {state}"
+
+
+suite = Suite(check=check, limit=120)
+
+
+def connects():
+	"""krping and rping come to a connection."""
+	run_ok(f"loopback,addr={ADDR},count=10,validate")
+	port = str(new_port())
+	server = Program("rping", "-s", "-a", ADDR, "-p", port, "-C", "5")
+	wait_for(lambda: krping.listens(port), 30)
+	status, output = Program("rping", "-c", "-a", ADDR, "-p", port, "-C", "5").finish()
+	assert status == 0, output
+	server.finish()
+
+
+def verify(disk, seconds):
+	"""A Fio on DISK that takes about so many SECONDS at least, with every write verified."""
+	job = {"filename": disk, "bsrange": "512-64k", "size": "4M", "time_based": 1,
+	       "runtime": seconds, **block.VERIFY, "iodepth": 8}
+	return Fio([job])
+
+
+def moves(disk, program):
+	"""Wait until DISK has done more requests than now, which PROGRAM makes."""
+	before = disk.figures()["requests"]
+	wait_for(lambda: disk.figures()["requests"] > before + 20 or program.poll() is not None,
+		 30, f"{disk} to go on: {disk.line()}")
+
+
+@suite.test("a disk under I/O comes back after each of three flaps, and nothing is lost",
+	    limit=300)
+def disk_flaps():
+	with Server("size=16M,store=ram,persist,timeout=2000") as server, \
+	     server.disk("queues=2,timeout=2000") as disk:
+		fio = verify(disk, 5)
+		for seconds in (0.3, 1, 2.5):
+			moves(disk, fio.program)
+			network.flap(seconds)
+		moves(disk, fio.program)
+		fio.succeed()
+		figures = disk.figures()
+		assert figures["reconnects"] >= 1 and figures["errors"] == 0, figures
+		assert network.management_state() == "RTS"
+	connects()
+
+
+@suite.test("a disk whose link stays down fails after reconnect=, and says why")
+def disk_given_up():
+	with Server("size=4M,store=ram,persist,timeout=2000") as server:
+		disk, log = server.disk("timeout=2000,reconnect=3"), Log()
+		fio = verify(disk, 60)
+		moves(disk, fio.program)
+		network.link_down()
+		try:
+			number = disk.command.wait()
+			assert number == errno.ENETDOWN, (name(number), log.text())
+			log.wait(DOWN)
+			assert fio.program.wait(20) != 0
+		finally:
+			network.link_back()
+		wait_for(lambda: block.gone(disk.number))
+		Program.running.remove(fio.program)
+	connects()
+
+
+@suite.test("runs in mid-flap end in time, the cause is named, and what comes next connects")
+def runs():
+	kinds = ("", "mem_mode=reg", "poll", "slat", "bw", "rbw", "sbw,qps=3")
+	for seconds in (0.3, 2):
+		tag, log = new_tag(), Log()
+		commands = {kind: Command(f"loopback,addr={ADDR},timeout=2000,tag={tag},"
+					  f"count=1000000000,{kind}".strip(","))
+			    for kind in kinds}
+		wait_for(lambda: sum(any(line.counters.values()) for line in krping.lines())
+			 >= len(kinds), 30)
+		network.flap(seconds)
+		start = time.monotonic()
+		ended = {}
+		for kind, command in commands.items():
+			number = command.wait()
+			assert number in CUT, (kind, name(number), log.text())
+			ended[kind] = f"{name(number)} {time.monotonic() - start:.1f} s later"
+		taken = time.monotonic() - start
+		diag(f"{seconds} s: {ended}")
+		assert taken < 2 + SLACK, f"took {taken:.1f} s: {log.text()}"
+		log.wait(rf"tag={tag}.*: ENETDOWN \(100\): {DOWN}")
+		assert network.management_state() == "RTS"
+		connects()
+
+
+@suite.test("a server and its clients in two processes: both end, and both sides are told")
+def two_commands():
+	port, tag, log = new_port(), new_tag(), Log()
+	server = Command(f"server,persist,addr={ADDR},port={port},timeout=2000,tag={tag}")
+	wait_for(lambda: krping.listens(port))
+	clients = [Command(f"client,addr={ADDR},port={port},timeout=2000,tag={tag}")
+		   for _ in range(3)]
+	wait_for(lambda: sum(any(line.counters.values()) for line in krping.lines()) >= 6, 20)
+	network.flap(1)
+	for client in clients:
+		number = client.wait()
+		assert number in CUT, name(number)
+	wait_for(lambda: len(krping.results(tag)) == 6, 20)
+	log.wait(WAITING)
+	run_ok(f"client,addr={ADDR},port={port},count=10")
+	assert server.interrupt() == errno.EINTR
+
+
+@suite.test("what ends while the link is down waits with its identifiers only, and for the port only")
+def waiting():
+	command, log = Command(f"loopback,addr={ADDR},timeout=1500"), Log()
+	wait_for(lambda: sum(any(line.counters.values()) for line in krping.lines()) == 2)
+	network.link_down()
+	try:
+		number = command.wait()
+		assert number in CUT, name(number)
+		log.wait(WAITING)
+		# Some of the CM's repetitions later.
+		time.sleep(3)
+		left = krping.resources()[DEVICE]
+		assert (left["qp"], left["cm_id"]) == (IDLE["qp"], IDLE["cm_id"] + 2), left
+		assert not krping.lines()
+	finally:
+		network.link_back()
+	wait_for(lambda: krping.resources()[DEVICE] == IDLE)
+	connects()
+
+
+@suite.test("a device that goes while ends wait for its port is not held up")
+def device_removed():
+	command = Command(f"loopback,addr={ADDR},timeout=1500")
+	wait_for(lambda: sum(any(line.counters.values()) for line in krping.lines()) == 2)
+	network.link_down()
+	try:
+		assert command.wait() in CUT
+		wait_for(lambda: krping.resources()[DEVICE]["cm_id"] == IDLE["cm_id"] + 2)
+		taken = network.unplug(limit=5)
+		diag(f"unplugged in {taken:.2f} s")
+	finally:
+		network.ip(f"link set {krping.NETDEV} up")
+		network.ip(f"addr replace {ADDR6}/64 dev {krping.NETDEV}")
+		network.plug()
+	connects()
+
+
+@suite.test("the module goes while ends wait for a port")
+def unloaded():
+	command = Command(f"loopback,addr={ADDR},timeout=1500")
+	wait_for(lambda: sum(any(line.counters.values()) for line in krping.lines()) == 2)
+	network.link_down()
+	try:
+		assert command.wait() in CUT
+		wait_for(lambda: krping.resources()[DEVICE]["cm_id"] == IDLE["cm_id"] + 2)
+		assert krping.unload() == ""
+		assert krping.resources()[DEVICE]["cm_id"] == IDLE["cm_id"]
+	finally:
+		# What was sent for that nothing could keep back.
+		network.link_up()
+		krping.load()
+	connects()
+
+
+@suite.test("a run that begins while the link is down waits for it, up to its timeout")
+def begins():
+	network.link_down()
+	try:
+		for kind in ("", "bw", "blk"):
+			start = time.monotonic()
+			more = "size=4M,store=ram" if kind == "blk" else ""
+			run_fails(f"loopback,addr={ADDR},timeout=1000,{kind},{more}".strip(","),
+				  errno.ENETDOWN, DOWN)
+			assert 0.9 < time.monotonic() - start < 1 + SLACK
+		late = Command(f"loopback,addr={ADDR},count=10,timeout=20000")
+		time.sleep(1)
+		assert late.is_alive()
+	finally:
+		network.link_back()
+	assert late.wait() == 0
+
+
+@suite.test("a run within this host needs no carrier")
+def no_carrier():
+	far = krping.NETDEV + "p"
+	network.ip(f"link set {far} down")
+	try:
+		with open(f"/sys/class/infiniband/{DEVICE}/ports/1/state", encoding="ascii") as file:
+			assert "DOWN" in file.read()
+		run_ok(f"loopback,addr={ADDR},count=10,validate")
+	finally:
+		network.ip(f"link set {far} up")
+
+
+@suite.test("connection management that somebody else has broken is found and named")
+def broken():
+	"""rping takes its connection down over a link that is down."""
+	port = str(new_port())
+	server = Program("rping", "-s", "-a", ADDR, "-p", port)
+	wait_for(lambda: krping.listens(port), 30)
+	client = Program("rping", "-c", "-a", ADDR, "-p", port)
+	wait_for(lambda: {each["state"] for each in krping.rdma("resource", "show", "qp")
+			  if each["type"] == "RC"} == {"RTS"}, 30)
+	network.link_down()
+	try:
+		client.stop()
+		server.stop()
+		wait_for(lambda: network.management_state() != "RTS")
+	finally:
+		network.link_back()
+	try:
+		tag = new_tag()
+		run_fails(f"caps,addr={ADDR},tag={tag}", errno.ENETDOWN, DEAD)
+		found = krping.result(tag, "client")["caps"]
+		assert found["connection_management"] == "does not answer", found
+		assert found["limits"]["blk"]["supported"], found
+		for command in ("loopback,count=10", "loopback,bw", "neg=all",
+				"loopback,blk,size=4M,store=ram"):
+			run_fails(f"{command},addr={ADDR},timeout=1000", errno.ENETDOWN, DEAD)
+	finally:
+		network.unplug()
+		network.plug()
+	run_ok(f"caps,addr={ADDR}")
+	connects()
+
+
+@suite.test("a host that does not answer is not taken for a device that does not")
+def deaf():
+	with network.deaf("10.99.0.77"):
+		log = Log()
+		run_fails("client,addr=10.99.0.77,timeout=1000", errno.ETIMEDOUT, "connecting")
+		assert not log.find(DEAD), log.text()
+
+
+if __name__ == "__main__":
+	suite.main()
