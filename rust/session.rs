@@ -25,6 +25,7 @@ mod disk_connection;
 mod drive;
 mod ear;
 mod management;
+mod peer_log;
 pub(crate) mod registry;
 pub(crate) mod server;
 mod service;
@@ -54,6 +55,7 @@ use kernel::{
     prelude::*,
     sync::{Arc, Mutex},
 };
+use peer_log::PeerLog;
 use registry::Registry;
 use worker::Worker;
 
@@ -85,6 +87,8 @@ pub(crate) struct Session {
     pub(crate) attachment: Option<Arc<Attachment>>,
     registry: Arc<Registry>,
     #[pin]
+    peer_log: PeerLog,
+    #[pin]
     threads: Mutex<Threads>,
     #[pin]
     ended: Completion,
@@ -110,6 +114,7 @@ impl Session {
     /// Says in the log how it ended, and turns that into an errno.
     fn conclude(&self, result: Result<(), Failure>) -> Result {
         let id = self.id;
+        self.peer_log.conclude();
         match self.command.judge(result) {
             Ok(None) => {
                 pr_info!("{}: {}: done\n", id, self.command);
@@ -149,6 +154,7 @@ impl Session {
                 net,
                 attachment,
                 registry: registry.clone(),
+                peer_log <- PeerLog::new(*id),
                 threads <- new_mutex!(
                     Threads {
                         handles: KVec::new(),

@@ -9,8 +9,8 @@ use super::{addr::SocketAddress, event::Context, CmId, PeerData, ReadLimits};
 use crate::{
     bindings,
     device::{Device, Transport},
-    kernel_ext::net::Netns,
-    logic::{errno, failure::Failure},
+    kernel_ext::{net::Netns, time::monotonic_ms},
+    logic::{errno, failure::Failure, ratelimit::RateLimit},
     outcome::Outcome,
 };
 use core::ptr::NonNull;
@@ -40,6 +40,24 @@ struct Shared {
     outcome: Arc<Outcome>,
     #[pin]
     queue: Mutex<KVec<Request>>,
+    /// On lines about requests that there is no memory for.
+    #[pin]
+    limit: Mutex<RateLimit>,
+}
+
+impl Shared {
+    /// Says that a request was refused for want of memory, rate limited. May sleep.
+    fn say_no_memory(&self) {
+        let passed = self.limit.lock().pass(monotonic_ms());
+        match passed {
+            None => {}
+            Some(0) => pr_err!("a connection request was refused: ENOMEM (12)\n"),
+            Some(suppressed) => pr_err!(
+                "a connection request was refused: ENOMEM (12); so were {} before it\n",
+                suppressed
+            ),
+        }
+    }
 }
 
 /// An identifier that listens.
@@ -76,6 +94,7 @@ impl Listener {
             pin_init!(Shared {
                 outcome,
                 queue <- new_mutex!(KVec::new(), "krping_requests"),
+                limit <- new_mutex!(RateLimit::default(), "krping_request_log"),
             }),
             GFP_KERNEL,
         )
@@ -193,7 +212,7 @@ unsafe extern "C" fn handle_listen_event(
                 Err(error) => {
                     // Beyond the backlog it is the peers' number that is too large.
                     if error == ENOMEM {
-                        pr_err!("a connection request was refused: ENOMEM (12)\n");
+                        shared.say_no_memory();
                     }
                     error.to_errno()
                 }

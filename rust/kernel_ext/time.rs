@@ -24,6 +24,11 @@ pub(crate) fn monotonic_ns() -> u64 {
     u64::try_from(unsafe { bindings::ktime_get() }).unwrap_or(0)
 }
 
+/// The monotonic clock, in milliseconds. Any context.
+pub(crate) fn monotonic_ms() -> u64 {
+    monotonic_ns() / 1_000_000
+}
+
 impl Deadline {
     /// A deadline `ms` milliseconds from now.
     pub(crate) fn after_ms(ms: u32) -> Self {

@@ -50,6 +50,7 @@ pub(crate) mod place;
 pub(crate) mod preflight;
 mod private_data;
 pub(crate) mod protocol;
+pub(crate) mod ratelimit;
 mod rules;
 pub(crate) mod stats;
 pub(crate) mod text;

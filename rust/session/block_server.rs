@@ -14,6 +14,7 @@ use super::{
     drive::{failed, note_device, patience, read_limits, room},
     ear::Ear,
     management,
+    peer_log::Level,
     server::MAX_CLIENTS,
     service::rejection,
     worker::Worker,
@@ -44,7 +45,7 @@ use crate::{
     qp::QueuePair,
     results::Report,
 };
-use kernel::{prelude::*, sync::Arc};
+use kernel::{fmt::Arguments, prelude::*, sync::Arc};
 
 /// What is served, to all clients.
 pub(super) struct Export {
@@ -103,10 +104,12 @@ pub(super) fn listen(
         }
         ear.revive(session);
         while let Some(disk) = clients.take_lost() {
-            pr_err!(
-                "{}: client {:016x} was lost, and has not come back in time\n",
-                session.id,
-                disk
+            session.peer_log.say(
+                Level::Error,
+                fmt!(
+                    "client {:016x} was lost, and has not come back in time",
+                    disk
+                ),
             );
             give_up(session, Failure::Disconnected);
         }
@@ -152,7 +155,9 @@ fn admit(session: &Arc<Session>, request: Request, export: &Arc<Export>) -> Resu
     match session.spawn(move |session, worker| run(session, worker, request, &export)) {
         // Dropping the request has rejected it.
         Err(failure) if session.command.persist => {
-            pr_err!("{}: a client was not served: {}\n", session.id, failure);
+            session
+                .peer_log
+                .say(Level::Error, fmt!("a client was not served: {}", failure));
             Ok(())
         }
         started => started,
@@ -236,11 +241,15 @@ impl Serving<'_> {
         Ok((hello, limits))
     }
 
+    fn say(&self, level: Level, line: Arguments<'_>) {
+        self.session.peer_log.say(level, line);
+    }
+
     /// Rejects a client that has been admitted by nobody, because of `failure`, and
     /// returns its cause.
     fn refuse(&self, failure: Failure) -> Failure {
         let cause = self.id.outcome().cause_of(failure);
-        pr_warn!("{}: a client was refused: {}\n", self.session.id, cause);
+        self.say(Level::Warning, fmt!("a client was refused: {}", cause));
         match cause {
             // Another attempt may go better, or this one was given up.
             Failure::Busy(_)
@@ -293,12 +302,14 @@ impl Serving<'_> {
             })
             .and_then(|()| {
                 membership.established();
-                pr_info!(
-                    "{}: client {:016x}: connection {} of {} is up\n",
-                    self.session.id,
-                    hello.disk,
-                    hello.index.wrapping_add(1),
-                    hello.queues
+                self.say(
+                    Level::Info,
+                    fmt!(
+                        "client {:016x}: connection {} of {} is up",
+                        hello.disk,
+                        hello.index.wrapping_add(1),
+                        hello.queues
+                    ),
                 );
                 self.work(&queue_pair, hello)
             });
@@ -427,18 +438,17 @@ impl Serving<'_> {
         match failure {
             Failure::Interrupted | Failure::Cancelled | Failure::Replaced => {}
             _ if broken => {
-                pr_err!(
-                    "{}: a client was not served to its end: {}\n",
-                    session.id,
-                    failure
+                self.say(
+                    Level::Error,
+                    fmt!("a client was not served to its end: {}", failure),
                 );
                 give_up(session, failure);
                 membership.ended(Ending::Broken);
             }
             // The last word has not been said.
-            _ if is_up => pr_warn!("{}: a connection was lost: {}\n", session.id, failure),
+            _ if is_up => self.say(Level::Warning, fmt!("a connection was lost: {}", failure)),
             _ => {
-                pr_err!("{}: a client was not served: {}\n", session.id, failure);
+                self.say(Level::Error, fmt!("a client was not served: {}", failure));
                 give_up(session, failure);
             }
         }

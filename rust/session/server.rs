@@ -8,7 +8,9 @@ use super::{
     block_server::{self, Export},
     drive::failed,
     ear::Ear,
-    management, serving, Session,
+    management,
+    peer_log::Level,
+    serving, Session,
 };
 use crate::{
     cm::{addr::SocketAddress, listener::Listener},
@@ -108,7 +110,9 @@ fn listen(session: &Arc<Session>, listener: &Listener, outcome: &Outcome) -> Res
         match session.spawn(move |session, worker| serving::run(session, worker, request)) {
             // Dropping the request has rejected it.
             Err(failure) if command.persist => {
-                pr_err!("{}: a client was not served: {}\n", session.id, failure);
+                session
+                    .peer_log
+                    .say(Level::Error, fmt!("a client was not served: {}", failure));
             }
             started => started?,
         }

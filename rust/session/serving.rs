@@ -10,6 +10,7 @@ use super::{
         adapt_ack_timeout, check_load, check_size, drive, failed, note_device, patience, poll_mode,
         read_limits, room, READS,
     },
+    peer_log::Level,
     service::{rejection, service},
     worker::Worker,
     Session,
@@ -49,10 +50,9 @@ pub(super) fn run(session: &Arc<Session>, worker: &Arc<Worker>, request: Request
         session.report(&report);
     }
     if let Some(failure) = report.failure.filter(|_| session.command.persist) {
-        pr_err!(
-            "{}: a client was not served to its end: {}\n",
-            session.id,
-            failure
+        session.peer_log.say(
+            Level::Error,
+            fmt!("a client was not served to its end: {}", failure),
         );
     }
 }

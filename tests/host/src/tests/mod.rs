@@ -37,6 +37,7 @@ mod place;
 mod preflight;
 mod private_data;
 mod protocol;
+mod ratelimit;
 mod stats;
 mod window;
 mod wire;
