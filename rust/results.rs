@@ -3,7 +3,7 @@
 //! Finished runs, for scripts: `results` in debugfs, one JSON object a line.
 //!
 //! A report is turned into text once, when its connection has ended, and kept
-//! with the last [`KEPT`] of its kind. `docs/reference.md` describes the fields.
+//! with the last [`KEPT`] of its [`Origin`]. `docs/reference.md` describes the fields.
 
 #![forbid(unsafe_code)]
 
@@ -13,7 +13,7 @@ use crate::{
     device::{DeviceName, Transport},
     logic::{
         caps::Caps,
-        command::{Command, Test},
+        command::{Command, Role, Test},
         errno,
         failure::Failure,
         histogram::Histogram,
@@ -32,7 +32,7 @@ use kernel::{
     sync::{Arc, Mutex},
 };
 
-/// How many finished runs are kept.
+/// How many results of each origin are kept.
 const KEPT: usize = 256;
 
 /// The version of the format, raised when a field changes its meaning.
@@ -88,8 +88,25 @@ pub(crate) struct Report<'a> {
     pub(crate) state: Option<&'static str>,
     /// Of conformance tests: what each came to.
     pub(crate) trials: Option<&'a [Trial]>,
+    /// Of a server: whether the connection never came up.
+    pub(crate) refused: bool,
     /// Why it failed, if it did.
     pub(crate) failure: Option<Failure>,
+}
+
+/// Who brought a result about. None displaces those of another origin.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// A command of this host's.
+    Own,
+    /// A client of a server, which was served.
+    Served,
+    /// A connection that never came up: anybody who can reach a server's port has them.
+    Refused,
+}
+
+impl Origin {
+    const COUNT: usize = 3;
 }
 
 impl<'a> Report<'a> {
@@ -120,7 +137,18 @@ impl<'a> Report<'a> {
             caps: None,
             state: None,
             trials: None,
+            refused: false,
             failure: None,
+        }
+    }
+
+    fn origin(&self) -> Origin {
+        if self.refused || matches!(self.failure, Some(Failure::Rejected(..))) {
+            Origin::Refused
+        } else if self.command.role == Role::Server {
+            Origin::Served
+        } else {
+            Origin::Own
         }
     }
 
@@ -341,11 +369,11 @@ fn per_second(count: u64, ns: u64) -> u64 {
     }
 }
 
-/// The last finished runs, the oldest first.
+/// The last finished runs of each origin, the oldest first.
 #[pin_data]
 pub(crate) struct Results {
     #[pin]
-    lines: Mutex<KVec<CString>>,
+    lines: Mutex<KVec<(Origin, CString)>>,
 }
 
 impl Results {
@@ -355,7 +383,7 @@ impl Results {
     ///
     /// `ENOMEM`.
     pub(crate) fn new() -> Result<Arc<Self>> {
-        let lines = KVec::with_capacity(KEPT, GFP_KERNEL)?;
+        let lines = KVec::with_capacity(KEPT * Origin::COUNT, GFP_KERNEL)?;
         Arc::pin_init(
             pin_init!(Self {
                 lines <- new_mutex!(lines, "krping_results"),
@@ -364,7 +392,7 @@ impl Results {
         )
     }
 
-    /// Keeps a report, and drops the oldest where there are too many. May sleep.
+    /// Keeps a report, and drops the oldest of its origin where there are too many. May sleep.
     /// Without memory for its text, the report is only missed in the list.
     pub(crate) fn add(&self, report: &Report<'_>) {
         let Ok(line) = CString::try_from_fmt(kernel::prelude::fmt!("{}", report)) else {
@@ -372,17 +400,21 @@ impl Results {
             return;
         };
         let mut lines = self.lines.lock();
-        if lines.len() >= KEPT {
-            // Not empty, so there is a first.
-            let _ = lines.remove(0);
+        let origin = report.origin();
+        let alike = |(each, _): &(Origin, CString)| *each == origin;
+        if lines.iter().filter(|line| alike(line)).count() >= KEPT {
+            if let Some(oldest) = lines.iter().position(alike) {
+                // The index was found under the same lock.
+                let _ = lines.remove(oldest);
+            }
         }
-        // Room for `KEPT` was reserved, so this does not fail.
-        let _ = lines.push_within_capacity(line);
+        // Room for `KEPT` of each origin was reserved, so this does not fail.
+        let _ = lines.push_within_capacity((origin, line));
     }
 
     /// Prints the list. May sleep.
     pub(crate) fn show(&self, out: &mut kernel::fmt::Formatter<'_>) -> kernel::fmt::Result {
-        for line in self.lines.lock().iter() {
+        for (_, line) in self.lines.lock().iter() {
             out.write_str(line.to_str().map_err(|_| kernel::fmt::Error)?)?;
             out.write_str("\n")?;
         }

@@ -171,11 +171,13 @@ fn run(session: &Arc<Session>, worker: &Arc<Worker>, request: Request, export: &
     throttle_locally();
     let mut report = Report::new(session.id, worker, "server", &session.command);
     report.peer = Some(request.id.peer());
+    let outcome = request.id.outcome().clone();
     report.failure = worker
         .attach(request.id.outcome())
         .map_err(failed("serving a client"))
         .and_then(|()| serve(session, worker, request, export, &mut report))
         .err();
+    report.refused = !outcome.reached(Progress::Established);
     report.counters = worker.counters();
     session.report(&report);
 }

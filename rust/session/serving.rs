@@ -45,8 +45,10 @@ use kernel::{prelude::*, sync::Arc};
 /// Serves one client, and reports. The body of its thread.
 pub(super) fn run(session: &Arc<Session>, worker: &Arc<Worker>, request: Request) {
     let mut report = Report::new(session.id, worker, "server", &session.command);
+    let outcome = request.id.outcome().clone();
     if let Err(failure) = serve(session, worker, request, &mut report) {
         report.failure = Some(failure);
+        report.refused = !outcome.reached(Progress::Established);
         session.report(&report);
     }
     if let Some(failure) = report.failure.filter(|_| session.command.persist) {
@@ -344,6 +346,7 @@ impl Serving<'_> {
         }
         drop(queue_pair);
         report.failure = result.err();
+        report.refused = !came;
         report.counters = self.worker.counters();
         let Some(server) = server else {
             self.session.report(report);

@@ -470,7 +470,8 @@ class Around:
 	def _results():
 		with open(RESULTS, encoding="ascii") as file:
 			found = [json.loads(line) for line in file]
-		assert len(found) <= 256
+		# Of each of three origins.
+		assert len(found) <= 3 * 256, len(found)
 		assert all(each["schema"] == 1 for each in found)
 
 	@staticmethod
