@@ -16,6 +16,7 @@
 
 pub(crate) use super::{
     addr::Addr,
+    allow::AllowList,
     block_options::{
         BlockOptions,
         StoreName, //
@@ -147,7 +148,7 @@ pub(crate) mod limits {
 /// - A client and a loopback have an address.
 /// - `server_inv` and `read_inv` are not both set, and need [`MemMode::Reg`].
 /// - `unsafe_global_rkey` is not set with [`MemMode::Reg`].
-/// - `persist` is set for a server only, and [`Test::FastReg`] is never a server's.
+/// - `persist` and `allow` are set for a server only, and [`Test::FastReg`] is never a server's.
 /// - `load` suits the test and the size. That of a client's or loopback's [`Test::WriteLatency`]
 ///   has `imm` unless `poll` is set.
 /// - A microbenchmark has [`MemMode::Dma`], and one of latency no `validate`.
@@ -191,6 +192,8 @@ pub(crate) struct Command {
     pub(crate) poll: bool,
     /// Serve one client after the other until stopped.
     pub(crate) persist: bool,
+    /// The client addresses that a server accepts.
+    pub(crate) allow: AllowList,
     /// Open all memory to the peer.
     pub(crate) unsafe_global_rkey: bool,
     /// How buffers are opened to the peer.
@@ -243,6 +246,7 @@ impl Command {
             local_dma_lkey: false,
             poll: false,
             persist: false,
+            allow: AllowList::ALL,
             unsafe_global_rkey: false,
             mem_mode: MemMode::Dma,
             tos: None,
@@ -352,6 +356,9 @@ impl fmt::Display for Command {
             if number != default {
                 write!(f, ",{name}={number}")?;
             }
+        }
+        if !self.allow.is_all() {
+            write!(f, ",allow={}", self.allow)?;
         }
         if let Some(tos) = self.tos {
             write!(f, ",tos={tos}")?;

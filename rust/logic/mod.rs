@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod addr;
+pub(crate) mod allow;
 pub(crate) mod backoff;
 pub(crate) mod block;
 pub(crate) mod block_answer;

@@ -10,6 +10,7 @@ use super::{
         Addr,
         V6Error, //
     },
+    allow::AllowList,
     command::{
         limits,
         Comm,
@@ -205,6 +206,11 @@ impl<'a> Parser<'a> {
             Opt::Untimed => command.load.untimed = given.set()?,
             Opt::Poll => command.poll = given.set()?,
             Opt::Persist => command.persist = given.set()?,
+            Opt::Allow => {
+                let value = given.value("192.0.2.0/24")?;
+                let list = AllowList::parse(value);
+                command.allow = list.ok_or(given.invalid(Reason::NotNetworks { value }))?;
+            }
             Opt::Tos => command.tos = Some(given.number("32", limits::TOS)?),
             Opt::TxDepth => command.txdepth = given.number("64", limits::TXDEPTH)?,
             Opt::Threads => command.threads = given.number("4", limits::THREADS)?,

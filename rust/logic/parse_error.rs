@@ -3,6 +3,7 @@
 //! What is wrong with a command, in a sentence for the log.
 
 use super::{
+    allow,
     command::{
         PathName,
         Test, //
@@ -77,6 +78,9 @@ pub(super) enum Reason<'a> {
         value: &'a str,
     },
     NotCpus {
+        value: &'a str,
+    },
+    NotNetworks {
         value: &'a str,
     },
     NotErrno {
@@ -228,6 +232,13 @@ impl fmt::Display for ParseError<'_> {
                 cpus::RANGES,
                 cpus::LAST
             ),
+            Reason::NotNetworks { value } => write!(
+                f,
+                "{option}={}: must be addresses and networks with + between, as in \
+                 192.0.2.1+2001:db8::/32; {} at most",
+                Escaped(value),
+                allow::NETWORKS
+            ),
             Reason::NotErrno { value } => {
                 write!(f, "{option}={}: must be ok", Escaped(value))?;
                 for (i, (_, name)) in errno::NAMES.iter().enumerate() {
@@ -344,7 +355,8 @@ impl fmt::Display for ParseError<'_> {
             }
             Reason::NegIsLoopback => write!(
                 f,
-                "{option} does not go with neg, which has both ends here; give neg=all,addr=192.0.2.1"
+                "{option} does not go with neg, which has both ends here; give \
+                 neg=all,addr=192.0.2.1"
             ),
             Reason::NotWithNeg => write!(f, "{option} does not go with neg"),
         }

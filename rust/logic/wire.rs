@@ -79,6 +79,8 @@ pub(crate) enum RejectReason {
     Stopping,
     /// The server has no memory or no room on its device.
     Resources,
+    /// The client's address is not one that the server accepts.
+    NotAllowed,
 }
 
 /// What a server of ours says when it refuses.
@@ -108,6 +110,7 @@ impl Reject {
             RejectReason::Busy => 4,
             RejectReason::Stopping => 5,
             RejectReason::Resources => 6,
+            RejectReason::NotAllowed => 8,
         };
         pack(
             Self::MAGIC
@@ -131,6 +134,7 @@ impl Reject {
             4 => RejectReason::Busy,
             5 => RejectReason::Stopping,
             6 => RejectReason::Resources,
+            8 => RejectReason::NotAllowed,
             _ => return None,
         };
         let value = u32::from_be_bytes(fields.take());
@@ -154,6 +158,9 @@ impl fmt::Display for Reject {
             RejectReason::Busy => f.write_str("the server is busy with another client"),
             RejectReason::Stopping => f.write_str("the server is being stopped"),
             RejectReason::Resources => f.write_str("the server lacks memory or device resources"),
+            RejectReason::NotAllowed => {
+                f.write_str("the server does not accept this address (its allow=)")
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ use super::{
     ear::Ear,
     management,
     peer_log::Level,
-    server::MAX_CLIENTS,
+    server::{is_allowed, MAX_CLIENTS},
     service::rejection,
     worker::Worker,
     Session,
@@ -117,8 +117,10 @@ pub(super) fn listen(
             return Ok(());
         }
         if let Some(request) = ear.take() {
-            session.reap();
-            admit(session, request, export)?;
+            if is_allowed(session, &request) {
+                session.reap();
+                admit(session, request, export)?;
+            }
             continue;
         }
         let mut wake_up = clients.patience().sooner(ear.patience());

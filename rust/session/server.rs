@@ -13,7 +13,11 @@ use super::{
     serving, Session,
 };
 use crate::{
-    cm::{addr::SocketAddress, listener::Listener},
+    cm::{
+        addr::SocketAddress,
+        listener::{Listener, Request},
+    },
+    kernel_ext::display::Plain,
     logic::{
         command::Role,
         failure::Failure,
@@ -21,6 +25,7 @@ use crate::{
     },
     outcome::{new_bell, Outcome},
 };
+use core::net::Ipv4Addr;
 use kernel::{prelude::*, sync::Arc};
 
 /// Clients served at a time; more are rejected as busy.
@@ -94,8 +99,7 @@ fn listen(session: &Arc<Session>, listener: &Listener, outcome: &Outcome) -> Res
         } else {
             timeout
         };
-        outcome.wait_until("waiting for a client", timeout, || listener.has_request())?;
-        let Some(request) = listener.take() else {
+        let Some(request) = next_request(session, listener, outcome, timeout)? else {
             continue;
         };
         session.reap();
@@ -125,6 +129,55 @@ fn listen(session: &Arc<Session>, listener: &Listener, outcome: &Outcome) -> Res
         }
     }
     Ok(())
+}
+
+/// Waits for a request from an address that the server accepts. The rejection of others does not
+/// extend `timeout`.
+///
+/// # Errors
+///
+/// As [`Outcome::wait_until`].
+fn next_request(
+    session: &Session,
+    listener: &Listener,
+    outcome: &Outcome,
+    timeout: Option<u32>,
+) -> Result<Option<Request>, Failure> {
+    let mut next = None;
+    outcome.wait_until("waiting for a client", timeout, || {
+        next = listener.take();
+        if next
+            .as_ref()
+            .is_some_and(|request| !is_allowed(session, request))
+        {
+            next = None;
+            // Look at the queue again after the checks of the wait.
+            outcome.wake();
+        }
+        next.is_some()
+    })?;
+    Ok(next)
+}
+
+/// Returns whether the client of `request` has an address that the server accepts. Rejects it
+/// otherwise, and does nothing else for it.
+pub(super) fn is_allowed(session: &Session, request: &Request) -> bool {
+    let ip = request.id.peer().ip();
+    if session.command.allow.is_all() || ip.is_some_and(|ip| session.command.allow.allows(ip)) {
+        return true;
+    }
+    request.id.reject(&Reject {
+        reason: RejectReason::NotAllowed,
+        value: 0,
+    });
+    session.peer_log.say(
+        Level::Warning,
+        fmt!(
+            "a client at {} was refused: not within allow=",
+            Plain(ip.unwrap_or(Ipv4Addr::UNSPECIFIED.into()))
+        ),
+    );
+    false
 }
 
 /// Whether this is a further connection of a client, and how many come after it:

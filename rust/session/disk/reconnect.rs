@@ -172,7 +172,10 @@ fn is_final(failure: &Failure) -> bool {
         Failure::OtherStore(_) | Failure::PrivateData(_) | Failure::Interrupted => true,
         Failure::Rejected(_, _, Some(reject)) => matches!(
             reject.reason,
-            RejectReason::Version | RejectReason::Test | RejectReason::TooLarge
+            RejectReason::Version
+                | RejectReason::Test
+                | RejectReason::TooLarge
+                | RejectReason::NotAllowed
         ),
         _ => false,
     }

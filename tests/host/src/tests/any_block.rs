@@ -2,7 +2,7 @@
 
 //! Commands of disks and taps, for property tests.
 
-use super::any_command::{addr, TAG};
+use super::any_command::{addr, allow, TAG};
 use crate::logic::{
     command::{
         Addr, BlockOptions, Comm, Command, CpuList, Load, MemMode, PathName, PatternKind, Role,
@@ -127,6 +127,7 @@ pub(super) fn block_command() -> impl Strategy<Value = Command> {
                     local_dma_lkey: false,
                     poll: false,
                     persist: persist && is_server,
+                    allow: allow(pin && is_server),
                     unsafe_global_rkey: false,
                     mem_mode: MemMode::Dma,
                     tos,

@@ -4,6 +4,7 @@
 
 use super::any_block::block_command;
 use crate::logic::{
+    allow::AllowList,
     command::{Addr, BlockOptions, Command, CpuList, Load, MemMode, PatternKind, Role, Tag, Test},
     conformance::CaseSet,
     errno,
@@ -103,6 +104,15 @@ pub(super) fn command() -> impl Strategy<Value = Command> {
 }
 
 /// Any that asks what a device can do.
+/// Two networks, or all addresses.
+pub(super) fn allow(given: bool) -> AllowList {
+    if given {
+        AllowList::parse("192.0.2.0/24+::1").unwrap()
+    } else {
+        AllowList::ALL
+    }
+}
+
 fn caps_command() -> impl Strategy<Value = Command> {
     let timeout = option::of(1u32..=3_600_000);
     let expect = option::of(select(&["ok", "ENODEV", "EINTR"]));
@@ -122,6 +132,7 @@ fn caps_command() -> impl Strategy<Value = Command> {
         local_dma_lkey: false,
         poll: false,
         persist: false,
+        allow: AllowList::ALL,
         unsafe_global_rkey: false,
         mem_mode: MemMode::Dma,
         tos: None,
@@ -197,6 +208,7 @@ fn plain_command() -> impl Strategy<Value = Command> {
                 local_dma_lkey: lkey,
                 poll,
                 persist: persist && is_server,
+                allow: allow(poll && is_server),
                 unsafe_global_rkey: rkey && !reg,
                 mem_mode: if reg { MemMode::Reg } else { MemMode::Dma },
                 tos,

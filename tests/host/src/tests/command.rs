@@ -4,6 +4,7 @@
 
 use super::{any_command::command, cases};
 use crate::logic::{
+    allow::AllowList,
     command::{Addr, Command, CpuList, Load, MemMode, PatternKind, Role, Tag, Test},
     failure::Failure,
     parse_error::Kind,
@@ -193,6 +194,9 @@ fn servers_may_lack_an_address_and_persist() {
     let mut expected = parse("server");
     expected.persist = true;
     assert_eq!(parse("server,persist"), expected);
+    expected.allow = AllowList::parse("192.0.2.0/24").unwrap();
+    assert_eq!(parse("server,persist,allow=192.0.2.0/24"), expected);
+    expected.allow = AllowList::ALL;
     expected.addr = v4();
     assert_eq!(parse("server,persist,addr=192.0.2.1"), expected);
 }

@@ -8,6 +8,7 @@ use super::{
     command_errors::{check, invalid},
 };
 use crate::logic::{
+    allow::AllowList,
     command::{BlockOptions, Comm, Command, PathName, Role, StoreName, Test},
     parse_error::Kind,
 };
@@ -78,7 +79,7 @@ fn defaults() {
 type Set = fn(&mut Command);
 
 /// Each option with the sides that take it, and what it then sets.
-const TAKEN: [(&str, &str, Set); 24] = [
+const TAKEN: [(&str, &str, Set); 25] = [
     ("port=7", "sclatx", |c| c.port = 7),
     ("timeout=9", "sclatx", |c| c.timeout_ms = Some(9)),
     ("tos=3", "sclatx", |c| c.tos = Some(3)),
@@ -87,6 +88,9 @@ const TAKEN: [(&str, &str, Set); 24] = [
     ("threads=1", "sclatx", |_| ()),
     ("threads=1024", "sat", |c| c.threads = 1024),
     ("persist", "sat", |c| c.persist = true),
+    ("allow=192.0.2.0/24", "sat", |c| {
+        c.allow = AllowList::parse("192.0.2.0/24").unwrap()
+    }),
     ("count=5", "x", |c| c.count = 5),
     ("ro", "sl", |c| c.block.read_only = true),
     ("size=4096", "sla", |c| c.block.bytes = 4096),

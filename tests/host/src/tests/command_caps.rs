@@ -60,6 +60,7 @@ fn it_takes_nothing_else() {
         "untimed",
         "poll",
         "persist",
+        "allow=::1",
         "tos=0",
         "txdepth=1",
         "threads=1",

@@ -66,9 +66,10 @@ fn unknown_options_with_what_was_probably_meant() {
     let list = "valid are client, server, loopback, addr, addr6, port, count, size, verbose, \
                 validate, mem_mode, server_inv, read_inv, local_dma_lkey, unsafe_global_rkey, fr, \
                 wlat, rlat, slat, bw, rbw, sbw, blk, tap, caps, duplex, duration, qps, \
-                postlist, signal_every, inline, sge, imm, untimed, poll, persist, tos, txdepth, \
-                tx-depth, threads, timeout, cpu, max_p99, min_bw, expect, pattern, tag, store, ro, \
-                queues, depth, reconnect, detach, comm, log, stop, force, neg";
+                 postlist, signal_every, inline, sge, imm, untimed, poll, persist, allow, tos, \
+                 txdepth, tx-depth, threads, timeout, cpu, max_p99, min_bw, expect, pattern, tag, \
+                 store, ro, queues, depth, reconnect, detach, comm, log, \
+                 stop, force, neg";
     for typed in ["q", "iterations", "sizable", "", &"x".repeat(64)] {
         let sentence = format!("unknown option '{typed}'; {list}");
         invalid(&format!("server,{typed}=5"), typed, &sentence);
@@ -297,6 +298,13 @@ fn values_that_are_none_of_the_valid() {
         "pattern",
         "pattern=Text: must be text or binary",
     );
+    for value in ["a", "192.0.2.1/33", "192.0.2.1+"] {
+        let sentence = format!(
+            "allow={value}: must be addresses and networks with + between, as in \
+             192.0.2.1+2001:db8::/32; 8 at most"
+        );
+        invalid(&format!("server,allow={value}"), "allow", &sentence);
+    }
     for value in ["a", "8192", "3-1", "0+2+4+6+8+10+12+14+16", "0:3"] {
         let sentence = format!(
             "cpu={value}: must be numbers of CPUs and ranges of them with + between, as in 0-3+6; \

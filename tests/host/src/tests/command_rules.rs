@@ -58,6 +58,11 @@ fn contradictions_name_the_options() {
             persist,
         );
     }
+    let allow = "allow is for a server; give server,allow";
+    for role in ["client", "loopback"] {
+        let text = format!("{role},addr=192.0.2.1,allow=::1");
+        invalid(&text, "allow", allow);
+    }
     let fr = "fr is for the client or loopback; a server does what its client asks for";
     invalid("server,fr", "fr", fr);
 }

@@ -139,6 +139,7 @@ fn options_that_mean_nothing_with_it_are_named() {
         ("untimed", "untimed"),
         ("poll", "poll"),
         ("persist", "persist"),
+        ("allow=::1", "allow"),
         ("txdepth=8", "txdepth"),
         ("threads=2", "threads"),
         ("max_p99=1us", "max_p99"),

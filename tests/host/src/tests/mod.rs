@@ -2,6 +2,7 @@
 
 //! The tests, a file for each concept.
 
+mod allow;
 mod any_block;
 mod any_command;
 mod backoff;

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Peers that nobody asked for: what those who can reach a server's port may bring about
+on its host."""
+
+import errno
+import re
+
+import block
+import krping
+from krping import ADDR, ADDR6, Log, new_port, new_tag, results, run, run_ok
+from ktap import Suite
+
+suite = Suite(check=block.check)
+
+# More than results are kept, and than lines pass at once.
+FLOOD = 300
+# Lines in five seconds, of the kernel's default.
+BURST = 10
+
+REFUSED = "a client was refused: the client wants neither a disk nor a tap"
+
+
+def knock(port, count):
+	"""Have COUNT clients of a ping/pong be refused on PORT, where disks are served."""
+	for _ in range(count):
+		assert run(f"client,addr={ADDR},port={port},count=1") != 0
+
+
+@suite.test("refused clients displace neither runs of this host nor those that were served")
+def ring():
+	own, served = new_tag(), new_tag()
+	run_ok(f"loopback,addr={ADDR},count=10,tag={own}")
+	port = new_port()
+	server = krping.Command(f"server,port={port},tag={served}")
+	krping.wait_for(lambda: krping.listens(port))
+	run_ok(f"client,addr={ADDR},port={port},count=10,tag={own}")
+	assert server.wait() == 0
+	with block.Server("store=ram,size=1M,persist") as refusing:
+		knock(refusing.port, FLOOD)
+		# Half of those that are kept: their clients' are refused connections, too.
+		found = refusing.results()
+		assert 100 < len(found) < 156 and all(each["status"] == "failed" for each in found), \
+			len(found)
+		# In the order of their ends.
+		assert [each["id"] for each in found] == sorted(each["id"] for each in found)
+	krping.result(served, "server")
+	assert [each["role"] for each in results(own)] == ["server", "client", "client"] \
+		or [each["role"] for each in results(own)] == ["client", "server", "client"]
+
+
+@suite.test("lines about refused clients are rate limited, and those suppressed are counted")
+def limited():
+	log = Log()
+	with block.Server("store=ram,size=1M,persist") as server:
+		knock(server.port, FLOOD)
+		krping.wait_for(lambda: len(krping.lines()) == 1)
+	lines = [line for line in log.lines() if REFUSED in line]
+	suppressed = [int(count) for count in
+		      re.findall(r"([0-9]+) lines about peers suppressed", log.text())]
+	assert len(lines) + sum(suppressed) == FLOOD, (len(lines), suppressed)
+	assert BURST <= len(lines) <= FLOOD // 2, (len(lines), suppressed)
+
+
+NOT_ALLOWED = "does not accept this address"
+
+
+def client(port, addr, **others):
+	"""The command of a client at ADDR, whose own address that is."""
+	words = [f"client,{'addr6' if ':' in addr else 'addr'}={addr},port={port}"]
+	return ",".join(words + [f"{name}={value}" for name, value in others.items()])
+
+
+@suite.test("allow= rejects other addresses, does not count them, and serves its own")
+def allow():
+	log, port, tag = Log(), new_port(), new_tag()
+	server = krping.Command(f"server,addr6=::,port={port},allow=192.0.2.0/24+{ADDR},tag={tag}")
+	krping.wait_for(lambda: krping.listens(port))
+	for _ in range(3):
+		krping.run_fails(client(port, ADDR6, count=1), errno.ECONNREFUSED, NOT_ALLOWED)
+	assert server.is_alive() and not results(tag)
+	# The one client that it waits for.
+	run_ok(client(port, ADDR, count=10))
+	assert server.wait() == 0
+	assert [each["status"] for each in results(tag)] == ["ok"], results(tag)
+	lines = [line for line in log.lines()
+		 if f"a client at {ADDR6} was refused: not within allow=" in line]
+	assert len(lines) == 3, log.text()
+
+
+@suite.test("clients that allow= rejects do not extend the server's timeout")
+def allow_timeout():
+	port = new_port()
+	server = krping.Command(f"server,addr6=::,port={port},timeout=2000,allow=192.0.2.1")
+	krping.wait_for(lambda: krping.listens(port))
+
+	def ended():
+		assert run(client(port, ADDR6, count=1)) == errno.ECONNREFUSED
+		return not server.is_alive()
+	krping.wait_for(ended, 60)
+	assert server.wait() == errno.ETIMEDOUT
+
+
+@suite.test("a server of disks with allow=, and a disk that it accepts no longer")
+def allow_disks():
+	with block.Server(f"addr6=::,store=ram,size=1M,persist,allow={ADDR6}/64") as server:
+		krping.run_fails(client(server.port, ADDR) + ",blk", errno.ECONNREFUSED, NOT_ALLOWED)
+		disk = block.Disk(client(server.port, ADDR6, reconnect=3600) + ",blk")
+		with block.Raw(disk) as raw:
+			raw.put(0, b"!" * 4096)
+		server.kill()
+		server.options = f"addr6=::,store=ram,size=1M,persist,allow={ADDR}"
+		server.start()
+		assert disk.command.wait() == errno.ECONNREFUSED
+		assert block.gone(disk.number)
+
+
+suite.main()
