@@ -7,7 +7,13 @@
 use crate::{
     kernel_ext::{
         module::ModuleRef,
-        procfs::{capable_net_admin, ProcEntry, ProcFile},
+        procfs::{
+            capable_net_admin,
+            capable_sys_admin,
+            memory_is_locked_down,
+            ProcEntry,
+            ProcFile, //
+        },
     },
     logic::{command::Order, parse_error::Kind},
     session::{attachment, registry::Registry, Session},
@@ -64,11 +70,33 @@ impl ProcFile for Interface {
                 len
             );
         })?;
-        match parse(&bytes)? {
+        let order = parse(&bytes)?;
+        check_rights(&order)?;
+        match order {
             Order::Run(command) => Session::run(&self.registry, command, in_use)?,
             Order::Stop { id, force } => attachment::stop(&self.registry, id, force)?,
         }
         Ok(len)
+    }
+}
+
+/// Checks that the writer may do what only some administrators of networks may: disks are
+/// the host's, and so is its memory.
+fn check_rights(order: &Order) -> Result {
+    let has_disk = match order {
+        Order::Run(command) => command.test.is_block(),
+        Order::Stop { .. } => true,
+    };
+    if has_disk && !capable_sys_admin() {
+        pr_err!("disks, taps, their servers and the end of a disk need CAP_SYS_ADMIN\n");
+        return Err(EPERM);
+    }
+    match order {
+        Order::Run(command) if command.unsafe_global_rkey && memory_is_locked_down() => {
+            pr_err!("unsafe_global_rkey opens all memory, and this kernel is locked down\n");
+            Err(EPERM)
+        }
+        _ => Ok(()),
     }
 }
 

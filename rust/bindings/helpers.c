@@ -17,6 +17,7 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/stat.h>
 #include <linux/sched/task.h>
+#include <linux/security.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
@@ -337,6 +338,16 @@ void krping_init_completion(struct completion *done)
 bool krping_capable_net_admin(void)
 {
 	return capable(CAP_NET_ADMIN);
+}
+
+bool krping_capable_sys_admin(void)
+{
+	return capable(CAP_SYS_ADMIN);
+}
+
+int krping_memory_locked_down(void)
+{
+	return security_locked_down(LOCKDOWN_DEV_MEM);
 }
 
 unsigned long krping_jiffies(void)

@@ -87,6 +87,8 @@ void *krping_alloc_pages(size_t size);
 void *krping_pde_data(const struct inode *inode);
 void krping_init_completion(struct completion *done);
 bool krping_capable_net_admin(void);
+bool krping_capable_sys_admin(void);
+int krping_memory_locked_down(void);
 unsigned long krping_jiffies(void);
 void krping_cond_resched(void);
 bool krping_single_task_running(void);

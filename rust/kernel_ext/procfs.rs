@@ -154,6 +154,18 @@ impl<T: ProcFile> Operations<T> {
     }
 }
 
+/// Whether the calling task has CAP_SYS_ADMIN in the initial user namespace.
+pub(crate) fn capable_sys_admin() -> bool {
+    // SAFETY: Process context, in which every caller of a `ProcFile` is.
+    unsafe { bindings::krping_capable_sys_admin() }
+}
+
+/// Whether lockdown keeps users from raw access to memory, root too.
+pub(crate) fn memory_is_locked_down() -> bool {
+    // SAFETY: Process context, in which every caller of a `ProcFile` is.
+    unsafe { bindings::krping_memory_locked_down() != 0 }
+}
+
 /// Whether the calling task has CAP_NET_ADMIN in the initial user namespace.
 pub(crate) fn capable_net_admin() -> bool {
     // SAFETY: Process context, in which every caller of a `ProcFile` is.
