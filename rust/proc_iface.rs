@@ -11,12 +11,21 @@ use crate::{
             capable_net_admin,
             capable_sys_admin,
             memory_is_locked_down,
+            FileId,
             ProcEntry,
             ProcFile, //
         },
     },
     logic::{command::Order, parse_error::Kind},
-    session::{attachment, registry::Registry, Session},
+    session::{
+        attachment,
+        registry::Registry,
+        restart::{
+            Restarts,
+            Write, //
+        },
+        Session, //
+    },
 };
 use kernel::{prelude::*, seq_file::SeqFile, sync::Arc, uaccess::UserSliceReader};
 
@@ -26,6 +35,7 @@ const MAX_COMMAND: usize = 4096;
 /// The file's data.
 pub(crate) struct Interface {
     registry: Arc<Registry>,
+    restarts: Arc<Restarts>,
     module: &'static ThisModule,
 }
 
@@ -39,7 +49,15 @@ impl Interface {
         registry: Arc<Registry>,
         module: &'static ThisModule,
     ) -> Result<ProcEntry<Arc<Self>>> {
-        let this = Arc::new(Self { registry, module }, GFP_KERNEL)?;
+        let restarts = Restarts::new()?;
+        let this = Arc::new(
+            Self {
+                registry,
+                restarts,
+                module,
+            },
+            GFP_KERNEL,
+        )?;
         ProcEntry::new(c"krping", 0o600, this)
     }
 }
@@ -49,7 +67,7 @@ impl ProcFile for Interface {
         self.registry.show(out);
     }
 
-    fn write(&self, data: &mut UserSliceReader) -> Result<usize> {
+    fn write(&self, file: FileId, data: &mut UserSliceReader) -> Result<usize> {
         if !capable_net_admin() {
             pr_err!("a command needs CAP_NET_ADMIN\n");
             return Err(EPERM);
@@ -70,13 +88,28 @@ impl ProcFile for Interface {
                 len
             );
         })?;
-        let order = parse(&bytes)?;
-        check_rights(&order)?;
-        match order {
-            Order::Run(command) => Session::run(&self.registry, command, in_use)?,
-            Order::Stop { id, force } => attachment::stop(&self.registry, id, force)?,
-        }
+        let waiting = match self.restarts.take(file, &bytes) {
+            Some(waiting) => waiting,
+            None => {
+                let order = parse(&bytes)?;
+                check_rights(&order)?;
+                match order {
+                    Order::Run(command) => Session::begin(&self.registry, command, &in_use)?,
+                    Order::Stop { id, force } => attachment::stop(&self.registry, id, force)?,
+                }
+            }
+        };
+        let write = Write {
+            file,
+            text: bytes,
+            in_use,
+        };
+        self.restarts.wait(waiting, write)?;
         Ok(len)
+    }
+
+    fn released(&self, file: FileId) {
+        self.restarts.released(file);
     }
 }
 

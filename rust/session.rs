@@ -6,7 +6,8 @@
 //! threads, waits for the last of them to end, and turns the first failure into
 //! the errno of the `write()`. A signal to the writer cancels every thread; the
 //! writer then still waits for them, since they use what it owns, and each of
-//! them ends within its teardown.
+//! them ends within its teardown. Where the kernel restarts the `write()`, the
+//! session lives on in between ([`restart`]).
 //!
 //! Lock order: the session's threads, then a worker, then an `Outcome`. No thread
 //! is joined with a lock held.
@@ -27,6 +28,7 @@ mod ear;
 mod management;
 mod peer_log;
 pub(crate) mod registry;
+pub(crate) mod restart;
 pub(crate) mod server;
 mod service;
 mod serving;
@@ -41,6 +43,7 @@ use crate::{
         kthread::{is_online, run_on, Kthread},
         module::ModuleRef,
         net::Netns,
+        signal::Disturbance,
         time::Deadline,
     },
     logic::{
@@ -57,10 +60,14 @@ use kernel::{
 };
 use peer_log::PeerLog;
 use registry::Registry;
+use restart::Waiting;
 use worker::Worker;
 
 /// The deadline of every wait on a peer, unless `timeout=` says otherwise, in ms.
 pub(crate) const DEFAULT_TIMEOUT_MS: u32 = 10_000;
+
+/// How long what is about to end anyway is waited for without heed of signals, in ms.
+const GOING_MS: u32 = 1000;
 
 struct Threads {
     /// Joined when dropped; `None` for one that is still being started.
@@ -69,6 +76,8 @@ struct Threads {
     started: usize,
     /// Threads that have not ended yet.
     running: usize,
+    /// Clients that have done all that they were to do.
+    led: u32,
     /// What to tell threads that are to end, once they are.
     cancelled: Option<Failure>,
     failure: Option<Failure>,
@@ -95,20 +104,26 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Runs `command` to its end. Process context of the writer; sleeps until
-    /// the run ends or a signal interrupts it. `in_use` keeps the module loaded.
+    /// Begins `command`. Process context of the writer, which then waits for what is
+    /// returned; may sleep. `in_use` keeps the module loaded.
     ///
     /// # Errors
     ///
-    /// The errno of the first failure; the log has the sentence.
-    pub(crate) fn run(registry: &Arc<Registry>, command: Command, in_use: ModuleRef) -> Result {
+    /// The errno of the failure; the log has the sentence.
+    pub(crate) fn begin(
+        registry: &Arc<Registry>,
+        command: Command,
+        in_use: &ModuleRef,
+    ) -> Result<Waiting> {
         if command.test == Test::Block && command.role != Role::Server {
-            return attachment::run(registry, command, in_use);
+            return attachment::begin(registry, command, in_use);
         }
         let id = registry.next_id();
         let session = Self::new(registry, id, command, None).map_err(not_begun(id))?;
-        let result = session.start().and_then(|()| session.wait());
-        session.conclude(result)
+        match session.start() {
+            Ok(()) => Ok(Waiting::Session(session)),
+            Err(failure) => Err(session.conclude(Err(failure)).err().unwrap_or(EIO)),
+        }
     }
 
     /// Says in the log how it ended, and turns that into an errno.
@@ -160,6 +175,7 @@ impl Session {
                         handles: KVec::new(),
                         started: 0,
                         running: 0,
+                        led: 0,
                         cancelled: None,
                         failure: None,
                     },
@@ -211,16 +227,46 @@ impl Session {
         Ok(())
     }
 
-    /// Waits for the last thread, and joins them all.
-    fn wait(&self) -> Result<(), Failure> {
-        while self.threads.lock().running > 0 {
+    /// Waits for the last thread; returns false where something disturbs the calling
+    /// task before. May sleep.
+    fn wait(&self) -> bool {
+        while self.running() > 0 {
             if self.ended.wait_interruptible(Deadline::never()) == Waited::Interrupted {
-                self.abort(Failure::Interrupted);
-                while self.threads.lock().running > 0 {
-                    self.ended.wait(Deadline::never());
-                }
+                return false;
             }
         }
+        true
+    }
+
+    /// Ends all threads because of a signal, and waits for them. Those that have done
+    /// all that they were to do, and only take their connections down, are given the
+    /// time for it, unless the writer is being killed. May sleep.
+    fn interrupt(&self, why: Disturbance) {
+        if why != Disturbance::Kill && self.has_led() {
+            let going = Deadline::after_ms(GOING_MS);
+            while self.running() > 0 && !going.passed() {
+                self.ended.wait(going);
+            }
+        }
+        self.cancel(Failure::Interrupted);
+        while self.running() > 0 {
+            self.ended.wait(Deadline::never());
+        }
+    }
+
+    /// Notes that a client has done all that it was to do.
+    fn led(&self) {
+        let mut threads = self.threads.lock();
+        threads.led = threads.led.saturating_add(1);
+    }
+
+    /// Whether all of its clients have.
+    fn has_led(&self) -> bool {
+        self.threads.lock().led == self.command.threads
+    }
+
+    /// Joins all threads, which have ended, and returns the failure.
+    fn join(&self) -> Result<(), Failure> {
         let handles = core::mem::replace(&mut self.threads.lock().handles, KVec::new());
         drop(handles);
         match self.threads.lock().failure {
@@ -242,6 +288,11 @@ impl Session {
     /// the two sides of a loopback see of each other's end, and the cause comes after it.
     pub(crate) fn record(&self, failure: Failure) {
         let mut threads = self.threads.lock();
+        // What a thread then sees of the end of the others is not the cause.
+        let failure = match threads.cancelled {
+            Some(Failure::Interrupted) if !failure.is_verdict() => Failure::Interrupted,
+            _ => failure,
+        };
         let better = threads.failure.is_none_or(|first| {
             self.command.role == Role::Loopback
                 && first.is_of_the_peer()

@@ -350,6 +350,12 @@ int krping_memory_locked_down(void)
 	return security_locked_down(LOCKDOWN_DEV_MEM);
 }
 
+/* By the freezer of control groups. */
+bool krping_task_frozen(struct task_struct *task)
+{
+	return cgroup_task_frozen(task);
+}
+
 unsigned long krping_jiffies(void)
 {
 	return jiffies;

@@ -89,6 +89,7 @@ void krping_init_completion(struct completion *done);
 bool krping_capable_net_admin(void);
 bool krping_capable_sys_admin(void);
 int krping_memory_locked_down(void);
+bool krping_task_frozen(struct task_struct *task);
 unsigned long krping_jiffies(void);
 void krping_cond_resched(void);
 bool krping_single_task_running(void);

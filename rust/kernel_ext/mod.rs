@@ -22,6 +22,7 @@
 //! | [`module::ModuleRef`] | `try_module_get()`, `module_put()` |
 //! | [`net::Netns`] | a counted reference on a network namespace |
 //! | [`random::random`] | `get_random_u64()` |
+//! | [`signal::Disturbance`] | what ends an interruptible sleep: signals, freezers, debuggers |
 //! | [`time::Deadline`] | a point in time in jiffies |
 
 pub(crate) mod area;
@@ -36,6 +37,7 @@ pub(crate) mod net;
 pub(crate) mod pages;
 pub(crate) mod procfs;
 pub(crate) mod random;
+pub(crate) mod signal;
 pub(crate) mod spinlock;
 pub(crate) mod tapped;
 pub(crate) mod time;

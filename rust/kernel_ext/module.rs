@@ -31,6 +31,15 @@ impl ModuleRef {
             Err(ENODEV)
         }
     }
+
+    /// Takes another reference.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`get`](Self::get).
+    pub(crate) fn another(&self) -> Result<Self> {
+        Self::get(self.module)
+    }
 }
 
 impl ModuleRef {

@@ -19,18 +19,26 @@ use kernel::{
     uaccess::{UserPtr, UserSlice, UserSliceReader},
 };
 
+/// Tells files that are open at the same time from each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileId(usize);
+
 /// What a file in `/proc` does.
 pub(crate) trait ProcFile: Sync + Send + 'static {
     /// Prints the whole file. Process context, may sleep.
     fn show(&self, out: &SeqFile);
 
-    /// Takes one `write()`: returns how many of its bytes were used. Process
+    /// Takes one `write()` to `file`: returns how many of its bytes were used. Process
     /// context of the writer, may sleep; signals are the callee's to watch.
     ///
     /// # Errors
     ///
-    /// Whatever the writer shall see as errno.
-    fn write(&self, data: &mut UserSliceReader) -> Result<usize>;
+    /// Whatever the writer shall see as errno. After `ERESTARTSYS` the kernel deals with
+    /// what is pending for the writer, and then may call again with the same.
+    fn write(&self, file: FileId, data: &mut UserSliceReader) -> Result<usize>;
+
+    /// Notes that nobody has `file` open any more. Process context, may sleep.
+    fn released(&self, file: FileId);
 }
 
 /// A file in `/proc`, removed when dropped.
@@ -107,7 +115,7 @@ impl<T: ProcFile> Operations<T> {
         proc_read: Some(bindings::seq_read),
         proc_write: Some(Self::write),
         proc_lseek: Some(bindings::seq_lseek),
-        proc_release: Some(bindings::single_release),
+        proc_release: Some(Self::release),
         ..pin_init::zeroed()
     };
 
@@ -136,6 +144,19 @@ impl<T: ProcFile> Operations<T> {
 
     /// # Safety
     ///
+    /// Called by procfs, once, for a file that `open` set up.
+    unsafe extern "C" fn release(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
+        // SAFETY: The file's private data is the seq_file, whose private data is the
+        // entry's; `proc_remove()` waits for this call. Nobody uses the file any more.
+        unsafe {
+            let seq = (*file).private_data.cast::<bindings::seq_file>();
+            kernel::sync::Arc::<T>::borrow((*seq).private).released(FileId(file.addr()));
+            bindings::single_release(inode, file)
+        }
+    }
+
+    /// # Safety
+    ///
     /// Called by procfs for a file that `open` set up.
     unsafe extern "C" fn write(
         file: *mut bindings::file,
@@ -150,7 +171,10 @@ impl<T: ProcFile> Operations<T> {
             kernel::sync::Arc::<T>::borrow((*seq).private)
         };
         let mut user = UserSlice::new(UserPtr::from_ptr(buf.cast_mut().cast()), len).reader();
-        from_result(|| data.write(&mut user).map(|n| n as isize))
+        from_result(|| {
+            let written = data.write(FileId(file.addr()), &mut user);
+            written.map(|n| n as isize)
+        })
     }
 }
 

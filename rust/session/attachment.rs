@@ -11,7 +11,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::{not_begun, worker::Worker, Session};
+use super::{not_begun, restart::Waiting, worker::Worker, Session, GOING_MS};
 use crate::{
     block::disk::DiskData,
     kernel_ext::{
@@ -30,9 +30,6 @@ use kernel::{
     prelude::*,
     sync::{Arc, Mutex},
 };
-
-/// How long a disk that is to go is waited for without heed of signals, in ms.
-const GOING_MS: u32 = 1000;
 
 struct State {
     disk: Option<Arc<Disk<DiskData>>>,
@@ -164,9 +161,15 @@ impl Attachment {
         self.up.complete_all();
     }
 
-    /// Waits until nothing of the disk is left, or a signal. May sleep.
-    pub(crate) fn wait_gone(&self) -> Waited {
-        self.gone.wait_interruptible(Deadline::never())
+    /// Waits until nothing of the disk is left or, with `detach`, until it is there or
+    /// will not be: how the command ended. Returns `None` where something disturbs the
+    /// calling task before. May sleep.
+    pub(super) fn wait(&self, detach: bool) -> Option<Result> {
+        let until = if detach { &self.up } else { &self.gone };
+        match until.wait_interruptible(Deadline::never()) {
+            Waited::Interrupted => None,
+            _ => Some(self.verdict()),
+        }
     }
 
     /// How the command ended.
@@ -186,7 +189,8 @@ impl Attachment {
             }
             // The last thread may have left something to be done.
             self.attend(session);
-            session.wait()
+            session.wait();
+            session.join()
         });
         let disk = self.state.lock().disk.take();
         drop(disk);
@@ -244,34 +248,49 @@ impl Attachment {
     }
 }
 
-/// Runs a command that makes a disk: until the disk is gone or, with `detach`, until
-/// it is there. Process context of the writer; a signal stops the disk.
+/// Begins a command that makes a disk. Process context of the writer; may sleep.
 ///
 /// # Errors
 ///
-/// The errno of the failure; `EBUSY` where a signal came while the disk was open, and
-/// it stays; `EINTR` where a signal has stopped it.
-pub(crate) fn run(registry: &Arc<Registry>, command: Command, module: ModuleRef) -> Result {
+/// `ENOMEM`, and what else there is before there is a session.
+pub(super) fn begin(
+    registry: &Arc<Registry>,
+    command: Command,
+    in_use: &ModuleRef,
+) -> Result<Waiting> {
     let detach = command.block.detach;
     let id = registry.next_id();
     let attachment = registry.add_disk().map_err(not_begun(id))?;
-    let started =
-        Session::new(registry, id, command, Some(attachment.clone())).and_then(|session| {
-            let (keeper, attachment) = (registry.clone(), attachment.clone());
+    let kept = Session::new(registry, id, command, Some(attachment.clone())).and_then(|session| {
+        let (keeper, attachment) = (registry.clone(), attachment.clone());
+        in_use.another().and_then(|module| {
             run_detached(session.id, module, move || {
                 attachment.keep(&session, &keeper);
             })
-        });
-    if let Err(error) = started {
-        registry.remove_disk(attachment.number);
-        return Err(not_begun(id)(error));
+        })
+    });
+    match kept {
+        Ok(()) => Ok(Waiting::Disk { attachment, detach }),
+        Err(error) => {
+            registry.remove_disk(attachment.number);
+            Err(not_begun(id)(error))
+        }
     }
-    let waited = if detach {
-        attachment.up.wait_interruptible(Deadline::never())
+}
+
+/// Stops the disk of a command whose writer got a signal. May sleep.
+///
+/// # Errors
+///
+/// `EINTR`, or how the command had ended before; `EBUSY` where the disk is open, and
+/// stays.
+pub(super) fn interrupt(attachment: &Attachment, detach: bool) -> Result {
+    let until = if detach {
+        &attachment.up
     } else {
-        attachment.wait_gone()
+        &attachment.gone
     };
-    if waited != Waited::Interrupted {
+    if until.wait(Deadline::after_ms(0)) == Waited::Completed {
         return attachment.verdict();
     }
     if let Err(failure) = attachment.stop(false) {
@@ -288,13 +307,13 @@ pub(crate) fn run(registry: &Arc<Registry>, command: Command, module: ModuleRef)
     Err(EINTR)
 }
 
-/// Stops disk `number`, and waits until it is gone. Process context of the writer.
+/// Has disk `number` stopped. Process context of the writer, which then waits until it is
+/// gone.
 ///
 /// # Errors
 ///
-/// `ENOENT` where there is none; `EBUSY` where it is open and `force` is not set;
-/// `EINTR` for a signal while it waits: the disk goes all the same.
-pub(crate) fn stop(registry: &Registry, number: u32, force: bool) -> Result {
+/// `ENOENT` where there is none; `EBUSY` where it is open and `force` is not set.
+pub(crate) fn stop(registry: &Registry, number: u32, force: bool) -> Result<Waiting> {
     let Some(attachment) = registry.disk(number) else {
         pr_err!("stop: there is no disk krping{}\n", number);
         return Err(ENOENT);
@@ -303,13 +322,19 @@ pub(crate) fn stop(registry: &Registry, number: u32, force: bool) -> Result {
         pr_err!("stop: krping{}: {}\n", number, failure);
         EBUSY
     })?;
-    // A shell gets a signal when a server ends that it has started, which this may bring
-    // about: it says nothing where the disk is gone at once.
-    match attachment.wait_gone() {
-        Waited::Interrupted => match attachment.gone.wait(Deadline::after_ms(GOING_MS)) {
-            Waited::Completed => Ok(()),
-            _ => Err(EINTR),
-        },
-        _ => Ok(()),
+    Ok(Waiting::Gone(attachment))
+}
+
+/// Waits a moment longer for a disk that is going. A shell gets a signal when a server
+/// ends that it has started, which a `stop=` may bring about: it says nothing where the
+/// disk is gone at once.
+///
+/// # Errors
+///
+/// `EINTR` where it takes longer: the disk goes all the same.
+pub(super) fn interrupt_stop(attachment: &Attachment) -> Result {
+    match attachment.gone.wait(Deadline::after_ms(GOING_MS)) {
+        Waited::Completed => Ok(()),
+        _ => Err(EINTR),
     }
 }

@@ -167,9 +167,10 @@ impl Client<'_> {
         let result = result
             .and_then(|()| self.converse(&connections))
             .map_err(|failure| cause(&connections, failure));
-        if let Err(failure) = result {
+        match result {
+            Ok(()) => self.session.led(),
             // Before the peer notices: what it then reports is a consequence.
-            self.session.abort(failure);
+            Err(failure) => self.session.abort(failure),
         }
         for connection in &connections {
             if let Some(lead) = connection.stop() {

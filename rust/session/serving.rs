@@ -330,7 +330,7 @@ impl Serving<'_> {
         let result = match result {
             Err(Failure::Disconnected) if came && may_end => Ok(()),
             // All was done, and only the client's farewell got lost.
-            Err(Failure::TimedOut(..)) if served_all => Ok(()),
+            Err(Failure::TimedOut(..) | Failure::Interrupted) if served_all => Ok(()),
             other => other.map_err(|failure| self.id.cause_of(failure)),
         };
         let mut server = queue_pair.stop();
