@@ -40,6 +40,7 @@ pub(crate) mod worker;
 use crate::{
     kernel_ext::{
         completion::{Completion, Waited},
+        cred::Credentials,
         kthread::{is_online, run_on, Kthread},
         module::ModuleRef,
         net::Netns,
@@ -92,6 +93,8 @@ pub(crate) struct Session {
     pub(crate) command: Command,
     /// The writer's network namespace.
     pub(crate) net: Netns,
+    /// The writer's credentials, with which all threads act.
+    credentials: Credentials,
     /// The disk that it makes, if it makes one.
     pub(crate) attachment: Option<Arc<Attachment>>,
     registry: Arc<Registry>,
@@ -162,11 +165,13 @@ impl Session {
         attachment: Option<Arc<Attachment>>,
     ) -> Result<Arc<Self>> {
         let net = Netns::current().ok_or(ESRCH)?;
+        let credentials = Credentials::current().ok_or(ESRCH)?;
         Arc::pin_init(
             pin_init!(Self {
                 id,
                 command,
                 net,
+                credentials,
                 attachment,
                 registry: registry.clone(),
                 peer_log <- PeerLog::new(*id),
@@ -198,6 +203,12 @@ impl Session {
         (self.timeout() / 3).max(1)
     }
 
+    /// Starts the threads. In the writer's context, as it opens files, binds and finds
+    /// interfaces; may sleep.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::NoCpu`]. What fails later is recorded.
     fn start(self: &Arc<Self>) -> Result<(), Failure> {
         // Later is too late for a server that waits for clients.
         for cpu in self.command.cpus.cpus() {
@@ -360,6 +371,7 @@ impl Session {
         // From here on `running` counts itself out when it is dropped, be it by
         // the thread or by the failure to start it.
         let handle = Kthread::run(worker.id, move || {
+            let _as_writer = running.session.credentials.assume();
             match cpu.map_or(Ok(()), |cpu| run_on(cpu).map_err(|_| Failure::NoCpu(cpu))) {
                 Ok(()) => body(&running.session, &running.worker),
                 Err(failure) => running.session.abort(failure),

@@ -43,6 +43,26 @@ void krping_put_net(struct net *net)
 	put_net(net);
 }
 
+const struct cred *krping_get_current_cred(void)
+{
+	return get_current_cred();
+}
+
+void krping_put_cred(const struct cred *cred)
+{
+	put_cred(cred);
+}
+
+const struct cred *krping_override_creds(const struct cred *cred)
+{
+	return override_creds(cred);
+}
+
+void krping_revert_creds(const struct cred *cred)
+{
+	revert_creds(cred);
+}
+
 unsigned int krping_ifindex(struct net *net, const char *name)
 {
 	struct net_device *dev = dev_get_by_name(net, name);

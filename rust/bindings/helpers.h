@@ -16,6 +16,10 @@ struct rdma_cm_id *krping_rdma_create_id(struct net *net,
 					 void *context);
 struct net *krping_get_current_net(void);
 void krping_put_net(struct net *net);
+const struct cred *krping_get_current_cred(void);
+void krping_put_cred(const struct cred *cred);
+const struct cred *krping_override_creds(const struct cred *cred);
+void krping_revert_creds(const struct cred *cred);
 unsigned int krping_ifindex(struct net *net, const char *name);
 
 struct ib_pd *krping_alloc_pd(struct ib_device *device, unsigned int flags);

@@ -14,6 +14,7 @@
 //! | [`pages::Contiguous`] | `alloc_pages_exact()` |
 //! | [`area::Area`] | `__vmalloc()` |
 //! | [`tapped::Tap`] | tracepoints of requests to disks that others use |
+//! | [`cred::Credentials`] | `override_creds()` |
 //! | [`display::Plain`], [`zeroed::zeroed_box`] | printing and allocation for `logic` |
 //! | [`file::OpenFile`] | files and block devices that the kernel itself reads and writes |
 //! | [`kthread::Kthread`] | `kthread_create()`, `kthread_stop()` |
@@ -28,6 +29,7 @@
 pub(crate) mod area;
 pub(crate) mod blk;
 pub(crate) mod completion;
+pub(crate) mod cred;
 pub(crate) mod display;
 pub(crate) mod file;
 pub(crate) mod kthread;

@@ -19,6 +19,7 @@ use crate::{
         completion::{Completion, Waited},
         kthread::run_detached,
         module::ModuleRef,
+        signal::Disturbance,
         time::Deadline,
     },
     logic::{command::Command, failure::Failure},
@@ -180,9 +181,10 @@ impl Attachment {
         }
     }
 
-    /// The life of the disk. The body of the keeper's thread.
-    fn keep(&self, session: &Arc<Session>, registry: &Registry) {
-        let result = session.start().and_then(|()| {
+    /// The life of the disk, whose threads have been `started`. The body of the keeper's
+    /// thread.
+    fn keep(&self, session: &Session, started: Result<(), Failure>, registry: &Registry) {
+        let result = started.and_then(|()| {
             while session.running() > 0 {
                 self.attend(session);
                 let _ = self.changed.wait_interruptible(Deadline::never());
@@ -262,12 +264,20 @@ pub(super) fn begin(
     let id = registry.next_id();
     let attachment = registry.add_disk().map_err(not_begun(id))?;
     let kept = Session::new(registry, id, command, Some(attachment.clone())).and_then(|session| {
-        let (keeper, attachment) = (registry.clone(), attachment.clone());
-        in_use.another().and_then(|module| {
-            run_detached(session.id, module, move || {
-                attachment.keep(&session, &keeper);
+        let started = session.start();
+        let (kept, keeper, attachment) = (session.clone(), registry.clone(), attachment.clone());
+        in_use
+            .another()
+            .and_then(|module| {
+                run_detached(session.id, module, move || {
+                    attachment.keep(&kept, started, &keeper);
+                })
             })
-        })
+            .inspect_err(|_| {
+                session.interrupt(Disturbance::Kill);
+                // Another failure is what is told.
+                let _ = session.join();
+            })
     });
     match kept {
         Ok(()) => Ok(Waiting::Disk { attachment, detach }),

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Credentials of a task, with which another one can act.
+//!
+//! C header: `include/linux/cred.h`
+
+use crate::bindings;
+use core::{
+    marker::PhantomData,
+    ptr::NonNull, //
+};
+
+/// The credentials that a task had at some time.
+///
+/// # Invariants
+///
+/// Owns one reference on the credentials.
+pub(crate) struct Credentials(NonNull<bindings::cred>);
+
+// SAFETY: The reference count is atomic, and credentials do not change once a task has them.
+unsafe impl Send for Credentials {}
+// SAFETY: As above.
+unsafe impl Sync for Credentials {}
+
+impl Credentials {
+    /// Those of the calling task. Process context.
+    pub(crate) fn current() -> Option<Self> {
+        // SAFETY: Called by a task for itself; the helper takes a reference.
+        // INVARIANT: That reference is this object's.
+        NonNull::new(unsafe { bindings::krping_get_current_cred() }.cast_mut()).map(Self)
+    }
+
+    /// Has the calling task act with them until the guard is dropped. Process context.
+    pub(crate) fn assume(&self) -> Assumed<'_> {
+        // SAFETY: By the type invariant the credentials are held, and the guard does not
+        // outlive `self`.
+        let before = unsafe { bindings::krping_override_creds(self.0.as_ptr()) };
+        Assumed {
+            before,
+            _of: PhantomData,
+        }
+    }
+}
+
+impl Drop for Credentials {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant the reference is ours to give back.
+        unsafe { bindings::krping_put_cred(self.0.as_ptr()) }
+    }
+}
+
+/// Credentials that the calling task has assumed, and gives up again on drop. Guards are
+/// dropped in the opposite order of their making, by the task that made them.
+pub(crate) struct Assumed<'a> {
+    before: *const bindings::cred,
+    _of: PhantomData<&'a Credentials>,
+}
+
+impl Drop for Assumed<'_> {
+    fn drop(&mut self) {
+        // SAFETY: The task had these before, and holds a reference on them by its objective
+        // credentials or by the guard below this one. A raw pointer in the guard keeps it
+        // from being sent to another task.
+        unsafe { bindings::krping_revert_creds(self.before) };
+    }
+}
