@@ -16,9 +16,16 @@ use crate::{
             ProcFile, //
         },
     },
-    logic::{command::Order, parse_error::Kind},
+    logic::{
+        command::{
+            Order,
+            Target, //
+        },
+        parse_error::Kind,
+    },
     session::{
         attachment,
+        detached,
         registry::Registry,
         restart::{
             Restarts,
@@ -95,7 +102,10 @@ impl ProcFile for Interface {
                 check_rights(&order)?;
                 match order {
                     Order::Run(command) => Session::begin(&self.registry, command, &in_use)?,
-                    Order::Stop { id, force } => attachment::stop(&self.registry, id, force)?,
+                    Order::Stop { target, force } => match target {
+                        Target::Disk(number) => attachment::stop(&self.registry, number, force)?,
+                        Target::Server(port) => detached::stop(&self.registry, port, force)?,
+                    },
                 }
             }
         };
@@ -118,7 +128,7 @@ impl ProcFile for Interface {
 fn check_rights(order: &Order) -> Result {
     let has_disk = match order {
         Order::Run(command) => command.test.is_block(),
-        Order::Stop { .. } => true,
+        Order::Stop { target, .. } => matches!(target, Target::Disk(_)),
     };
     if has_disk && !capable_sys_admin() {
         pr_err!("disks, taps, their servers and the end of a disk need CAP_SYS_ADMIN\n");

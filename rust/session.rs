@@ -20,6 +20,7 @@ mod caps;
 pub(crate) mod client;
 mod conformance;
 mod connection;
+pub(crate) mod detached;
 mod dial;
 mod disk;
 mod disk_connection;
@@ -54,6 +55,7 @@ use crate::{
     results::Report,
 };
 use attachment::Attachment;
+use detached::DetachedServer;
 use kernel::{
     new_mutex,
     prelude::*,
@@ -124,8 +126,29 @@ impl Session {
         let id = registry.next_id();
         let session = Self::new(registry, id, command, None).map_err(not_begun(id))?;
         match session.start() {
+            Ok(()) if session.goes_on() => Ok(session.leave(in_use)),
             Ok(()) => Ok(Waiting::Session(session)),
             Err(failure) => Err(session.conclude(Err(failure)).err().unwrap_or(EIO)),
+        }
+    }
+
+    /// Whether it is a server that is to go on without its writer, and has begun.
+    fn goes_on(&self) -> bool {
+        self.command.detach && self.threads.lock().failure.is_none()
+    }
+
+    /// Has the server go on without its writer; what that is to wait for.
+    fn leave(self: Arc<Self>, in_use: &ModuleRef) -> Waiting {
+        match DetachedServer::keep(&self, in_use) {
+            Ok(()) => {
+                let port = self.command.port;
+                pr_info!("{}: listens; stop=server:{} ends it\n", self.id, port);
+                Waiting::Nothing
+            }
+            Err(error) => {
+                self.abort(Failure::Kernel("detaching the server", error.to_errno()));
+                Waiting::Session(self)
+            }
         }
     }
 

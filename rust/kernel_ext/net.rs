@@ -55,6 +55,12 @@ impl Netns {
     }
 }
 
+impl PartialEq for Netns {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
 impl Drop for Netns {
     fn drop(&mut self) {
         // SAFETY: By the type invariant the reference is ours to give back.

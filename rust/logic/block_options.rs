@@ -34,7 +34,7 @@ pub(crate) enum StoreName {
 /// - `bytes` of a store is a multiple of 512, and not 0 for [`StoreName::Ram`]. `bytes` of a tap is
 ///   never 0.
 /// - `read_only` is set for a store of a disk only.
-/// - `queues`, `depth`, `reconnect_s` and `detach` are those of a client's or loopback's disk.
+/// - `queues`, `depth` and `reconnect_s` are those of a client's or loopback's disk.
 /// - `tap` is set for the client of a tap, and `comm` only then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BlockOptions {
@@ -50,8 +50,6 @@ pub(crate) struct BlockOptions {
     pub(crate) depth: u16,
     /// For how many seconds a lost disk tries to come back.
     pub(crate) reconnect_s: u32,
-    /// The disk stays when the command is done.
-    pub(crate) detach: bool,
     /// Which disk to tap: a path, or a name under `/dev` where there is no slash in it.
     pub(crate) tap: Option<PathName>,
     /// The program whose requests to forward.
@@ -69,7 +67,6 @@ impl BlockOptions {
         queues: limits::DEFAULT_QUEUES,
         depth: limits::DEFAULT_DEPTH,
         reconnect_s: limits::DEFAULT_RECONNECT_S,
-        detach: false,
         tap: None,
         comm: None,
         log: false,
@@ -109,11 +106,7 @@ impl BlockOptions {
                 write!(f, ",{name}={number}")?;
             }
         }
-        let flags = [
-            ("ro", self.read_only),
-            ("log", self.log),
-            ("detach", self.detach),
-        ];
+        let flags = [("ro", self.read_only), ("log", self.log)];
         for (name, set) in flags {
             if set {
                 write!(f, ",{name}")?;

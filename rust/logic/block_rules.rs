@@ -72,7 +72,11 @@ pub(super) fn are_placed(command: &Command, given: OptSet) -> Result<'static, ()
         (Opt::Queues, has_disk, disk),
         (Opt::Depth, has_disk, disk),
         (Opt::Reconnect, has_disk, disk),
-        (Opt::Detach, has_disk, disk),
+        (
+            Opt::Detach,
+            has_disk || role == Role::Server,
+            "server, client,blk or loopback,blk",
+        ),
         (Opt::Comm, taps, "client,tap=DISK"),
     ];
     for (opt, holds, valid) in rules {

@@ -27,7 +27,10 @@ pub(crate) use super::{
         Load,
         Test, //
     },
-    order::Order,
+    order::{
+        Order,
+        Target, //
+    },
     pattern::PatternKind,
     text::{
         Comm,
@@ -147,6 +150,7 @@ pub(crate) mod limits {
 ///
 /// - A client and a loopback have an address.
 /// - `server_inv` and `read_inv` are not both set, and need [`MemMode::Reg`].
+/// - `detach` is set for a server, or a client's or loopback's disk only.
 /// - `unsafe_global_rkey` is not set with [`MemMode::Reg`].
 /// - `persist` and `allow` are set for a server only, and [`Test::FastReg`] is never a server's.
 /// - `load` suits the test and the size. That of a client's or loopback's [`Test::WriteLatency`]
@@ -194,6 +198,8 @@ pub(crate) struct Command {
     pub(crate) persist: bool,
     /// The client addresses that a server accepts.
     pub(crate) allow: AllowList,
+    /// The server or the disk goes on when the command is done.
+    pub(crate) detach: bool,
     /// Open all memory to the peer.
     pub(crate) unsafe_global_rkey: bool,
     /// How buffers are opened to the peer.
@@ -247,6 +253,7 @@ impl Command {
             poll: false,
             persist: false,
             allow: AllowList::ALL,
+            detach: false,
             unsafe_global_rkey: false,
             mem_mode: MemMode::Dma,
             tos: None,
@@ -340,6 +347,7 @@ impl fmt::Display for Command {
             ("unsafe_global_rkey", self.unsafe_global_rkey),
             ("poll", self.poll),
             ("persist", self.persist),
+            ("detach", self.detach),
         ];
         for (name, set) in flags {
             if set {

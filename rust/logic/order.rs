@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is written to `/proc/krping`: a command to run, or the end of a disk.
+//! What is written to `/proc/krping`: a command to run, or the end of what another one has left.
 
 use super::{
-    command::Command,
+    command::{
+        limits,
+        Command, //
+    },
     options::{
         Opt,
         OptSet, //
@@ -11,10 +14,47 @@ use super::{
     parse_error::Reason,
     value::{
         invalid,
+        Given,
         Result, //
     },
 };
 use core::fmt;
+
+/// What a command has left that goes on without it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// The disk `/dev/krpingN` of this N.
+    Disk(u32),
+    /// The servers that listen on this port.
+    Server(u16),
+}
+
+impl Target {
+    /// What is named before the port of a server.
+    const SERVER: &'static str = "server:";
+
+    /// Reads what is to be ended.
+    pub(super) fn parse(given: Given<'_>) -> Result<'_, Self> {
+        match given.value("0")?.strip_prefix(Self::SERVER) {
+            Some(port) => Given {
+                value: Some(port),
+                ..given
+            }
+            .number("server:9999", limits::PORT)
+            .map(Self::Server),
+            None => given.number("0", limits::DISK).map(Self::Disk),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disk(id) => write!(f, "{id}"),
+            Self::Server(port) => write!(f, "{}{port}", Self::SERVER),
+        }
+    }
+}
 
 /// What one write to `/proc/krping` asks for.
 ///
@@ -25,25 +65,25 @@ use core::fmt;
 pub(crate) enum Order {
     /// Run a command.
     Run(Command),
-    /// End a disk that another command has made.
+    /// End a disk or servers that other commands have left.
     Stop {
-        /// The N of `/dev/krpingN`.
-        id: u32,
-        /// Also where it is open.
+        /// Which.
+        target: Target,
+        /// Also where they are in use.
         force: bool,
     },
 }
 
 impl Order {
-    /// The end of disk `id`, where nothing else is `given`.
-    pub(super) fn stop(id: u32, given: OptSet) -> Result<'static, Self> {
-        if !given.has(Opt::Stop) {
+    /// The end of `target`, where nothing else is `given`.
+    pub(super) fn stop(target: Option<Target>, given: OptSet) -> Result<'static, Self> {
+        let Some(target) = target else {
             return Err(invalid(Opt::Force.name(), Reason::NeedsStop));
-        }
+        };
         let force = given.has(Opt::Force);
         let mut others = given.iter().filter(|opt| !opt.is_stop());
         match others.next() {
-            None => Ok(Self::Stop { id, force }),
+            None => Ok(Self::Stop { target, force }),
             Some(other) => Err(invalid(other.name(), Reason::NotWithStop)),
         }
     }
@@ -53,8 +93,8 @@ impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Run(command) => write!(f, "{command}"),
-            Self::Stop { id, force } => {
-                write!(f, "stop={id}{}", if *force { ",force" } else { "" })
+            Self::Stop { target, force } => {
+                write!(f, "stop={target}{}", if *force { ",force" } else { "" })
             }
         }
     }

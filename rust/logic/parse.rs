@@ -31,6 +31,7 @@ use super::{
         Opt,
         OptSet, //
     },
+    order::Target,
     parse_error::Reason,
     rules,
     text::is_printable,
@@ -71,8 +72,8 @@ pub(super) struct Late<'a> {
 /// A command that is being read.
 struct Parser<'a> {
     command: Command,
-    /// The disk to be stopped.
-    stop: u32,
+    /// What is to be stopped.
+    stop: Option<Target>,
     late: Late<'a>,
     /// The options read so far.
     seen: OptSet,
@@ -84,7 +85,7 @@ impl<'a> Parser<'a> {
     const fn new() -> Self {
         Self {
             command: Command::new(Role::Client),
-            stop: 0,
+            stop: None,
             late: Late {
                 size: None,
                 tap: None,
@@ -249,7 +250,7 @@ impl<'a> Parser<'a> {
                 let max = Tag::MAX;
                 command.tag = given.text("TEXT", |_| Reason::NotText { max })?;
             }
-            Opt::Stop => self.stop = given.number("0", limits::DISK)?,
+            Opt::Stop => self.stop = Some(Target::parse(given)?),
             Opt::Force => given.flag()?,
             Opt::Store => command.block.store = Some(store(given)?),
             Opt::Ro => command.block.read_only = given.set()?,
@@ -258,7 +259,7 @@ impl<'a> Parser<'a> {
             Opt::Reconnect => {
                 command.block.reconnect_s = given.scaled("60", limits::RECONNECT_S, &SECONDS)?;
             }
-            Opt::Detach => command.block.detach = given.set()?,
+            Opt::Detach => command.detach = given.set()?,
             Opt::Comm => {
                 let max = Comm::MAX;
                 command.block.comm = Some(given.text("dd", |_| Reason::NotText { max })?);

@@ -339,11 +339,11 @@ impl fmt::Display for ParseError<'_> {
             }
             Reason::NeedsStop => write!(
                 f,
-                "{option} is for the end of a disk; give stop=ID,{option}"
+                "{option} is for the end of a disk or server; give stop=ID,{option}"
             ),
             Reason::NotWithStop => write!(
                 f,
-                "{option} does not go with stop; give stop=ID, and force where the disk is in use"
+                "{option} does not go with stop; give stop=ID, and force where it is in use"
             ),
             Reason::NotCase { value } => {
                 write!(f, "{option}={}: must be all", Escaped(value))?;

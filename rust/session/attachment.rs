@@ -260,7 +260,7 @@ pub(super) fn begin(
     command: Command,
     in_use: &ModuleRef,
 ) -> Result<Waiting> {
-    let detach = command.block.detach;
+    let detach = command.detach;
     let id = registry.next_id();
     let attachment = registry.add_disk().map_err(not_begun(id))?;
     let kept = Session::new(registry, id, command, Some(attachment.clone())).and_then(|session| {

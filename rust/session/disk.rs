@@ -254,7 +254,7 @@ impl<'a> Link<'a> {
                 ""
             }
         );
-        if self.session.command.block.detach {
+        if self.session.command.detach {
             self.fill(report);
             report.state = Some("attached");
             self.session.report(report);

@@ -5,8 +5,15 @@
 
 #![forbid(unsafe_code)]
 
-use super::{attachment::Attachment, worker::Worker};
-use crate::results::Results;
+use super::{
+    attachment::Attachment,
+    detached::DetachedServer,
+    worker::Worker, //
+};
+use crate::{
+    kernel_ext::net::Netns,
+    results::Results, //
+};
 use kernel::{
     new_mutex,
     prelude::*,
@@ -25,6 +32,9 @@ pub(crate) struct Registry {
     /// The disks of this host's, by number.
     #[pin]
     disks: Mutex<KVec<Arc<Attachment>>>,
+    /// The servers that go on without their writers.
+    #[pin]
+    servers: Mutex<KVec<Arc<DetachedServer>>>,
     ids: Atomic<u32>,
     results: Arc<Results>,
 }
@@ -41,6 +51,7 @@ impl Registry {
             pin_init!(Self {
                 workers <- new_mutex!(KVec::new(), "krping_workers"),
                 disks <- new_mutex!(KVec::new(), "krping_disks"),
+                servers <- new_mutex!(KVec::new(), "krping_servers"),
                 ids: Atomic::new(0),
                 results,
             }),
@@ -102,6 +113,36 @@ impl Registry {
     pub(super) fn disk(&self, number: u32) -> Option<Arc<Attachment>> {
         let disks = self.disks.lock();
         disks.iter().find(|disk| disk.number == number).cloned()
+    }
+
+    /// Adds a server that goes on without its writer. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn add_server(&self, server: &Arc<DetachedServer>) -> Result {
+        Ok(self.servers.lock().push(server.clone(), GFP_KERNEL)?)
+    }
+
+    /// Removes the record of such a server. May sleep.
+    pub(super) fn remove_server(&self, server: &DetachedServer) {
+        let mut servers = self.servers.lock();
+        servers.retain(|each| !core::ptr::eq(&raw const **each, server));
+    }
+
+    /// Such servers on `port` of `net`. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn servers(&self, port: u16, net: &Netns) -> Result<KVec<Arc<DetachedServer>>> {
+        let mut found = KVec::new();
+        for server in self.servers.lock().iter() {
+            if server.is_at(port, net) {
+                found.push(server.clone(), GFP_KERNEL)?;
+            }
+        }
+        Ok(found)
     }
 
     /// Prints a line for each running thread.

@@ -20,6 +20,7 @@ use super::{
         self,
         Attachment, //
     },
+    detached::Ending,
     Session, //
 };
 use crate::kernel_ext::{
@@ -63,6 +64,10 @@ pub(crate) enum Waiting {
     },
     /// The end of a disk that has been told to go.
     Gone(Arc<Attachment>),
+    /// The end of servers that have been told to.
+    Servers(Ending),
+    /// Nothing more: the command goes on without its writer.
+    Nothing,
 }
 
 impl Waiting {
@@ -73,6 +78,8 @@ impl Waiting {
             Self::Session(session) => session.wait().then(|| session.conclude(session.join())),
             Self::Disk { attachment, detach } => attachment.wait(*detach),
             Self::Gone(attachment) => attachment.wait(false).map(|_| Ok(())),
+            Self::Servers(ending) => ending.wait(),
+            Self::Nothing => Some(Ok(())),
         }
     }
 
@@ -85,6 +92,8 @@ impl Waiting {
             }
             Self::Disk { attachment, detach } => attachment::interrupt(attachment, *detach),
             Self::Gone(attachment) => attachment::interrupt_stop(attachment),
+            Self::Servers(ending) => ending.interrupt(),
+            Self::Nothing => Ok(()),
         }
     }
 }

@@ -49,7 +49,7 @@ fn options(role: Role, test: Test) -> impl Strategy<Value = BlockOptions> {
     (option::of(store()), (bytes(), ring), numbers, names, bits).prop_map(
         move |(store, (bytes, ring), numbers, (disk, comm), bits)| {
             let (queues, depth, reconnect_s) = numbers;
-            let [ro, log, detach] = bits;
+            let [ro, log, _] = bits;
             let none = BlockOptions::NONE;
             let keeps = role != Role::Client;
             if test == Test::Tap && !keeps {
@@ -77,7 +77,7 @@ fn options(role: Role, test: Test) -> impl Strategy<Value = BlockOptions> {
             }
             if test == Test::Block && role != Role::Server {
                 (options.queues, options.depth) = (queues, depth);
-                (options.reconnect_s, options.detach) = (reconnect_s, detach);
+                options.reconnect_s = reconnect_s;
             }
             options
         },
@@ -97,11 +97,11 @@ pub(super) fn block_command() -> impl Strategy<Value = Command> {
             option::of(1u32..=3_600_000),
             option::of(select(&["ok", "EIO", "ENOSPC", "ESTALE"])),
             TAG,
-            any::<[bool; 2]>(),
+            any::<[bool; 3]>(),
         );
         (option::of(addr()), options(role, test), numbers, rare).prop_map(
             move |(addr, block, (port, count, threads), rare)| {
-                let (tos, timeout_ms, expect, tag, [persist, pin]) = rare;
+                let (tos, timeout_ms, expect, tag, [persist, pin, detach]) = rare;
                 let is_server = role == Role::Server;
                 let cpus = if pin { CpuList::parse("0-2+5") } else { None };
                 let default = if role == Role::Loopback { 0 } else { 9999 };
@@ -128,6 +128,7 @@ pub(super) fn block_command() -> impl Strategy<Value = Command> {
                     poll: false,
                     persist: persist && is_server,
                     allow: allow(pin && is_server),
+                    detach: detach && (is_server || test == Test::Block),
                     unsafe_global_rkey: false,
                     mem_mode: MemMode::Dma,
                     tos,

@@ -133,6 +133,7 @@ fn caps_command() -> impl Strategy<Value = Command> {
         poll: false,
         persist: false,
         allow: AllowList::ALL,
+        detach: false,
         unsafe_global_rkey: false,
         mem_mode: MemMode::Dma,
         tos: None,
@@ -164,7 +165,7 @@ fn plain_command() -> impl Strategy<Value = Command> {
         option::of(1u32..=86400),
         TAG,
     );
-    let bits = any::<[bool; 12]>();
+    let bits = any::<[bool; 13]>();
     (role, select(&TESTS), size)
         .prop_flat_map(move |(role, test, size)| {
             let rest = rest(test, size);
@@ -175,8 +176,8 @@ fn plain_command() -> impl Strategy<Value = Command> {
             let ((role, test, size), addr, (load, (cpus, _), limit, expect)) = begin;
             let (port, count, txdepth, threads) = sizes;
             let (tos, timeout_ms, duration_s, tag) = rare;
-            let [verbose, validate, inv, which, lkey, poll, persist, rkey, reg, bin, pin, plain] =
-                bits;
+            let [verbose, validate, inv, which, lkey, poll, persist, detach, ..] = bits;
+            let [.., rkey, reg, bin, pin, plain] = bits;
             let is_server = role == Role::Server;
             let test = match test {
                 Test::FastReg if is_server => Test::PingPong,
@@ -209,6 +210,7 @@ fn plain_command() -> impl Strategy<Value = Command> {
                 poll,
                 persist: persist && is_server,
                 allow: allow(poll && is_server),
+                detach: detach && is_server,
                 unsafe_global_rkey: rkey && !reg,
                 mem_mode: if reg { MemMode::Reg } else { MemMode::Dma },
                 tos,

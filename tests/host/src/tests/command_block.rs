@@ -36,7 +36,7 @@ fn defaults() {
     let none = BlockOptions::NONE;
     assert_eq!((&none.store, &none.tap, &none.comm), (&None, &None, &None));
     assert_eq!((none.queues, none.depth, none.reconnect_s), (1, 128, 30));
-    assert!(!(none.read_only || none.log || none.detach));
+    assert!(!(none.read_only || none.log));
     assert_eq!(none.bytes, 0);
     for text in [
         "server",
@@ -106,7 +106,7 @@ const TAKEN: [(&str, &str, Set); 25] = [
     ("depth=1024", "cl", |c| c.block.depth = 1024),
     ("reconnect=0", "cl", |c| c.block.reconnect_s = 0),
     ("reconnect=86400", "cl", |c| c.block.reconnect_s = 86400),
-    ("detach", "cl", |c| c.block.detach = true),
+    ("detach", "sclta", |c| c.detach = true),
     ("comm=write_data", "x", |c| {
         c.block.comm = Comm::new("write_data")
     }),

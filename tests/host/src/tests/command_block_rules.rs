@@ -66,7 +66,6 @@ fn options_of_disks_and_taps_are_refused_elsewhere() {
         ("queues=1", "cl", disk),
         ("depth=128", "cl", disk),
         ("reconnect=30", "cl", disk),
-        ("detach", "cl", disk),
         ("comm=dd", "x", "client,tap=DISK"),
     ] {
         let name = option.split('=').next().unwrap();
@@ -82,6 +81,24 @@ fn options_of_disks_and_taps_are_refused_elsewhere() {
                 invalid(&format!("{base},{option}"), name, &sentence);
             }
         }
+    }
+}
+
+#[test]
+fn servers_and_disks_can_be_left() {
+    for text in [
+        "server",
+        "server,rlat,persist",
+        "server,tap,log",
+        "client,addr=::1,blk",
+    ] {
+        let text = text.replace("addr=::", "addr6=::");
+        assert!(!parse(&text).detach);
+        assert!(parse(&format!("detach,{text}")).detach);
+    }
+    let sentence = "detach is for server, client,blk or loopback,blk";
+    for text in ["client", "loopback,bw", "client,tap=a"] {
+        invalid(&format!("{text},addr=192.0.2.1,detach"), "detach", sentence);
     }
 }
 

@@ -98,6 +98,6 @@ fn it_takes_nothing_else() {
         "caps",
         "caps takes no value; give caps alone",
     );
-    let end = "addr does not go with stop; give stop=ID, and force where the disk is in use";
+    let end = "addr does not go with stop; give stop=ID, and force where it is in use";
     invalid("stop=0,caps,addr=192.0.2.1", "addr", end);
 }

@@ -165,7 +165,7 @@ fn options_that_mean_nothing_with_it_are_named() {
         "timeout",
         range,
     );
-    let stop = "neg does not go with stop; give stop=ID, and force where the disk is in use";
+    let stop = "neg does not go with stop; give stop=ID, and force where it is in use";
     invalid("stop=1,neg=all", "neg", stop);
 }
 

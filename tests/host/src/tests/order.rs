@@ -4,7 +4,7 @@
 
 use super::{any_command::command, cases};
 use crate::logic::{
-    command::{Command, Order},
+    command::{Command, Order, Target},
     parse_error::Kind,
 };
 use proptest::prelude::*;
@@ -25,9 +25,26 @@ fn the_end_of_a_disk() {
         (" stop=0x10 ", 16, false),
         ("\tstop=4294967295 , force", u32::MAX, true),
     ] {
-        assert_eq!(Order::parse(text), Ok(Order::Stop { id, force }), "{text}");
+        let target = Target::Disk(id);
+        assert_eq!(
+            Order::parse(text),
+            Ok(Order::Stop { target, force }),
+            "{text}"
+        );
     }
-    for text in ["stop=0", "stop=12,force"] {
+    for (text, port, force) in [
+        ("stop=server:1", 1, false),
+        ("force,stop=server:65535", 65535, true),
+        ("stop=server:0x10", 16, false),
+    ] {
+        let target = Target::Server(port);
+        assert_eq!(
+            Order::parse(text),
+            Ok(Order::Stop { target, force }),
+            "{text}"
+        );
+    }
+    for text in ["stop=0", "stop=12,force", "stop=server:9999,force"] {
         assert_eq!(Order::parse(text).unwrap().to_string(), text);
     }
 }
@@ -46,14 +63,13 @@ fn nothing_else_goes_with_it() {
         ("tx-depth=5", "txdepth"),
         ("log", "log"),
     ] {
-        let sentence = format!(
-            "{option} does not go with stop; give stop=ID, and force where the disk is in use"
-        );
+        let sentence =
+            format!("{option} does not go with stop; give stop=ID, and force where it is in use");
         for text in [format!("stop=1,{other}"), format!("{other},force,stop=1")] {
             refused(&text, Kind::Invalid, option, &sentence);
         }
     }
-    let force = "force is for the end of a disk; give stop=ID,force";
+    let force = "force is for the end of a disk or server; give stop=ID,force";
     for text in ["force", "client,blk,addr=192.0.2.1,force"] {
         refused(text, Kind::Invalid, "force", force);
     }
@@ -73,6 +89,15 @@ fn what_is_wrong_with_it() {
     let number = "stop=krping0: must be a number, decimal without leading zeros or hexadecimal \
                   after 0x";
     refused("stop=krping0", Kind::Invalid, "stop", number);
+    for value in ["server:0", "server:65536"] {
+        let range = format!(
+            "stop={}: must be from 1 to 65535",
+            &value["server:".len()..]
+        );
+        refused(&format!("stop={value}"), Kind::Range, "stop", &range);
+    }
+    let port = "stop needs a value, as in stop=server:9999";
+    refused("stop=server:", Kind::Invalid, "stop", port);
     let twice = "stop is given twice; give it once";
     refused("stop=1,stop=2", Kind::Invalid, "stop", twice);
     let alone = "force takes no value; give force alone";
@@ -107,8 +132,9 @@ proptest! {
     }
 
     #[test]
-    fn shown_and_read_is_the_same(id: u32, force: bool) {
-        let stop = Order::Stop { id, force };
+    fn shown_and_read_is_the_same(id: u32, port in 1u16.., server: bool, force: bool) {
+        let target = if server { Target::Server(port) } else { Target::Disk(id) };
+        let stop = Order::Stop { target, force };
         let text = stop.to_string();
         prop_assert_eq!(Order::parse(&text), Ok(stop), "{}", text);
     }
