@@ -89,7 +89,10 @@ impl<T: Operations> Disk<T> {
                 numa_node: bindings::NUMA_NO_NODE,
                 timeout: c_uint::try_from(msecs_to_jiffies(shape.timeout_ms))
                     .unwrap_or(c_uint::MAX),
-                flags: bindings::BLK_MQ_F_NO_SCHED_BY_DEFAULT,
+                // Not to have the end of a CPU wait for requests, with the lock of all CPUs held:
+                // those that are held for a connection may need just that lock to be answered.
+                // A request needs no CPU of its queue, as completions come from the device.
+                flags: bindings::BLK_MQ_F_NO_SCHED_BY_DEFAULT | bindings::BLK_MQ_F_STACKING,
                 ..Default::default()
             },
             GFP_KERNEL,
