@@ -18,6 +18,7 @@ use kernel::{
         Arc,
     },
     time::msecs_to_jiffies,
+    types::Opaque,
 };
 
 /// The shape of a disk, as it is created. Sizes are in bytes.
@@ -58,12 +59,13 @@ pub(crate) fn max_queues() -> u32 {
 ///
 /// # Invariants
 ///
-/// - `tag_set` is allocated and stays where it is; it is freed by this object alone.
+/// - `tag_set` is allocated, and is freed by this object alone. Queues point to it and the
+///   block layer writes to it, so it is pinned, and nobody here has a reference to its contents.
 /// - `raw` is a disk of that tag set whose queue's data is `data`; this object alone
 ///   removes it.
 pub(crate) struct Disk<T: Operations> {
     raw: NonNull<bindings::gendisk>,
-    tag_set: KBox<bindings::blk_mq_tag_set>,
+    tag_set: Pin<KBox<Opaque<bindings::blk_mq_tag_set>>>,
     data: Arc<T>,
     /// Whether it is visible.
     added: Atomic<u32>,
@@ -81,8 +83,8 @@ impl<T: Operations> Disk<T> {
     ///
     /// `ENOMEM`; `EINVAL` for a shape that the block layer refuses.
     pub(crate) fn new(data: Arc<T>, shape: &Shape) -> Result<Self> {
-        let mut tag_set = KBox::new(
-            bindings::blk_mq_tag_set {
+        let tag_set = KBox::pin(
+            Opaque::new(bindings::blk_mq_tag_set {
                 ops: &Vtable::<T>::TABLE,
                 nr_hw_queues: c_uint::from(shape.queues),
                 queue_depth: c_uint::from(shape.depth),
@@ -94,12 +96,12 @@ impl<T: Operations> Disk<T> {
                 // A request needs no CPU of its queue, as completions come from the device.
                 flags: bindings::BLK_MQ_F_NO_SCHED_BY_DEFAULT | bindings::BLK_MQ_F_STACKING,
                 ..Default::default()
-            },
+            }),
             GFP_KERNEL,
         )?;
         // SAFETY: The set is zeroed but for what a driver sets, and stays where it is.
-        to_result(unsafe { bindings::blk_mq_alloc_tag_set(&mut *tag_set) })?;
-        match Self::allocate(&mut tag_set, &data, shape) {
+        to_result(unsafe { bindings::blk_mq_alloc_tag_set(tag_set.get()) })?;
+        match Self::allocate(tag_set.get(), &data, shape) {
             // INVARIANT: Allocated just now, with this data.
             Ok(raw) => Ok(Self {
                 raw,
@@ -109,14 +111,14 @@ impl<T: Operations> Disk<T> {
             }),
             Err(error) => {
                 // SAFETY: Allocated just now, and no queue uses it.
-                unsafe { bindings::blk_mq_free_tag_set(&mut *tag_set) };
+                unsafe { bindings::blk_mq_free_tag_set(tag_set.get()) };
                 Err(error)
             }
         }
     }
 
     fn allocate(
-        tag_set: &mut bindings::blk_mq_tag_set,
+        tag_set: *mut bindings::blk_mq_tag_set,
         data: &Arc<T>,
         shape: &Shape,
     ) -> Result<NonNull<bindings::gendisk>> {
@@ -211,20 +213,16 @@ impl<T: Operations> Disk<T> {
     /// none is on its way to [`Operations::queue`].
     pub(crate) fn quiesce(&self) {
         // SAFETY: By the type invariant the tag set is there; the kernel locks it.
-        unsafe { bindings::blk_mq_quiesce_tagset(self.tags()) };
+        unsafe { bindings::blk_mq_quiesce_tagset(self.tag_set.get()) };
     }
 
     /// Lets requests come again, those that were requeued too. May sleep.
     pub(crate) fn resume(&self) {
         // SAFETY: As for `quiesce`; the disk has a queue as long as it is there.
         unsafe {
-            bindings::blk_mq_unquiesce_tagset(self.tags());
+            bindings::blk_mq_unquiesce_tagset(self.tag_set.get());
             bindings::blk_mq_kick_requeue_list((*self.raw.as_ptr()).queue);
         }
-    }
-
-    fn tags(&self) -> *mut bindings::blk_mq_tag_set {
-        core::ptr::from_ref(&*self.tag_set).cast_mut()
     }
 
     /// The driver's data.
@@ -240,7 +238,7 @@ impl<T: Operations> Drop for Disk<T> {
         // and who still has it open finds a queue that takes no request.
         unsafe {
             bindings::put_disk(self.raw.as_ptr());
-            bindings::blk_mq_free_tag_set(&mut *self.tag_set);
+            bindings::blk_mq_free_tag_set(self.tag_set.get());
         }
     }
 }
