@@ -16,8 +16,10 @@ all: ## build krping.ko for the kernel of KDIR (default: the running one)
 	@scripts/check-kdir "$(KDIR)"
 	$(kbuild) modules
 
-install: all ## install krping.ko for that kernel
+install: all ## install krping.ko for that kernel, and the udev rule of its disks
 	$(kbuild) modules_install
+	install -D -m 644 scripts/udev/60-krping.rules \
+		"$(INSTALL_MOD_PATH)/usr/lib/udev/rules.d/60-krping.rules"
 	depmod $(if $(INSTALL_MOD_PATH),-b "$(INSTALL_MOD_PATH)") "$(release)"
 
 clean: ## remove what the build made here

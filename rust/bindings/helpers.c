@@ -5,6 +5,7 @@
 #include <linux/capability.h>
 #include <linux/completion.h>
 #include <linux/cpumask.h>
+#include <linux/device.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
 #include <linux/irq_poll.h>
@@ -20,6 +21,7 @@
 #include <linux/security.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
+#include <linux/sysfs.h>
 #include <linux/tracepoint.h>
 #include <linux/vmalloc.h>
 #include <net/net_namespace.h>
@@ -224,6 +226,28 @@ int krping_map_mr(struct ib_mr *mr, const struct ib_sge *parts,
 const struct block_device_operations krping_disk_operations = {
 	.owner = THIS_MODULE,
 };
+
+static ssize_t serial_show(struct device *dev, struct device_attribute *attr,
+			   char *page)
+{
+	struct krping_disk *disk = dev_to_disk(dev)->private_data;
+
+	return sysfs_emit(page, "%s\n", disk->serial);
+}
+
+static DEVICE_ATTR_RO(serial);
+
+static struct attribute *krping_disk_attrs[] = {
+	&dev_attr_serial.attr,
+	NULL,
+};
+
+ATTRIBUTE_GROUPS(krping_disk);
+
+int krping_add_disk(struct gendisk *disk)
+{
+	return device_add_disk(NULL, disk, krping_disk_groups);
+}
 
 void krping_name_disk(struct gendisk *disk, unsigned int number)
 {

@@ -66,6 +66,13 @@ enum krping_block {
 };
 
 extern const struct block_device_operations krping_disk_operations;
+/* The private data of a disk begins with this. */
+struct krping_disk {
+	/* What /sys/block/DISK/serial has. */
+	const char *serial;
+};
+
+int krping_add_disk(struct gendisk *disk);
 void krping_name_disk(struct gendisk *disk, unsigned int number);
 unsigned int krping_disk_openers(struct gendisk *disk);
 unsigned int krping_possible_cpus(void);

@@ -25,6 +25,7 @@ use crate::{
     cm::addr::SocketAddress,
     kernel_ext::{
         blk::disk::{max_queues, Disk, Shape},
+        display::Plain,
         memory::NoIo,
         random::random,
         time::{monotonic_ns, Deadline},
@@ -33,7 +34,8 @@ use crate::{
     outcome::Progress,
     results::Report,
 };
-use kernel::{prelude::*, sync::Arc};
+use core::net::Ipv4Addr;
+use kernel::{prelude::*, str::CString, sync::Arc};
 
 /// What the memory of requests must be aligned to: devices address bytes, and this is what
 /// other disks want at the least.
@@ -148,6 +150,10 @@ impl<'a> Link<'a> {
             .map(|connection| connection.geometry)
             .ok_or_else(|| no_memory(EINVAL))?;
         terms.geometry = Some(geometry);
+        // Stores of two servers may have the same number: it says where a file is there.
+        let ip = addr.ip().unwrap_or(Ipv4Addr::UNSPECIFIED.into());
+        let serial = CString::try_from_fmt(fmt!("{}-{:016x}", Plain(ip), geometry.store))
+            .map_err(&no_memory)?;
         let disk = Disk::new(
             data,
             &Shape {
@@ -162,6 +168,7 @@ impl<'a> Link<'a> {
                 depth: geometry.depth.min(block.depth),
                 timeout_ms: session.timeout(),
             },
+            serial,
         )
         .and_then(|disk| Ok(Arc::new(disk, GFP_KERNEL)?))
         .map_err(failed("creating the disk"))?;

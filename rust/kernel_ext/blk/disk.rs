@@ -9,10 +9,11 @@ use crate::bindings;
 use core::{marker::PhantomData, ptr::NonNull};
 use kernel::{
     error::{from_err_ptr, to_result},
-    ffi::c_uint,
+    ffi::{c_char, c_uint},
     page::PAGE_SIZE,
     prelude::*,
     static_lock_class,
+    str::CString,
     sync::{
         atomic::{Atomic, Relaxed},
         Arc,
@@ -52,6 +53,22 @@ pub(crate) fn max_queues() -> u32 {
     unsafe { bindings::krping_possible_cpus() }
 }
 
+/// What C finds at a disk: it begins with a `struct krping_disk`.
+#[repr(C)]
+struct Private {
+    /// The text in `/sys/block/NAME/serial`.
+    serial: *const c_char,
+}
+
+impl Private {
+    /// That of a disk with the text `serial`, which must outlive it.
+    fn new(serial: &CStr) -> Self {
+        Self {
+            serial: serial.as_char_ptr(),
+        }
+    }
+}
+
 /// A disk. Dropping it removes it.
 ///
 /// All segments of a request but the first begin at the start of a page, and all but
@@ -61,14 +78,17 @@ pub(crate) fn max_queues() -> u32 {
 ///
 /// - `tag_set` is allocated, and is freed by this object alone. Queues point to it and the
 ///   block layer writes to it, so it is pinned, and nobody here has a reference to its contents.
-/// - `raw` is a disk of that tag set whose queue's data is `data`; this object alone
-///   removes it.
+/// - `raw` is a disk of that tag set whose queue's data is `data` and whose private
+///   data is `private`; this object alone removes it.
 pub(crate) struct Disk<T: Operations> {
     raw: NonNull<bindings::gendisk>,
     tag_set: Pin<KBox<Opaque<bindings::blk_mq_tag_set>>>,
     data: Arc<T>,
+    /// What `/sys/block/NAME/serial` has.
+    _serial: CString,
     /// Whether it is visible.
     added: Atomic<u32>,
+    private: KBox<Private>,
 }
 
 // SAFETY: The block layer's functions may be called from any task.
@@ -77,12 +97,13 @@ unsafe impl<T: Operations> Send for Disk<T> {}
 unsafe impl<T: Operations> Sync for Disk<T> {}
 
 impl<T: Operations> Disk<T> {
-    /// Creates a disk that nobody sees yet. May sleep.
+    /// Creates a disk that nobody sees yet, with `serial` as its serial number. May
+    /// sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM`; `EINVAL` for a shape that the block layer refuses.
-    pub(crate) fn new(data: Arc<T>, shape: &Shape) -> Result<Self> {
+    pub(crate) fn new(data: Arc<T>, shape: &Shape, serial: CString) -> Result<Self> {
         let tag_set = KBox::pin(
             Opaque::new(bindings::blk_mq_tag_set {
                 ops: &Vtable::<T>::TABLE,
@@ -101,13 +122,22 @@ impl<T: Operations> Disk<T> {
         )?;
         // SAFETY: The set is zeroed but for what a driver sets, and stays where it is.
         to_result(unsafe { bindings::blk_mq_alloc_tag_set(tag_set.get()) })?;
-        match Self::allocate(tag_set.get(), &data, shape) {
-            // INVARIANT: Allocated just now, with this data.
-            Ok(raw) => Ok(Self {
+        let made = KBox::new(Private::new(&serial), GFP_KERNEL)
+            .map_err(Error::from)
+            .and_then(|private| {
+                let raw = Self::allocate(tag_set.get(), &data, shape, &private)?;
+                Ok((raw, private))
+            });
+        match made {
+            // INVARIANT: Allocated just now, with this data and this private data, which
+            // stays where it is, as does the text of the serial number.
+            Ok((raw, private)) => Ok(Self {
                 raw,
                 tag_set,
                 data,
+                _serial: serial,
                 added: Atomic::new(0),
+                private,
             }),
             Err(error) => {
                 // SAFETY: Allocated just now, and no queue uses it.
@@ -121,6 +151,7 @@ impl<T: Operations> Disk<T> {
         tag_set: *mut bindings::blk_mq_tag_set,
         data: &Arc<T>,
         shape: &Shape,
+        private: &Private,
     ) -> Result<NonNull<bindings::gendisk>> {
         let sectors = |bytes: u32| bytes >> bindings::SECTOR_SHIFT;
         let page = u32::try_from(PAGE_SIZE).map_err(|_| EINVAL)?;
@@ -153,6 +184,7 @@ impl<T: Operations> Disk<T> {
         // SAFETY: The disk is ours, and nobody sees it yet.
         unsafe {
             (*raw).fops = &raw const bindings::krping_disk_operations;
+            (*raw).private_data = core::ptr::from_ref(private).cast_mut().cast();
             bindings::krping_name_disk(raw, shape.number);
             bindings::set_capacity(raw, shape.size >> bindings::SECTOR_SHIFT);
             if shape.read_only {
@@ -169,14 +201,10 @@ impl<T: Operations> Disk<T> {
     ///
     /// `ENOMEM`, `EEXIST` for a name that is taken.
     pub(crate) fn add(&self) -> Result {
-        // SAFETY: By the type invariant the disk is there, and not added yet.
-        to_result(unsafe {
-            bindings::device_add_disk(
-                core::ptr::null_mut(),
-                self.raw.as_ptr(),
-                core::ptr::null_mut(),
-            )
-        })?;
+        // SAFETY: By the type invariant the disk is there, and not added yet. Its
+        // private data is a text that lives until it has been removed, and with it the
+        // attribute that shows it.
+        to_result(unsafe { bindings::krping_add_disk(self.raw.as_ptr()) })?;
         // It was opened to read the partition table, and a kernel thread's files are
         // closed later: until then it would count as open.
         // SAFETY: Process context, and no lock is held.
