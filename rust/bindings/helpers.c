@@ -223,8 +223,12 @@ int krping_map_mr(struct ib_mr *mr, const struct ib_sge *parts,
 	return ib_map_mr_sg(mr, sg, count, NULL, PAGE_SIZE);
 }
 
+/* In rust/kernel_ext/blk/disk.rs. */
+int krping_disk_open(struct gendisk *disk, blk_mode_t mode);
+
 const struct block_device_operations krping_disk_operations = {
 	.owner = THIS_MODULE,
+	.open = krping_disk_open,
 };
 
 static ssize_t serial_show(struct device *dev, struct device_attribute *attr,
@@ -247,6 +251,16 @@ ATTRIBUTE_GROUPS(krping_disk);
 int krping_add_disk(struct gendisk *disk)
 {
 	return device_add_disk(NULL, disk, krping_disk_groups);
+}
+
+int krping_disk_lock(struct gendisk *disk)
+{
+	return mutex_lock_killable(&disk->open_mutex);
+}
+
+void krping_disk_unlock(struct gendisk *disk)
+{
+	mutex_unlock(&disk->open_mutex);
 }
 
 void krping_name_disk(struct gendisk *disk, unsigned int number)

@@ -75,6 +75,8 @@ struct krping_disk {
 int krping_add_disk(struct gendisk *disk);
 void krping_name_disk(struct gendisk *disk, unsigned int number);
 unsigned int krping_disk_openers(struct gendisk *disk);
+int krping_disk_lock(struct gendisk *disk);
+void krping_disk_unlock(struct gendisk *disk);
 unsigned int krping_possible_cpus(void);
 unsigned int krping_noio_save(void);
 void krping_noio_restore(unsigned int flags);

@@ -127,13 +127,17 @@ impl Attachment {
     ///
     /// [`Failure::Busy`] where it is open and `force` is not set.
     pub(crate) fn stop(&self, force: bool) -> Result<(), Failure> {
-        let mut state = self.state.lock();
-        let open = state.disk.as_ref().is_some_and(|disk| disk.openers() > 0);
-        if open && state.up && !force {
+        // Force must not wait for one who opens it, and may wait for an answer.
+        let visible = {
+            let state = self.state.lock();
+            state.disk.clone().filter(|_| state.up && !force)
+        };
+        if visible.is_some_and(|disk| disk.close() != Ok(true)) {
             return Err(Failure::Busy(
                 "the disk is open: unmount or close it, or add force",
             ));
         }
+        let mut state = self.state.lock();
         state.stopping = true;
         state.forced |= force;
         if force || !state.up {

@@ -9,7 +9,7 @@ use crate::bindings;
 use core::{marker::PhantomData, ptr::NonNull};
 use kernel::{
     error::{from_err_ptr, to_result},
-    ffi::{c_char, c_uint},
+    ffi::{c_char, c_int, c_uint},
     page::PAGE_SIZE,
     prelude::*,
     static_lock_class,
@@ -58,6 +58,8 @@ pub(crate) fn max_queues() -> u32 {
 struct Private {
     /// The text in `/sys/block/NAME/serial`.
     serial: *const c_char,
+    /// Whether it refuses to be opened.
+    closed: Atomic<u32>,
 }
 
 impl Private {
@@ -65,6 +67,7 @@ impl Private {
     fn new(serial: &CStr) -> Self {
         Self {
             serial: serial.as_char_ptr(),
+            closed: Atomic::new(0),
         }
     }
 }
@@ -213,10 +216,26 @@ impl<T: Operations> Disk<T> {
         Ok(())
     }
 
-    /// How many have it open, be it as a whole or as partitions. Any context.
-    pub(crate) fn openers(&self) -> u32 {
-        // SAFETY: By the type invariant the disk is there; a mere number is read.
-        unsafe { bindings::krping_disk_openers(self.raw.as_ptr()) }
+    /// Has it refuse to be opened from now on (`ENXIO`), unless somebody has it open, be it
+    /// as a whole or as partitions: returns whether it does. Sleeps while it is being opened
+    /// or closed.
+    ///
+    /// # Errors
+    ///
+    /// `EINTR` where the calling task is killed while it sleeps.
+    pub(crate) fn close(&self) -> Result<bool> {
+        let raw = self.raw.as_ptr();
+        // SAFETY: By the type invariant the disk is there. Nobody opens it while the lock
+        // is held, under which `krping_disk_open` is called as well.
+        unsafe {
+            to_result(bindings::krping_disk_lock(raw))?;
+            let unused = bindings::krping_disk_openers(raw) == 0;
+            if unused {
+                self.private.closed.store(1, Relaxed);
+            }
+            bindings::krping_disk_unlock(raw);
+            Ok(unused)
+        }
     }
 
     /// Removes it: what was written is written out first. Sleeps until no request is
@@ -269,6 +288,25 @@ impl<T: Operations> Drop for Disk<T> {
             bindings::blk_mq_free_tag_set(self.tag_set.get());
         }
     }
+}
+
+/// Refuses to open a disk that has been closed.
+///
+/// # Safety
+///
+/// Called by the block layer with the disk's `open_mutex` held, for a disk that has not been
+/// removed.
+#[no_mangle]
+unsafe extern "C" fn krping_disk_open(
+    disk: *mut bindings::gendisk,
+    _: bindings::blk_mode_t,
+) -> c_int {
+    // SAFETY: By the type invariant of `Disk`, which removes the disk before it goes.
+    let private = unsafe { &*(*disk).private_data.cast::<Private>() };
+    if private.closed.load(Relaxed) != 0 {
+        return ENXIO.to_errno();
+    }
+    0
 }
 
 /// The C operations of disks whose data is a `T`.
