@@ -67,6 +67,7 @@ fn show_results(results: &Arc<Results>, out: &mut fmt::Formatter<'_>) -> fmt::Re
 
 impl kernel::Module for Krping {
     fn init(module: &'static ThisModule) -> Result<Self> {
+        kernel_ext::boot::learn();
         // SAFETY: Called once, and no command runs yet.
         let departures = unsafe { Departures::start()? };
         let registry = Registry::new()?;

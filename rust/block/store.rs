@@ -11,6 +11,7 @@ use super::{
 use crate::{
     kernel_ext::{
         file::Identity,
+        medium::Medium,
         pages::Contiguous,
         random::random, //
     },
@@ -233,10 +234,14 @@ fn in_file(
 
 /// A number that tells a file from others as far as 64 bits can.
 pub(crate) fn number(identity: &Identity) -> u64 {
-    let (inode, generation) = identity.inode;
-    [u64::from(identity.device), inode, u64::from(generation)]
-        .into_iter()
-        .fold(0x6b72_7069_6e67, mix)
+    let parts = match *identity {
+        Identity::File(device, inode, generation) => {
+            [0, u64::from(device), inode, u64::from(generation)]
+        }
+        Identity::Device(Medium::Stable(id, start)) => [1, id, start, 0],
+        Identity::Device(Medium::Passing(disk, boot, start)) => [2, disk, boot, start],
+    };
+    parts.into_iter().fold(0x6b72_7069_6e67, mix)
 }
 
 /// Stirs `value` into `hash`: each bit of either changes about half of the result's.

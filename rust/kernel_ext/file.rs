@@ -7,7 +7,10 @@
 //!
 //! C header: `include/linux/fs.h`
 
-use super::pages::Contiguous;
+use super::{
+    medium::Medium,
+    pages::Contiguous, //
+};
 use crate::bindings;
 use core::ptr::NonNull;
 use kernel::{
@@ -48,11 +51,12 @@ pub(crate) enum Kind {
 
 /// What tells a file from all others of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
-    /// The device that it is on, or that it is.
-    pub(crate) device: u32,
-    /// The number of its inode, and the generation of that; 0 for a block device.
-    pub(crate) inode: (u64, u32),
+pub(crate) enum Identity {
+    /// A regular file, by the device that it is on, the number of its inode, and the generation of
+    /// that.
+    File(u32, u64, u32),
+    /// A block device, by what it has at present.
+    Device(Medium),
 }
 
 /// An open regular file or block device, closed when dropped.
@@ -130,21 +134,24 @@ impl OpenFile {
     }
 
     /// What tells it from others. A file that was removed and made anew is another
-    /// one, where its file system counts generations.
+    /// one, where its file system counts generations; a device with another medium, too.
+    /// Process context; may sleep.
     pub(crate) fn identity(&self) -> Identity {
         // SAFETY: By the type invariant the file is open, so its inode and the file
         // system of that are there; these members of theirs never change.
         unsafe {
             let inode = (*self.as_ptr()).f_inode;
-            match self.kind {
-                Kind::Regular => Identity {
-                    device: (*(*inode).i_sb).s_dev,
-                    inode: ((*inode).i_ino, (*inode).i_generation),
-                },
-                Kind::Block => Identity {
-                    device: (*inode).i_rdev,
-                    inode: (0, 0),
-                },
+            let bdev = match self.kind {
+                Kind::Regular => None,
+                Kind::Block => NonNull::new(bindings::krping_file_bdev(self.as_ptr())),
+            };
+            match bdev {
+                Some(bdev) => Identity::Device(Medium::of(bdev)),
+                None => Identity::File(
+                    (*(*inode).i_sb).s_dev,
+                    (*inode).i_ino,
+                    (*inode).i_generation,
+                ),
             }
         }
     }

@@ -7,6 +7,8 @@
 //!
 //! | type | wraps |
 //! |---|---|
+//! | [`boot::number`] | the random UUID of this start of the machine |
+//! | [`medium::Medium`] | identifiers of disks and partitions |
 //! | [`blk::disk::Disk`], [`blk::request::Request`] | disks of the multi-queue block layer |
 //! | [`completion::Completion`] | `struct completion` with deadlines and signals |
 //! | [`spinlock::SpinLockBh`] | `spin_lock_bh()` |
@@ -28,11 +30,13 @@
 
 pub(crate) mod area;
 pub(crate) mod blk;
+pub(crate) mod boot;
 pub(crate) mod completion;
 pub(crate) mod cred;
 pub(crate) mod display;
 pub(crate) mod file;
 pub(crate) mod kthread;
+pub(crate) mod medium;
 pub(crate) mod memory;
 pub(crate) mod module;
 pub(crate) mod net;
