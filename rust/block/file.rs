@@ -4,9 +4,12 @@
 
 #![forbid(unsafe_code)]
 
-use crate::kernel_ext::{
-    file::{Identity, Kind, Mode, OpenFile},
-    pages::Contiguous,
+use crate::{
+    kernel_ext::{
+        file::{Identity, Kind, Mode, OpenFile},
+        pages::Contiguous, //
+    },
+    logic::failure::Failure,
 };
 use kernel::{prelude::*, str::CString};
 
@@ -19,6 +22,9 @@ const ZEROES: usize = 64 * 1024;
 /// How much is zeroed at a time, in bytes: what takes a moment even where zeroes
 /// must be written.
 const SLICE: u64 = 16 << 20;
+
+/// Where no file is made: what is not there is a device that is not there yet, or a mistake.
+const NOT_BELOW: [&str; 3] = ["/dev/", "/proc/", "/sys/"];
 
 /// An open file, of which the first so many bytes are the store.
 pub(crate) struct FileStore {
@@ -33,19 +39,42 @@ impl FileStore {
     ///
     /// # Errors
     ///
-    /// Those of [`OpenFile::open`]; `ENOMEM`.
-    pub(crate) fn open(path: &str, read_only: bool, create: bool) -> Result<Self> {
-        let path = CString::try_from_fmt(fmt!("{path}"))?;
+    /// Those of [`OpenFile::open`]; `EINVAL` for a file that the kernel makes up; `ENOENT` for a
+    /// link to nothing, and for what would have to be made where only the kernel makes files.
+    pub(crate) fn open(path: &str, read_only: bool, create: bool) -> Result<Self, Failure> {
+        const OPENING: &str = "opening the store";
+        let failed = |what| move |e: Error| Failure::Kernel(what, e.to_errno());
+        let name = CString::try_from_fmt(fmt!("{path}")).map_err(|e| failed(OPENING)(e))?;
         let mode = if read_only { Mode::Read } else { Mode::Write };
-        let file = match OpenFile::open(&path, mode) {
+        let opened = match OpenFile::open(&name, mode) {
             Err(error) if error == ENOENT && create && !read_only => {
-                OpenFile::open(&path, Mode::Create)?
+                if NOT_BELOW.iter().any(|place| path.starts_with(place)) {
+                    let what = "opening the store, which is not there and is not made below \
+                                /dev, /proc or /sys,";
+                    return Err(failed(what)(ENOENT));
+                }
+                OpenFile::open(&name, Mode::Create).map_err(|error| {
+                    if error == EEXIST {
+                        failed("opening the store, a symbolic link to what is not there,")(ENOENT)
+                    } else {
+                        failed(OPENING)(error)
+                    }
+                })
             }
-            other => other?,
+            Err(error) if error == EINVAL => Err(failed(
+                "opening the store, which is neither a file nor a block device,",
+            )(error)),
+            other => other.map_err(failed(OPENING)),
         };
+        let file = opened?;
+        if file.is_pseudo() {
+            return Err(failed(
+                "opening the store, a file of the kernel's that keeps no data,",
+            )(EINVAL));
+        }
         Ok(Self {
             file,
-            zeroes: Contiguous::new(ZEROES)?,
+            zeroes: Contiguous::new(ZEROES).map_err(failed(OPENING))?,
         })
     }
 

@@ -79,13 +79,7 @@ impl Store {
                 (Backing::Ram(ram), options.bytes, BLOCK, random())
             }
             Some(StoreName::Path(path)) => {
-                let file = FileStore::open(path.as_str(), read_only, options.bytes > 0).map_err(
-                    explained(
-                        EINVAL,
-                        "opening the store, which is neither a file nor a block device,",
-                        "opening the store",
-                    ),
-                )?;
+                let file = FileStore::open(path.as_str(), read_only, options.bytes > 0)?;
                 let size = file.provide(options.bytes, read_only).map_err(explained(
                     ENOSPC,
                     "finding size= bytes in the store, which cannot grow,",

@@ -59,6 +59,24 @@ pub(crate) enum Identity {
     Device(Medium),
 }
 
+/// File systems whose files are not data that somebody keeps, by the numbers of
+/// `linux/magic.h`: proc, sysfs, debugfs, tracefs, securityfs, cgroup, cgroup2, bpf, pstore,
+/// efivarfs, devpts, selinuxfs.
+const PSEUDO: [u32; 12] = [
+    0x9fa0,
+    0x6265_6572,
+    0x6462_6720,
+    0x7472_6163,
+    0x7363_6673,
+    0x0027_e0eb,
+    0x6367_7270,
+    0xcafe_4a11,
+    0x6165_676c,
+    0xde5e_81e4,
+    0x1cd1,
+    0xf97c_ff8c,
+];
+
 /// An open regular file or block device, closed when dropped.
 ///
 /// # Invariants
@@ -154,6 +172,13 @@ impl OpenFile {
                 ),
             }
         }
+    }
+
+    /// Whether it is a file that the kernel makes up, so that nothing is kept in it.
+    pub(crate) fn is_pseudo(&self) -> bool {
+        // SAFETY: As for `identity`.
+        let magic = unsafe { (*(*(*self.as_ptr()).f_inode).i_sb).s_magic };
+        self.kind == Kind::Regular && PSEUDO.iter().any(|known| magic == *known as usize)
     }
 
     /// Sets the size of a regular file. What is added reads as zeroes, and takes no

@@ -29,7 +29,7 @@ pub(crate) const EDQUOT: i32 = 122;
 pub(crate) const ECANCELED: i32 = 125;
 
 /// Every errno that a run is known to end with.
-pub(super) const NAMES: [(i32, &str); 45] = [
+pub(super) const NAMES: [(i32, &str); 46] = [
     (1, "EPERM"),
     (2, "ENOENT"),
     (4, "EINTR"),
@@ -55,6 +55,7 @@ pub(super) const NAMES: [(i32, &str); 45] = [
     (34, "ERANGE"),
     (36, "ENAMETOOLONG"),
     (38, "ENOSYS"),
+    (40, "ELOOP"),
     (52, "EBADE"),
     (71, "EPROTO"),
     (74, "EBADMSG"),
