@@ -111,22 +111,17 @@ impl FileStore {
         self.file.identity()
     }
 
-    /// Reads `len` bytes at `from` to `offset` of `memory`. What a regular file has
-    /// lost of its end meanwhile reads as zeroes. Sleeps.
+    /// Reads `len` bytes at `from` to `offset` of `memory`. Sleeps.
     ///
     /// # Errors
     ///
-    /// `EIO` and what else the file system says; `EINVAL` for a range that is not
-    /// within `memory`.
+    /// `EIO`, also for what the file has lost of its end meanwhile, and what else the file
+    /// system says; `EINVAL` for a range that is not within `memory`.
     pub(crate) fn read(&self, memory: &Contiguous, offset: usize, len: usize, from: u64) -> Result {
         let done = self.file.read(memory, offset, len, from)?;
-        let missing = len.saturating_sub(done);
-        if missing == 0 {
-            return Ok(());
-        }
-        match self.file.kind() {
-            Kind::Regular => memory.zero(offset.saturating_add(done), missing),
-            Kind::Block => Err(EIO),
+        match done {
+            done if done == len => Ok(()),
+            _ => Err(EIO),
         }
     }
 

@@ -220,13 +220,17 @@ def bad_sectors():
 		os.rmdir(config)
 
 
-@suite.test("a file that gets shorter reads as zeroes there")
+@suite.test("a file that gets shorter: EIO for what it has lost, and all else goes on")
 def truncated():
 	remove()
 	with Server(f"store={FILE},size=2M") as server, server.disk() as disk, Raw(disk) as raw:
 		raw.put(0, b"x" * 2 * MIB)
 		os.truncate(FILE, MIB + 100)
-		block.compare(raw.get(MIB - 4096, 8192), b"x" * 4196 + bytes(3996))
+		for offset in (MIB - 4096, MIB, 2 * MIB - 8192):
+			with failing(errno.EIO):
+				raw.get(offset, 8192)
+		block.compare(raw.get(0, MIB), b"x" * MIB)
+		# What is written makes it longer again, with a hole before.
 		raw.put(2 * MIB - 4096, b"y" * 4096)
 		block.compare(raw.get(2 * MIB - 8192, 8192), bytes(4096) + b"y" * 4096)
 	remove()
