@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod attachment;
+mod block_jobs;
 mod block_server;
 mod caps;
 pub(crate) mod client;
@@ -378,6 +379,7 @@ impl Session {
         let cpu = {
             let mut threads = self.threads.lock();
             let cpu = self.command.cpus.nth(threads.started);
+            worker.set_cpu(cpu);
             threads.started = threads.started.wrapping_add(1);
             threads.running = threads.running.saturating_add(1);
             if let Some(failure) = threads.cancelled {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Requests that a connection's thread works on, one after the other in the order of
+//! Requests that a thread works on for a connection, one after the other in the order of
 //! their arrival.
 //!
 //! Completions start a job: they find a place for its data to pass through, and fetch
@@ -15,6 +15,7 @@ use crate::{
         block::{Action, Request, Status},
         failure::Failure,
     },
+    outcome::Bell,
     qp::Queue,
 };
 use kernel::prelude::*;
@@ -29,19 +30,22 @@ pub(super) struct Jobs {
     started: usize,
     /// Whether the thread has found nothing to do, and so sleeps or is about to.
     idle: bool,
+    /// What it sleeps on.
+    bell: Bell,
 }
 
 impl Jobs {
-    /// None, with room for `count`. May sleep.
+    /// None, with room for `count`, for a thread that sleeps on `bell`. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(super) fn new(count: usize) -> Result<Self> {
+    pub(super) fn new(count: usize, bell: Bell) -> Result<Self> {
         Ok(Self {
             order: Fifo::new(count, (0, Status::Ok))?,
             started: 0,
             idle: false,
+            bell,
         })
     }
 
@@ -76,7 +80,7 @@ impl Jobs {
         }
         if self.idle && self.has_work(link) {
             self.idle = false;
-            queue.outcome.wake();
+            self.bell.complete();
         }
         Ok(())
     }

@@ -4,8 +4,8 @@
 //!
 //! Where the store is in memory, completions do everything. The data of a read goes
 //! out in the list with its answer. That of a write comes by READs into the store,
-//! whose completion has it answered, or with the message. Otherwise the connection's
-//! thread does it, see [`super::jobs`].
+//! whose completion has it answered, or with the message. Otherwise a thread does it,
+//! see [`super::jobs`].
 //!
 //! Nothing here trusts the client: it names no memory of this side, the store's
 //! limits are checked for each request, and it has no more under way than it was
@@ -31,6 +31,7 @@ use crate::{
         stats::BlockFigures,
     },
     mr::Memory,
+    outcome::Bell,
     qp::{Depths, Queue, Workload},
     traffic::Traffic,
 };
@@ -54,6 +55,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) hello: &'a Hello,
     /// Where it says that it leaves.
     pub(crate) farewell: Arc<Farewell>,
+    /// Rung when there is something to do for a thread.
+    pub(crate) bell: Bell,
     /// Requests that a queue of the device holds.
     pub(crate) requests: u32,
     /// Entries that a completion queue of the device has.
@@ -94,7 +97,7 @@ impl BlockServer {
         };
         let link = Link::new(shape, &geometry, chunks, memory, traffic)?;
         let jobs = match store.needs_thread() {
-            true => Some(Jobs::new(link.depths().slots)?),
+            true => Some(Jobs::new(link.depths().slots, terms.bell)?),
             false => None,
         };
         Ok(Self {
@@ -135,8 +138,13 @@ impl BlockServer {
         &self.figures
     }
 
-    /// Whether there is something for the thread to do. Where there is not, its
-    /// outcome is woken when there is.
+    /// Whether a thread is to do its work.
+    pub(crate) fn needs_thread(&self) -> bool {
+        self.jobs.is_some()
+    }
+
+    /// Whether there is something for the thread to do. Where there is not, the bell is
+    /// rung when there is.
     pub(crate) fn look_for_work(&mut self) -> bool {
         let link = &self.link;
         self.jobs.as_mut().is_some_and(|jobs| jobs.look(link))

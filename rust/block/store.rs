@@ -122,7 +122,7 @@ impl Store {
 
     /// Whether requests are worked on by the connection's thread, in their order;
     /// otherwise completions do all.
-    pub(crate) fn needs_thread(&self) -> bool {
+    pub(super) fn needs_thread(&self) -> bool {
         self.log || !matches!(self.backing, Backing::Ram(_))
     }
 

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    block_jobs::{Desk, JobThread},
     disk_connection::{max_bytes, READS},
     drive::{failed, note_device, patience, read_limits, room},
     ear::Ear,
@@ -32,7 +33,7 @@ use crate::{
     device::Device,
     kernel_ext::{file::throttle_locally, memory::NoIo, time::Deadline},
     logic::{
-        block::{Action, Request as BlockRequest, Status},
+        block::Request as BlockRequest,
         command::{Command, Role, Test},
         errno::EPROTO,
         failure::Failure,
@@ -41,7 +42,7 @@ use crate::{
         wire::{Reject, RejectReason},
     },
     mr::Memory,
-    outcome::{Outcome, Progress},
+    outcome::{new_bell, Outcome, Progress},
     qp::QueuePair,
     results::Report,
 };
@@ -206,7 +207,18 @@ fn serve(
             Ok((hello, limits, membership))
         });
     match accepted {
-        Ok((hello, limits, membership)) => serving.follow(&hello, limits, membership, report),
+        Ok((hello, limits, mut membership)) => {
+            let mut jobs = None;
+            let result = serving.follow(&hello, limits, &mut membership, &mut jobs, report);
+            // Nothing of the device is held any more, while the store is waited for.
+            drop(id);
+            if let Some(jobs) = jobs {
+                jobs.join(hello.disk);
+            }
+            // Nothing is done for the client any more.
+            drop(membership);
+            result
+        }
         Err(failure) => Err(serving.refuse(failure)),
     }
 }
@@ -275,24 +287,26 @@ impl Serving<'_> {
     }
 
     /// Accepts the client, serves it until it leaves or is lost, and takes the
-    /// connection down.
+    /// connection down. What is left of it is the thread of `jobs`, which may still be
+    /// working.
     fn follow(
         &self,
         hello: &Hello,
         limits: ReadLimits,
-        mut membership: Membership,
+        membership: &mut Membership,
+        jobs: &mut Option<JobThread>,
         report: &mut Report<'_>,
     ) -> Result<(), Failure> {
         let outcome = self.id.outcome();
-        let queue_pair = match self.prepare(hello, &membership) {
-            Ok(queue_pair) => queue_pair,
+        let desk = match self.prepare(hello, membership, jobs) {
+            Ok(desk) => desk,
             Err(failure) => {
                 let cause = self.part(membership, outcome.cause_of(failure));
                 self.id.reject(&rejection(&cause));
                 return Err(cause);
             }
         };
-        let answer = queue_pair.with(|server, _| server.geometry().encode());
+        let answer = desk.with(|server, _| server.geometry().encode());
         let result = self
             .id
             .accept(
@@ -315,7 +329,7 @@ impl Serving<'_> {
                         hello.queues
                     ),
                 );
-                self.work(&queue_pair, hello)
+                self.wait(hello)
             });
         let result = match result {
             Err(Failure::Disconnected | Failure::TimedOut(..))
@@ -325,11 +339,12 @@ impl Serving<'_> {
             }
             other => other.map_err(|failure| self.id.cause_of(failure)),
         };
-        let server = queue_pair.stop();
+        let queue_pair = desk.close();
+        let server = queue_pair.as_ref().and_then(|pair| pair.stop());
         if self.id.disconnect() && !matches!(result, Err(Failure::Replaced)) {
             self.id.wait_disconnected(patience(self.session, &result));
         }
-        // Nothing is done for the client any more once this is gone.
+        // The device does nothing for the client any more once this is gone.
         drop(queue_pair);
         if let Some(server) = server {
             let figures = *server.figures();
@@ -342,12 +357,16 @@ impl Serving<'_> {
         }
     }
 
-    /// Makes the queue pair, with all receives posted.
+    /// Makes the queue pair, with all receives posted, and starts the thread of `jobs` where
+    /// there is to be one.
     fn prepare(
         &self,
         hello: &Hello,
         membership: &Membership,
-    ) -> Result<Pin<KBox<QueuePair<BlockServer>>>, Failure> {
+        jobs: &mut Option<JobThread>,
+    ) -> Result<Arc<Desk>, Failure> {
+        let starting = failed("serving a client");
+        let bell = new_bell().map_err(&starting)?;
         let device = self.id.device().map_err(failed("finding the device"))?;
         self.id.set_short_rnr_timer();
         let mut memory =
@@ -356,6 +375,7 @@ impl Serving<'_> {
         let terms = Terms {
             hello,
             farewell: membership.farewell().clone(),
+            bell: bell.clone(),
             requests: room.requests,
             completions: room.completions,
             max_bytes: taken_bytes(&device)?,
@@ -374,69 +394,35 @@ impl Serving<'_> {
             })
             .map_err(failed("allocating and registering buffers"))?;
         let depths = server.depths();
+        let needs_thread = server.needs_thread();
         let queue_pair = QueuePair::new(memory, depths, PollMode::Event, server)
             .map_err(failed("creating the queue pair"))?;
         queue_pair
             .with(|server, queue| server.prepare(queue))
             .ok_or(Failure::Interrupted)??;
-        Ok(queue_pair)
+        let store = &self.export.store;
+        let desk =
+            Desk::new(queue_pair, bell, store.clone(), self.session.id).map_err(&starting)?;
+        if needs_thread {
+            *jobs = Some(JobThread::start(&desk, self.worker).map_err(&starting)?);
+        }
+        Ok(desk)
     }
 
-    /// Works on what the client asks for, as far as completions do not, until the
-    /// connection ends.
+    /// Waits until the connection ends. Completions and the thread of jobs do the rest.
     ///
     /// # Errors
     ///
     /// Always: how the connection has ended.
-    fn work(&self, queue_pair: &QueuePair<BlockServer>, hello: &Hello) -> Result<(), Failure> {
-        let outcome = self.id.outcome();
-        let store = &self.export.store;
+    fn wait(&self, hello: &Hello) -> Result<(), Failure> {
         let timeout = self.session.timeout().max(hello.alive_ms.saturating_mul(3));
-        loop {
-            outcome.wait_until("waiting for the client", Some(timeout), || {
-                queue_pair
-                    .with(|server, _| server.look_for_work())
-                    .unwrap_or(false)
-            })?;
-            let work = queue_pair.with(|server, queue| server.take(queue));
-            let Some(work) = work.ok_or(Failure::Interrupted)?? else {
-                continue;
-            };
-            let status = work.execute(store, || !outcome.ended());
-            if outcome.ended() {
-                continue;
-            }
-            if store.logs() {
-                self.log(&work.request, status);
-            }
-            queue_pair
-                .with(|server, queue| server.done(queue, &work, status))
-                .ok_or(Failure::Interrupted)??;
-        }
-    }
-
-    fn log(&self, request: &BlockRequest, status: Status) {
-        if request.action == Action::Close {
-            return;
-        }
-        let (ended, how) = match status {
-            Status::Ok => ("", ""),
-            status => (": ", status.as_str()),
-        };
-        pr_info!(
-            "{}: tap: {} offset {} bytes {}{}{}\n",
-            self.session.id,
-            request.action.as_str(),
-            request.offset,
-            request.bytes(),
-            ended,
-            how
-        );
+        let outcome = self.id.outcome();
+        outcome.wait_until("waiting for the client", Some(timeout), || false)
     }
 
     /// Takes a connection that `failure` has ended out of its client, and returns the
     /// failure.
-    fn part(&self, mut membership: Membership, failure: Failure) -> Failure {
+    fn part(&self, membership: &mut Membership, failure: Failure) -> Failure {
         let session = self.session;
         let (is_up, broken) = (membership.is_up(), failure.errno() == EPROTO);
         match failure {

@@ -70,6 +70,8 @@ struct State {
     /// What its connections have moved.
     traffic: KVec<Arc<Traffic>>,
     device: Option<DeviceName>,
+    /// On which CPU the thread runs, if not on any.
+    cpu: Option<u32>,
     /// What the line says besides.
     detail: Option<Detail>,
     /// Why it is to end, if it is.
@@ -101,6 +103,7 @@ impl Worker {
                         outcomes: KVec::new(),
                         traffic: KVec::new(),
                         device: None,
+                        cpu: None,
                         detail: None,
                         cancelled: None,
                         finished: false,
@@ -160,6 +163,16 @@ impl Worker {
     /// Says on which device the thread works.
     pub(crate) fn set_device(&self, name: DeviceName) {
         self.state.lock().device = Some(name);
+    }
+
+    /// Says on which CPU the thread runs, if not on any.
+    pub(super) fn set_cpu(&self, cpu: Option<u32>) {
+        self.state.lock().cpu = cpu;
+    }
+
+    /// On which CPU the thread runs, if not on any.
+    pub(super) fn cpu(&self) -> Option<u32> {
+        self.state.lock().cpu
     }
 
     /// Says what else its line is to show.
