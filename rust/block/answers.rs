@@ -7,7 +7,12 @@
 
 use super::fifo::Fifo;
 use crate::{
-    logic::{block::Status, block_answer::Response, joining::Joining},
+    logic::{
+        block::Status,
+        block_answer::Response,
+        block_survey::Survey,
+        joining::Joining, //
+    },
     mr::{BufferId, Memory},
     qp::Queue,
     wr::Local,
@@ -22,7 +27,8 @@ const PLACE: u32 = ANSWER * Response::JOINED as u32;
 
 /// The answers of one connection.
 pub(super) struct Answers {
-    /// Messages that are being sent, each at the place of its SEND in the send queue.
+    /// Messages that are being sent, each at the place of its SEND in the send queue; and
+    /// behind them all a survey.
     buffer: BufferId,
     /// A power of two, so that no two that are in the queue share a place.
     places: u32,
@@ -41,10 +47,37 @@ impl Answers {
     /// `ENOMEM`.
     pub(super) fn new(memory: &mut Memory, slots: usize, places: u32) -> Result<Self> {
         Ok(Self {
-            buffer: memory.add_buffer(places.saturating_mul(PLACE) as usize)?,
+            buffer: memory.add_buffer(Self::behind(places).saturating_add(Survey::MOST))?,
             places,
             waiting: Fifo::new(slots, (0, Status::Ok))?,
             joining: Joining::default(),
+        })
+    }
+
+    /// Bytes of so many places.
+    const fn behind(places: u32) -> usize {
+        places.saturating_mul(PLACE) as usize
+    }
+
+    /// Puts the message of a survey together, `len` bytes of it. A client that asks again
+    /// before it has the answer finds one in the other.
+    ///
+    /// # Errors
+    ///
+    /// None that a client could cause.
+    pub(super) fn put_survey(
+        &self,
+        queue: &mut Queue<'_>,
+        survey: &Survey,
+        len: u32,
+    ) -> Result<Local> {
+        let offset = Self::behind(self.places);
+        queue.write(self.buffer, offset, &survey.encode())?;
+        Ok(Local {
+            buffer: self.buffer,
+            offset: offset as u32,
+            len,
+            region: None,
         })
     }
 

@@ -22,7 +22,7 @@ use crate::{
         blk::{request::Request, Operations},
         spinlock::SpinLockBh,
     },
-    logic::{errno, failure::Failure, stats::BlockFigures},
+    logic::{errno, stats::BlockFigures},
     qp::QueuePair,
     traffic::Traffic,
 };
@@ -80,20 +80,15 @@ pub(crate) struct DiskData {
     held: Atomic<u64>,
     /// How often it has come back.
     reconnects: Atomic<u32>,
-    timeout_ms: u32,
 }
 
 impl DiskData {
-    /// That of a disk with a hardware queue for each of `traffic`. Its requests are
-    /// to be answered within `timeout_ms`. May sleep.
+    /// Creates the data of a disk with a hardware queue for each of `traffic`. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(
-        traffic: impl Iterator<Item = Arc<Traffic>>,
-        timeout_ms: u32,
-    ) -> Result<Self> {
+    pub(crate) fn new(traffic: impl Iterator<Item = Arc<Traffic>>) -> Result<Self> {
         let mut queues = KVec::new();
         for traffic in traffic {
             let live = Arc::new(Live::default(), GFP_KERNEL)?;
@@ -112,7 +107,6 @@ impl DiskData {
             dead: Atomic::new(0),
             held: Atomic::new(0),
             reconnects: Atomic::new(0),
-            timeout_ms,
         })
     }
 
@@ -187,17 +181,6 @@ impl Operations for DiskData {
                 Ok(())
             }
             (None, None) => Ok(()),
-        }
-    }
-
-    fn timed_out(&self, queue: usize) {
-        if let Some(queue) = self.queues.get(queue) {
-            queue.with(|pair| {
-                pair.outcome().fail(Failure::TimedOut(
-                    "waiting for the server's answer to a request",
-                    self.timeout_ms,
-                ));
-            });
         }
     }
 }

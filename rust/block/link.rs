@@ -290,6 +290,11 @@ impl Link {
         if let (Place::Arena(part), false, Some(arena)) = (place, moves, &mut self.arena) {
             arena.give_back(&part, 0);
         }
+        if request.action == Action::Survey {
+            // Somebody waits for nothing but this, or for those that wait.
+            self.send_answers(queue, true)?;
+            return self.post_in_turn(queue, slot);
+        }
         if moves || key_to_invalidate(&request).is_some() {
             return self.post_in_turn(queue, slot);
         }

@@ -32,6 +32,7 @@ use crate::{
     logic::{
         block::{self, Action, BareWrite},
         errno,
+        extensions::Extensions,
         failure::{Failure, Operation},
         wire::Advertisement,
     },
@@ -60,6 +61,8 @@ struct Slot {
     request: Option<Request>,
     seq: u32,
     posted_ns: u64,
+    /// When the server last said that it works on it, or `posted_ns`.
+    seen_ns: u64,
     /// The region that is open to the server, and so has the request.
     open: Option<RegionId>,
     /// The buffer that its data goes through.
@@ -92,8 +95,14 @@ pub(crate) struct DiskQueue {
     sender: Sender,
     seq: u32,
     bare: BareWrite,
-    /// A ping or a close that has not been answered: when it was sent.
+    /// A keepalive or a close that has not been answered: its number, and when it was sent.
     control: Option<(Action, u32, u64)>,
+    /// The server answers surveys.
+    surveys: bool,
+    /// When it last answered a request.
+    heard_ns: u64,
+    /// When the last keepalive was sent that it has answered.
+    kept_ns: u64,
     /// The most data that a write carries itself.
     inline: u32,
     answered: u64,
@@ -133,6 +142,9 @@ impl DiskQueue {
             seq: 0,
             bare: BareWrite::new(layout.depth),
             control: None,
+            surveys: false,
+            heard_ns: 0,
+            kept_ns: 0,
             inline: 0,
             answered: 0,
             live,
@@ -168,13 +180,20 @@ impl DiskQueue {
         Ok(())
     }
 
-    /// Begins, once connected, with a server that takes `inline` bytes with a write.
+    /// Begins, once connected, with a server that takes `inline` bytes with a write, and has
+    /// these `extensions`.
     ///
     /// # Errors
     ///
     /// What the device says.
-    pub(crate) fn start(&mut self, queue: &mut Queue<'_>, inline: u32) -> Result<(), Failure> {
+    pub(crate) fn start(
+        &mut self,
+        queue: &mut Queue<'_>,
+        inline: u32,
+        extensions: Extensions,
+    ) -> Result<(), Failure> {
         self.inline = inline.min(block::Request::INLINE);
+        self.surveys = extensions.surveys;
         match &self.bounce {
             Some(bounce) => bounce.register(queue),
             None => Ok(()),
@@ -265,6 +284,7 @@ impl DiskQueue {
         };
         slot.seq = seq;
         slot.posted_ns = monotonic_ns();
+        slot.seen_ns = slot.posted_ns;
         if let Some((place, _)) = self.slots.get_mut(tag) {
             *place = slot;
         }
@@ -275,26 +295,41 @@ impl DiskQueue {
         Submitted::Posted
     }
 
-    /// Gives a sign of life, unless the last one has not been answered yet.
+    /// Sends a keepalive, unless the last one has not been answered yet.
     ///
     /// # Errors
     ///
-    /// [`Failure::TimedOut`] where that has not been for `timeout` ms; what the device
+    /// [`Failure::TimedOut`] where that has not been, nor anything else, for `timeout` ms, or
+    /// where a request has neither been answered nor worked on for so long; what the device
     /// says.
     pub(crate) fn ping(&mut self, queue: &mut Queue<'_>, timeout: u32) -> Result<(), Failure> {
-        match self.control {
-            None => self.control(queue, Action::Ping),
-            Some((_, _, sent)) => {
-                let waited = monotonic_ns().saturating_sub(sent);
-                if waited > u64::from(timeout).saturating_mul(1_000_000) {
-                    return Err(Failure::TimedOut(
-                        "waiting for the server's sign of life",
-                        timeout,
-                    ));
-                }
-                Ok(())
+        let timeout_ns = u64::from(timeout).saturating_mul(1_000_000);
+        let Some((_, _, sent)) = self.control else {
+            // What was sent after the keepalive counts as seen since.
+            let is_lost = |(slot, _): &(Slot, _)| {
+                slot.is_taken() && self.kept_ns.saturating_sub(slot.seen_ns) > timeout_ns
+            };
+            if self.slots.iter().any(is_lost) {
+                return Err(Failure::TimedOut(
+                    "waiting for the server's answer to a request",
+                    timeout,
+                ));
             }
+            let action = if self.surveys {
+                Action::Survey
+            } else {
+                Action::Ping
+            };
+            return self.control(queue, action);
+        };
+        let waited = monotonic_ns().saturating_sub(sent.max(self.heard_ns));
+        if waited > timeout_ns {
+            return Err(Failure::TimedOut(
+                "waiting for the server's answer to a keepalive",
+                timeout,
+            ));
         }
+        Ok(())
     }
 
     /// Tells the server that this disk is done with it; its answer finishes the

@@ -191,8 +191,8 @@ impl BlockServer {
             Err(status) => status,
         };
         match &mut self.jobs {
-            // A sign of life is not to wait for what takes long.
-            Some(jobs) if request.action != Action::Ping => {
+            // A keepalive is not to wait for what takes long.
+            Some(jobs) if !matches!(request.action, Action::Ping | Action::Survey) => {
                 jobs.push(slot, status)?;
                 jobs.start(queue, &mut self.link)
             }
@@ -240,7 +240,7 @@ impl BlockServer {
         let figures = &mut self.figures;
         let bytes = u64::from(request.bytes());
         match request.action {
-            Action::Ping | Action::Close => return,
+            action if action.is_control() => return,
             _ if status != Status::Ok => figures.errors = figures.errors.wrapping_add(1),
             Action::Read => {
                 figures.reads = figures.reads.wrapping_add(1);

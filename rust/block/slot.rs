@@ -24,7 +24,9 @@ pub(super) enum Place {
 /// What is under way for a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Nothing: it is being worked on, or there is none.
+    /// There is no request.
+    Free,
+    /// Nothing: it is being worked on.
     Held,
     /// READs wait for room in the send queue.
     Fetch,
@@ -62,7 +64,7 @@ impl Slot {
         },
         place: Place::Message,
         bare: false,
-        stage: Stage::Held,
+        stage: Stage::Free,
     };
 
     /// Whether its data is still to come.

@@ -222,7 +222,7 @@ fn in_file(
         }
         Action::Flush => file.flush(),
         Action::Discard | Action::WriteZeroes => file.zero(offset, u64::from(len), fua, go_on),
-        Action::Ping | Action::Close | Action::Note => Ok(()),
+        Action::Ping | Action::Close | Action::Note | Action::Survey => Ok(()),
     }
 }
 

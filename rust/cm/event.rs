@@ -8,10 +8,7 @@
 use crate::{
     bindings,
     kernel_ext::spinlock::SpinLockIrq,
-    logic::{
-        failure::Failure,
-        wire::{PrivateData, Reject},
-    },
+    logic::{extensions::Extensions, failure::Failure, wire::Reject},
     outcome::{Outcome, Progress},
 };
 use kernel::{
@@ -27,13 +24,13 @@ use kernel::{
 /// The private data of a CM event, as far as krping reads it.
 #[derive(Clone, Copy)]
 pub(crate) struct PeerData {
-    bytes: [u8; PrivateData::LEN],
+    bytes: [u8; Extensions::END],
     len: usize,
 }
 
 impl PeerData {
     const NONE: Self = Self {
-        bytes: [0; PrivateData::LEN],
+        bytes: [0; Extensions::END],
         len: 0,
     };
 

@@ -39,6 +39,8 @@ pub(crate) enum Action {
     Close,
     /// A tap has seen a read of these blocks: nothing is to be done.
     Note,
+    /// A keepalive whose answer lists the requests that the server works on.
+    Survey,
 }
 
 impl Action {
@@ -53,6 +55,7 @@ impl Action {
             Self::Ping => "ping",
             Self::Close => "close",
             Self::Note => "note",
+            Self::Survey => "survey",
         }
     }
 
@@ -66,6 +69,7 @@ impl Action {
             Self::Ping => 6,
             Self::Close => 7,
             Self::Note => 8,
+            Self::Survey => 9,
         }
     }
 
@@ -79,6 +83,7 @@ impl Action {
             6 => Self::Ping,
             7 => Self::Close,
             8 => Self::Note,
+            9 => Self::Survey,
             _ => return None,
         })
     }
@@ -90,7 +95,12 @@ impl Action {
 
     /// Whether it is about certain blocks.
     const fn has_place(self) -> bool {
-        !matches!(self, Self::Flush | Self::Ping | Self::Close)
+        !matches!(self, Self::Flush | Self::Ping | Self::Close | Self::Survey)
+    }
+
+    /// Whether it is about the connection, and so has the tag beyond those of requests.
+    pub(crate) const fn is_control(self) -> bool {
+        matches!(self, Self::Ping | Self::Close | Self::Survey)
     }
 }
 
@@ -222,7 +232,8 @@ pub(crate) struct Limits {
 /// The status to answer with, in place of doing it.
 pub(crate) fn check(request: &Request, limits: &Limits) -> Result<(), Status> {
     let most = match request.action {
-        Action::Flush | Action::Ping | Action::Close | Action::Note => return Ok(()),
+        Action::Flush | Action::Note => return Ok(()),
+        Action::Ping | Action::Close | Action::Survey => return Ok(()),
         action if action.changes() && limits.read_only => return Err(Status::ReadOnly),
         Action::Read | Action::Write => limits.max_bytes,
         Action::Discard | Action::WriteZeroes if limits.max_discard == 0 => {

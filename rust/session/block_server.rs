@@ -36,6 +36,7 @@ use crate::{
         block::Request as BlockRequest,
         command::{Command, Role, Test},
         errno::EPROTO,
+        extensions::Extensions,
         failure::Failure,
         hello::{announced, Hello},
         protocol::Violation,
@@ -306,7 +307,8 @@ impl Serving<'_> {
                 return Err(cause);
             }
         };
-        let answer = desk.with(|server, _| server.geometry().encode());
+        let extensions = Extensions { surveys: true };
+        let answer = desk.with(|server, _| extensions.encode(server.geometry().encode()));
         let result = self
             .id
             .accept(

@@ -130,7 +130,7 @@ impl<'a> Link<'a> {
                 .push(worker.add_traffic().map_err(&no_memory)?, GFP_KERNEL)
                 .map_err(|e| no_memory(e.into()))?;
         }
-        let data = DiskData::new(traffic.into_iter(), session.timeout())
+        let data = DiskData::new(traffic.into_iter())
             .and_then(|data| Ok(Arc::new(data, GFP_KERNEL)?))
             .map_err(&no_memory)?;
         let mut terms = Terms {
@@ -166,7 +166,6 @@ impl<'a> Link<'a> {
                 read_only: geometry.read_only,
                 queues,
                 depth: geometry.depth.min(block.depth),
-                timeout_ms: session.timeout(),
             },
             serial,
         )

@@ -22,6 +22,7 @@ use crate::{
     device::Device,
     logic::{
         command::Test,
+        extensions::Extensions,
         failure::Failure,
         hello::{Geometry, Hello},
     },
@@ -154,7 +155,8 @@ impl Connection {
                 } else {
                     0
                 };
-                pair.with(|lead, queue| lead.start(queue, inline))
+                let extensions = Extensions::decode(id.peer_data().as_slice());
+                pair.with(|lead, queue| lead.start(queue, inline, extensions))
                     .ok_or(Failure::Interrupted)??;
                 Ok(geometry)
             });

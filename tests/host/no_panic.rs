@@ -18,11 +18,13 @@ use logic::{
     backoff::Backoff,
     block::{self, BareWrite, Limits, Request},
     block_answer::{DataAnswer, Response},
+    block_survey::Survey,
     caps::{self, Caps},
     claims::{Feature, Features},
     command::{Command, Order},
     control::Control,
     cpus::CpuList,
+    extensions::Extensions,
     failure::Failure,
     hello::{announced, Geometry, Hello},
     histogram::Histogram,
@@ -129,6 +131,22 @@ pub fn responses(message: &[u8], out: &mut dyn Write) -> Result<[u8; Response::L
         }
     }
     Ok(last)
+}
+
+pub fn survey(
+    bytes: &[u8; Survey::MOST],
+    len: u32,
+    depth: u16,
+    out: &mut dyn Write,
+) -> Result<([u8; Survey::MOST], bool), fmt::Error> {
+    let extensions = Extensions::decode(bytes);
+    match Survey::decode(bytes, len, depth) {
+        Ok(mut survey) => {
+            survey.add(depth);
+            Ok((survey.encode(), survey.has(depth) || extensions.surveys))
+        }
+        Err(error) => write!(out, "{error}").map(|()| ([0; Survey::MOST], Survey::may_be(len))),
+    }
 }
 
 pub struct Answers(Joining);

@@ -168,7 +168,7 @@ def broken_messages():
 	yield "33 bytes", [f"send {good}00"]
 	yield "4129 bytes", [f"send {good}{'00' * 4097}"]
 	yield "8192 bytes", [f"send {'02' * 8192}"]
-	for action in (0, 9, 0x81, 255):
+	for action in (0, 10, 0x81, 255):
 		yield f"action {action}", [f"send {request(action, 1, 1)}"]
 	for action, flags in ((READ, FUA), (READ, 8), (WRITE, 0x80), (FLUSH, FUA), (PING, DATA),
 			      (DISCARD, DATA), (WRITE, DATA | KEEP)):

@@ -15,8 +15,9 @@ use crate::{
         slot::{key_to_invalidate, moves_out, Place, Slot, Stage},
     },
     logic::{
-        block::{Request, Status},
+        block::{Action, Request, Status},
         block_answer::{DataAnswer, Response},
+        block_survey::Survey,
         failure::Failure,
         wire::Advertisement,
     },
@@ -125,8 +126,16 @@ impl Link {
         };
         let asked = self.must_ask(count, passing);
         let last = self.number_after(count);
+        let mut sent = ANSWER;
         if with_answer {
             list.push(self.data_answer(queue, slot, asked)?);
+            sent = request.bytes();
+        } else if request.action == Action::Survey {
+            let survey = self.survey(request);
+            let len = Survey::len(self.shape.announced);
+            let local = self.answers.put_survey(queue, &survey, len);
+            list.push(send(local.map_err(failed)?, None, asked));
+            sent = len;
         } else {
             let response = Response::to(request, status);
             let local = self
@@ -140,15 +149,23 @@ impl Link {
         if let (Place::Arena(part), true, Some(arena)) = (slot.place, moves, &mut self.arena) {
             arena.give_back(&part, last);
         }
-        if with_answer {
-            self.traffic.sent(request.bytes());
-        } else {
-            if moves {
-                self.traffic.written(request.bytes());
-            }
-            self.traffic.sent(ANSWER);
+        if moves && !with_answer {
+            self.traffic.written(request.bytes());
         }
+        self.traffic.sent(sent);
         Ok(true)
+    }
+
+    /// The answer to the survey `asked`: requests whose data is here, and whose answer is up
+    /// to the store.
+    fn survey(&self, asked: &Request) -> Survey {
+        let mut survey = Survey::to(asked, self.shape.announced);
+        for slot in &self.slots {
+            if slot.stage == Stage::Held {
+                survey.add(slot.request.tag);
+            }
+        }
+        survey
     }
 
     /// Sends answers that have nothing with them, as many in one message as are due; all
@@ -192,7 +209,7 @@ impl Link {
     fn free(&mut self, queue: &mut Queue<'_>, index: usize) -> Result<(), Failure> {
         self.receives.post(queue, index)?;
         self.taken = self.taken.saturating_sub(1);
-        self.slot_mut(index)?.stage = Stage::Held;
+        self.slot_mut(index)?.stage = Stage::Free;
         Ok(())
     }
 

@@ -15,6 +15,7 @@ use crate::{
     logic::{
         block::{Action, MessageError},
         block_answer::{DataAnswer, Response},
+        block_survey::Survey,
         errno,
         failure::Failure,
         protocol::Violation,
@@ -57,8 +58,11 @@ impl DiskQueue {
                 *first = Some(self.data_came(queue, wc, DataAnswer::decode(immediate))?);
             }
             None => {
-                let count = Response::count(wc.bytes).map_err(Failure::Message)?;
-                if let (Some(key), true) = (wc.invalidated, count > 1) {
+                let count = match Response::count(wc.bytes) {
+                    Ok(count) => count,
+                    Err(error) => self.surveyed(queue, wc, error).map(|()| 0)?,
+                };
+                if let (Some(key), true) = (wc.invalidated, count != 1) {
                     return Err(Failure::Protocol(Violation::Unasked(key), self.answered));
                 }
                 for (before, place) in answers.0.iter_mut().take(count).enumerate() {
@@ -177,8 +181,9 @@ impl DiskQueue {
 
     /// Counts a request that has been answered.
     fn record(&mut self, request: &Request, posted_ns: u64, errno: i32) {
+        self.heard_ns = monotonic_ns();
         self.stages
-            .record(request.started_ns(), posted_ns, monotonic_ns());
+            .record(request.started_ns(), posted_ns, self.heard_ns);
         self.live.ended(request.op(), request.bytes(), errno != 0);
         self.live.in_flight.subtract(1);
         self.answered = self.answered.wrapping_add(1);
@@ -186,13 +191,49 @@ impl DiskQueue {
 
     fn controlled(&mut self, queue: &mut Queue<'_>, response: &Response) -> Result<(), Failure> {
         match self.control.take() {
-            Some((action, seq, _)) if seq == response.seq => {
-                if action == Action::Close {
-                    queue.outcome.advance(Progress::Finished);
-                }
+            Some((Action::Close, seq, _)) if seq == response.seq => {
+                queue.outcome.advance(Progress::Finished);
                 Ok(())
+            }
+            Some((Action::Ping, seq, sent_ns)) if seq == response.seq => {
+                self.kept_alive(queue, sent_ns)
             }
             _ => Err(Failure::Message(MessageError::Tag(response.tag))),
         }
+    }
+
+    /// Goes on after the answer to a keepalive.
+    fn kept_alive(&mut self, _: &mut Queue<'_>, sent_ns: u64) -> Result<(), Failure> {
+        self.kept_ns = sent_ns;
+        Ok(())
+    }
+
+    /// Takes the answer to a survey in a message that holds no responses, because of
+    /// `error`: what the server works on may take its time.
+    fn surveyed(
+        &mut self,
+        queue: &mut Queue<'_>,
+        wc: &WorkCompletion,
+        error: MessageError,
+    ) -> Result<(), Failure> {
+        let sent_ns = match self.control {
+            Some((Action::Survey, _, sent_ns)) if Survey::may_be(wc.bytes) => sent_ns,
+            _ => return Err(Failure::Message(error)),
+        };
+        let bytes = self.receives.header(queue, wc.slot)?;
+        let survey = Survey::decode(&bytes, wc.bytes, self.depth()).map_err(Failure::Message)?;
+        match self.control.take() {
+            Some((_, seq, _)) if seq == survey.seq && survey.tag == self.depth() => {}
+            _ => return Err(Failure::Message(MessageError::Tag(survey.tag))),
+        }
+        for (tag, (slot, _)) in (0..).zip(self.slots.iter_mut()) {
+            if survey.has(tag) {
+                if !slot.is_taken() {
+                    return Err(Failure::Message(MessageError::Tag(tag)));
+                }
+                slot.seen_ns = slot.seen_ns.max(sent_ns);
+            }
+        }
+        self.kept_alive(queue, sent_ns)
     }
 }

@@ -18,7 +18,6 @@ use kernel::{
         atomic::{Atomic, Relaxed},
         Arc,
     },
-    time::msecs_to_jiffies,
     types::Opaque,
 };
 
@@ -43,8 +42,6 @@ pub(crate) struct Shape {
     pub(crate) queues: u16,
     /// Requests under way in each of them.
     pub(crate) depth: u16,
-    /// After how long a request counts as not answered, in ms.
-    pub(crate) timeout_ms: u32,
 }
 
 /// How many hardware queues a disk can have: one for each CPU.
@@ -113,8 +110,6 @@ impl<T: Operations> Disk<T> {
                 nr_hw_queues: c_uint::from(shape.queues),
                 queue_depth: c_uint::from(shape.depth),
                 numa_node: bindings::NUMA_NO_NODE,
-                timeout: c_uint::try_from(msecs_to_jiffies(shape.timeout_ms))
-                    .unwrap_or(c_uint::MAX),
                 // Not to have the end of a CPU wait for requests, with the lock of all CPUs held:
                 // those that are held for a connection may need just that lock to be answered.
                 // A request needs no CPU of its queue, as completions come from the device.
@@ -315,7 +310,6 @@ struct Vtable<T>(PhantomData<T>);
 impl<T: Operations> Vtable<T> {
     const TABLE: bindings::blk_mq_ops = bindings::blk_mq_ops {
         queue_rq: Some(Self::queue_rq),
-        timeout: Some(Self::timeout),
         ..pin_init::zeroed()
     };
 
@@ -345,19 +339,5 @@ impl<T: Operations> Vtable<T> {
                 unsafe { bindings::errno_to_blk_status(ENOMEM.to_errno()) }
             }
         }
-    }
-
-    /// # Safety
-    ///
-    /// As for `queue_rq`; `request` is one that was started.
-    unsafe extern "C" fn timeout(request: *mut bindings::request) -> bindings::blk_eh_timer_return {
-        // SAFETY: The block layer holds the request during the call; the data is
-        // there until the disk has been removed.
-        let (data, queue) = unsafe {
-            let data = &*(*(*request).q).queuedata.cast::<T>();
-            (data, (*(*request).mq_hctx).queue_num)
-        };
-        data.timed_out(queue as usize);
-        bindings::blk_eh_timer_return_BLK_EH_RESET_TIMER
     }
 }

@@ -36,8 +36,4 @@ pub(crate) trait Operations: Send + Sync + 'static {
     /// The request, where there is no room for it at present: it is tried again
     /// some milliseconds later.
     fn queue(&self, queue: usize, request: Request) -> core::result::Result<(), Request>;
-
-    /// Is told that a request of hardware queue `queue` has not been ended in time.
-    /// It goes on waiting. Process context; must not sleep.
-    fn timed_out(&self, queue: usize);
 }

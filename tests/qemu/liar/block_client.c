@@ -125,7 +125,7 @@ static void break_rules(void)
 		break;
 	case 1:
 		lie("request for no action", FATAL);
-		r.action = chance(2) ? 0 : 9 + below(247);
+		r.action = chance(2) ? 0 : 10 + below(246);
 		break;
 	case 2:
 		lie("request with flags that mean nothing", FATAL);

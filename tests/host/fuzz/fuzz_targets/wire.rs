@@ -13,7 +13,9 @@ use libfuzzer_sys::fuzz_target;
 use logic::{
     block::{check, Action, BareWrite, MessageError, Request},
     block_answer::{DataAnswer, Response},
+    block_survey::Survey,
     control::Control,
+    extensions::Extensions,
     hello::{announced, Geometry, Hello},
     protocol::check_request,
     wire::{Advertisement, PrivateData, Reject},
@@ -54,10 +56,8 @@ fn blocks(bytes: &[u8]) {
                 if let Some(limits) = limits {
                     let end = request.offset.checked_add(request.bytes().into());
                     let inside = end.is_some_and(|end| end <= limits.size);
-                    let touches = !matches!(
-                        request.action,
-                        Action::Flush | Action::Ping | Action::Close | Action::Note
-                    );
+                    let touches = !request.action.is_control()
+                        && !matches!(request.action, Action::Flush | Action::Note);
                     assert!(check(&request, &limits).is_err() || inside || !touches);
                 }
             }
@@ -71,6 +71,31 @@ fn blocks(bytes: &[u8]) {
             responses.for_each(response);
         }
         Err(error) => assert!(error.to_string().starts_with("sent "), "{error}"),
+    }
+}
+
+/// The list of what a server has, for a disk whose depth comes before it.
+fn survey(bytes: &[u8]) {
+    let Some(([high, low], message)) = bytes.split_first_chunk() else {
+        return;
+    };
+    let depth = u16::from_be_bytes([*high, *low]) % 1024 + 1;
+    let mut whole = [0; Survey::MOST];
+    for (byte, sent) in whole.iter_mut().zip(message) {
+        *byte = *sent;
+    }
+    let len = message.len() as u32;
+    match Survey::decode(&whole, len, depth) {
+        Ok(survey) => {
+            assert!(Survey::may_be(len) && Response::count(len).is_err());
+            assert_eq!(survey.encode(), whole);
+            assert!((depth..=u16::MAX).all(|tag| !survey.has(tag)));
+        }
+        Err(error) => assert!(error.to_string().starts_with("sent "), "{error}"),
+    }
+    let extensions = Extensions::decode(bytes);
+    if let Some(private) = bytes.first_chunk() {
+        assert_eq!(Extensions::decode(&extensions.encode(*private)), extensions);
     }
 }
 
@@ -126,6 +151,7 @@ fn immediates(bytes: &[u8]) {
 
 fuzz_target!(|bytes: &[u8]| {
     blocks(bytes);
+    survey(bytes);
     immediates(bytes);
     match PrivateData::decode(bytes) {
         Ok(Some(data)) => {

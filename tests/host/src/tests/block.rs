@@ -11,7 +11,7 @@ use crate::logic::{
 };
 use proptest::{option, prelude::*, sample::select};
 
-pub(super) const ACTIONS: [Action; 8] = [
+pub(super) const ACTIONS: [Action; 9] = [
     Action::Read,
     Action::Write,
     Action::Flush,
@@ -20,6 +20,7 @@ pub(super) const ACTIONS: [Action; 8] = [
     Action::Ping,
     Action::Close,
     Action::Note,
+    Action::Survey,
 ];
 
 pub(super) const STATUSES: [Status; 7] = [
@@ -95,6 +96,7 @@ fn each_action_has_its_number_and_name() {
         "ping",
         "close",
         "note",
+        "survey",
     ];
     assert_eq!(names, expected);
     for (i, action) in ACTIONS.into_iter().enumerate() {
@@ -102,7 +104,7 @@ fn each_action_has_its_number_and_name() {
         assert_eq!(usize::from(bytes[0]), i + 1);
         assert_eq!(Request::decode(&bytes, 32), Ok(least(action)));
     }
-    for action in (0..=255).filter(|action| !(1..=8).contains(action)) {
+    for action in (0..=255).filter(|action| !(1..=9).contains(action)) {
         let mut bytes = WRITE;
         bytes[0] = action;
         assert_eq!(
@@ -179,7 +181,7 @@ fn keys_come_with_data_and_only_then() {
 #[test]
 fn what_is_about_no_blocks_names_none() {
     for action in ACTIONS {
-        let is_placed = !matches!(action, Action::Flush | Action::Ping | Action::Close);
+        let is_placed = action != Action::Flush && !action.is_control();
         for (offset, size) in [(1, 0), (1 << 63, 0), (0, 1), (0, 1 << 31)] {
             let mut request = least(action);
             (request.offset, request.remote.size) = (offset, size);
@@ -249,7 +251,7 @@ fn request() -> impl Strategy<Value = (Request, u32)> {
     (select(&ACTIONS), any::<[bool; 3]>(), size, rest).prop_map(
         |(action, [fua, inline, keep], size, (tag, seq, offset, addr, rkey))| {
             let moves = matches!(action, Action::Read | Action::Write);
-            let is_placed = !matches!(action, Action::Flush | Action::Ping | Action::Close);
+            let is_placed = action != Action::Flush && !action.is_control();
             let changes = moves && action != Action::Read
                 || matches!(action, Action::Discard | Action::WriteZeroes);
             let inline = inline && moves && size <= 4096;

@@ -126,7 +126,13 @@ fn stores_that_do_not_discard() {
 
 #[test]
 fn what_touches_no_blocks_is_never_refused() {
-    for action in [Action::Flush, Action::Ping, Action::Close, Action::Note] {
+    for action in [
+        Action::Flush,
+        Action::Ping,
+        Action::Close,
+        Action::Note,
+        Action::Survey,
+    ] {
         for (offset, size) in [(0, 0), (1, 1), (u64::MAX, u32::MAX)] {
             assert_eq!(checked(action, offset, size, &LIMITS), Ok(()));
         }
@@ -196,7 +202,7 @@ proptest! {
         let fits = |most: u32| len > 0 && whole(start) && whole(len) && size <= most;
         let inside = start + len <= u128::from(limits.size);
         let expected = match action {
-            Action::Flush | Action::Ping | Action::Close | Action::Note => Ok(()),
+            Action::Flush | Action::Note | Action::Ping | Action::Close | Action::Survey => Ok(()),
             Action::Read | Action::Write => match fits(limits.max_bytes) {
                 _ if limits.read_only && action == Action::Write => Err(Status::ReadOnly),
                 false => Err(Status::Invalid),

@@ -11,6 +11,7 @@ mod block_answer;
 mod block_check;
 mod block_immediate;
 mod block_inline;
+mod block_survey;
 mod caps;
 mod command;
 mod command_any;
