@@ -97,6 +97,8 @@ pub(crate) struct DiskQueue {
     bare: BareWrite,
     /// A keepalive or a close that has not been answered: its number, and when it was sent.
     control: Option<(Action, u32, u64)>,
+    /// A close is due once the keepalive that is under way has been answered.
+    closing: bool,
     /// The server answers surveys.
     surveys: bool,
     /// When it last answered a request.
@@ -142,6 +144,7 @@ impl DiskQueue {
             seq: 0,
             bare: BareWrite::new(layout.depth),
             control: None,
+            closing: false,
             surveys: false,
             heard_ns: 0,
             kept_ns: 0,
@@ -333,20 +336,22 @@ impl DiskQueue {
     }
 
     /// Tells the server that this disk is done with it; its answer finishes the
-    /// outcome.
+    /// outcome. Where a keepalive is under way, that is answered before.
     ///
     /// # Errors
     ///
     /// What the device says.
     pub(crate) fn close(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        if self.control.is_some() {
+            self.closing = true;
+            return Ok(());
+        }
         self.control(queue, Action::Close)
     }
 
+    /// Sends what is about the connection, for which the send queue has room: there is one
+    /// at a time.
     fn control(&mut self, queue: &mut Queue<'_>, action: Action) -> Result<(), Failure> {
-        if !self.sender.has_room() {
-            // There is traffic enough.
-            return Ok(());
-        }
         self.seq = self.seq.wrapping_add(1).max(1);
         let tag = self.slots.len();
         let message = block::Request {

@@ -29,6 +29,10 @@ const MESSAGE: usize = (block::Request::LEN + block::Request::INLINE as usize).n
 /// Every so many SENDs one completes.
 const SIGNAL_EVERY: u32 = 16;
 
+/// Lists that always have room, for what is about the connection: there is one under way
+/// at a time, beside those that were answered and whose completion has not been asked for.
+const CONTROL: u32 = 1 + SIGNAL_EVERY;
+
 /// Requests to the send queue for each request to the disk: its registration, its SEND.
 const LIST: u32 = 2;
 
@@ -57,16 +61,21 @@ impl Sender {
         }
         Ok(Self {
             groups,
-            window: Window::new(Self::lists(depth), 1, SIGNAL_EVERY, None),
+            window: Window::new(
+                Self::lists(depth).saturating_sub(CONTROL),
+                1,
+                SIGNAL_EVERY,
+                None,
+            ),
             traffic,
         })
     }
 
-    /// Lists that the send queue has room for: one for each request, one for control,
+    /// Lists that the send queue has room for: one for each request, [`CONTROL`],
     /// and those that nobody has asked a completion for yet.
     fn lists(depth: u16) -> u32 {
         u32::from(depth)
-            .saturating_add(1)
+            .saturating_add(CONTROL)
             .saturating_add(2 * SIGNAL_EVERY)
     }
 
@@ -75,7 +84,7 @@ impl Sender {
         Self::lists(depth).saturating_mul(LIST)
     }
 
-    /// Whether another message can be sent.
+    /// Whether another request can be sent, and what is about the connection after it.
     pub(super) fn has_room(&self) -> bool {
         self.window.room() > 0
     }

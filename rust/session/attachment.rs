@@ -104,9 +104,14 @@ impl Attachment {
         )
     }
 
-    /// Says which thread has the connections.
+    /// Says which thread has the connections. Where the disk was told to go before, so is
+    /// the thread.
     pub(super) fn set_worker(&self, worker: &Arc<Worker>) {
-        self.state.lock().worker = Some(worker.clone());
+        let mut state = self.state.lock();
+        state.worker = Some(worker.clone());
+        if let Some(failure) = self.control.failure() {
+            worker.cancel(failure);
+        }
     }
 
     /// Has the keeper add a disk whose connections are up.

@@ -203,9 +203,13 @@ impl DiskQueue {
     }
 
     /// Goes on after the answer to a keepalive.
-    fn kept_alive(&mut self, _: &mut Queue<'_>, sent_ns: u64) -> Result<(), Failure> {
+    fn kept_alive(&mut self, queue: &mut Queue<'_>, sent_ns: u64) -> Result<(), Failure> {
         self.kept_ns = sent_ns;
-        Ok(())
+        if core::mem::take(&mut self.closing) {
+            self.close(queue)
+        } else {
+            Ok(())
+        }
     }
 
     /// Takes the answer to a survey in a message that holds no responses, because of
