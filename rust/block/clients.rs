@@ -31,6 +31,10 @@ use kernel::{
 /// back among them.
 const MOST: usize = 1024;
 
+/// How long a connection waits for the old ones of its client at the server, in ms. It is less
+/// than the client takes an attempt for, which may then wait on its own.
+const OLD_MS: u32 = 1000;
+
 /// Whether a client has said on any connection that it leaves for good. Shared by
 /// what completes on all of them.
 pub(crate) struct Farewell(Atomic<u32>);
@@ -159,8 +163,8 @@ impl Clients {
     ///
     /// # Errors
     ///
-    /// [`Failure::Busy`] where there are enough clients already, or the old
-    /// connections take too long; [`Failure::Replaced`] where there are newer ones;
+    /// [`Failure::Busy`] where there are enough clients already; [`Failure::OldWork`] where
+    /// the old connections take longer; [`Failure::Replaced`] where there are newer ones;
     /// [`Failure::PrivateData`] for one that does not fit the others; what the outcome
     /// reports meanwhile.
     pub(crate) fn join(
@@ -171,7 +175,7 @@ impl Clients {
         let mut result = Ok(None);
         let waited = outcome.wait_until(
             "waiting for the client's old connections",
-            Some(self.timeout),
+            Some(OLD_MS.min(hello.alive_ms)),
             || {
                 result = self.try_join(hello, outcome);
                 !matches!(result, Ok(None))
@@ -185,9 +189,7 @@ impl Clients {
         }
         match (waited, result?) {
             (_, Some(membership)) => Ok(membership),
-            (Err(Failure::TimedOut(..)) | Ok(()), None) => Err(Failure::Busy(
-                "the client's old connections have not ended yet",
-            )),
+            (Err(Failure::TimedOut(..)) | Ok(()), None) => Err(Failure::OldWork),
             (Err(failure), None) => Err(failure),
         }
     }

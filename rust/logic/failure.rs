@@ -81,6 +81,8 @@ pub(crate) enum Failure {
     OtherStore(&'static str),
     /// It is in use, with what and by whom.
     Busy(&'static str),
+    /// The client's old connections have not ended yet: what they asked for is worked on.
+    OldWork,
     /// The RDMA device was removed.
     DeviceRemoved,
     /// The device reported an asynchronous error: `enum ib_event_type`, its name.
@@ -256,7 +258,7 @@ impl Failure {
             Self::PortDown | Self::ManagementDead => errno::ENETDOWN,
             Self::AddressGone => errno::EADDRNOTAVAIL,
             Self::OtherStore(_) => errno::ESTALE,
-            Self::Busy(_) => errno::EBUSY,
+            Self::Busy(_) | Self::OldWork => errno::EBUSY,
             Self::DeviceRemoved => errno::ENODEV,
             // QP_REQ_ERR, QP_ACCESS_ERR: the peer asked for what it may not.
             Self::Async(2 | 3, _) => errno::EPROTO,
@@ -317,6 +319,7 @@ impl fmt::Display for Failure {
                 )
             }
             Self::Busy(why) => f.write_str(why),
+            Self::OldWork => f.write_str("the client's old connections have not ended yet"),
             Self::DeviceRemoved => f.write_str("the RDMA device was removed"),
             Self::Async(event, name) => {
                 write!(

@@ -79,6 +79,8 @@ pub(crate) enum RejectReason {
     Stopping,
     /// The server has no memory or no room on its device.
     Resources,
+    /// The server still works on requests of the client's old connections.
+    OldWork,
     /// The client's address is not one that the server accepts.
     NotAllowed,
 }
@@ -110,6 +112,7 @@ impl Reject {
             RejectReason::Busy => 4,
             RejectReason::Stopping => 5,
             RejectReason::Resources => 6,
+            RejectReason::OldWork => 7,
             RejectReason::NotAllowed => 8,
         };
         pack(
@@ -134,6 +137,7 @@ impl Reject {
             4 => RejectReason::Busy,
             5 => RejectReason::Stopping,
             6 => RejectReason::Resources,
+            7 => RejectReason::OldWork,
             8 => RejectReason::NotAllowed,
             _ => return None,
         };
@@ -158,6 +162,9 @@ impl fmt::Display for Reject {
             RejectReason::Busy => f.write_str("the server is busy with another client"),
             RejectReason::Stopping => f.write_str("the server is being stopped"),
             RejectReason::Resources => f.write_str("the server lacks memory or device resources"),
+            RejectReason::OldWork => {
+                f.write_str("the server still works on requests of the old connections")
+            }
             RejectReason::NotAllowed => {
                 f.write_str("the server does not accept this address (its allow=)")
             }

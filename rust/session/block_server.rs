@@ -181,6 +181,10 @@ fn run(session: &Arc<Session>, worker: &Arc<Worker>, request: Request, export: &
         .map_err(failed("serving a client"))
         .and_then(|()| serve(session, worker, request, export, &mut report))
         .err();
+    if let Some(Failure::OldWork) = report.failure {
+        // It comes again and again until the work is done, of which the log tells once.
+        return;
+    }
     report.refused = !outcome.reached(Progress::Established);
     report.counters = worker.counters();
     session.report(&report);
@@ -266,10 +270,13 @@ impl Serving<'_> {
     /// returns its cause.
     fn refuse(&self, failure: Failure) -> Failure {
         let cause = self.id.outcome().cause_of(failure);
-        self.say(Level::Warning, fmt!("a client was refused: {}", cause));
+        if !matches!(cause, Failure::OldWork) {
+            self.say(Level::Warning, fmt!("a client was refused: {}", cause));
+        }
         match cause {
             // Another attempt may go better, or this one was given up.
             Failure::Busy(_)
+            | Failure::OldWork
             | Failure::Replaced
             | Failure::Disconnected
             | Failure::Unreachable(_)

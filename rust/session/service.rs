@@ -78,6 +78,7 @@ pub(super) fn rejection(failure: &Failure) -> Reject {
             (RejectReason::Test, 0)
         }
         Failure::Busy(_) => (RejectReason::Busy, 0),
+        Failure::OldWork => (RejectReason::OldWork, 0),
         Failure::Interrupted | Failure::Replaced => (RejectReason::Stopping, 0),
         _ => (RejectReason::Resources, 0),
     };

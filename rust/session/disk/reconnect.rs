@@ -91,7 +91,9 @@ impl Link<'_> {
             }
         }
         let started = monotonic_ns();
-        let deadline = Deadline::after_ms(reconnect_s.saturating_mul(1000));
+        let patience = || Deadline::after_ms(reconnect_s.saturating_mul(1000));
+        let mut deadline = patience();
+        let mut told = false;
         let held = self.take_down(|request| request.requeue());
         self.disk.data().hold(held);
         pr_warn!(
@@ -139,6 +141,17 @@ impl Link<'_> {
                     if let (Failure::ManagementDead, false) = (failure, silent) {
                         pr_err!("{}: {}: {}\n", id, name, failure);
                     }
+                    if is_alive(&failure) {
+                        deadline = patience();
+                        if !core::mem::replace(&mut told, true) {
+                            pr_info!(
+                                "{}: {}: the server is there, and still works on a request of \
+                                 the old connection; waiting for that\n",
+                                id,
+                                name
+                            );
+                        }
+                    }
                 }
             }
             let pause = Deadline::after_ms(backoff.next_ms()).sooner(deadline);
@@ -164,6 +177,14 @@ impl Link<'_> {
             self.disk.resume();
         }
     }
+}
+
+/// Whether the server has said that it is there, and works on what the disk had asked for.
+fn is_alive(failure: &Failure) -> bool {
+    let Failure::Rejected(_, _, Some(reject)) = failure else {
+        return false;
+    };
+    reject.reason == RejectReason::OldWork
 }
 
 /// Whether no further attempt will go better.

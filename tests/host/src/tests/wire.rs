@@ -4,13 +4,14 @@ use super::cases;
 use crate::logic::wire::{Advertisement, Reject, RejectReason};
 use proptest::{collection::vec, prelude::*};
 
-const REASONS: [RejectReason; 7] = [
+const REASONS: [RejectReason; 8] = [
     RejectReason::Version,
     RejectReason::TooLarge,
     RejectReason::Test,
     RejectReason::Busy,
     RejectReason::Stopping,
     RejectReason::Resources,
+    RejectReason::OldWork,
     RejectReason::NotAllowed,
 ];
 
@@ -57,7 +58,7 @@ fn what_is_no_reject_is_none() {
     for len in 0..16 {
         assert_eq!(Reject::decode(&bytes[..len]), None);
     }
-    for reason in (0..=255).filter(|r| !matches!(r, 1..=6 | 8)) {
+    for reason in (0..=255).filter(|r| !(1..=8).contains(r)) {
         let mut bytes = bytes;
         bytes[5] = reason;
         assert_eq!(Reject::decode(&bytes), None);
