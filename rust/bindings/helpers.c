@@ -435,6 +435,11 @@ loff_t krping_file_size(struct file *file)
 	return i_size_read(file->f_mapping->host);
 }
 
+unsigned int krping_file_zeroes_sectors(struct file *file)
+{
+	return bdev_write_zeroes_sectors(file_bdev(file));
+}
+
 unsigned int krping_file_block_size(struct file *file)
 {
 	return bdev_logical_block_size(file_bdev(file));

@@ -108,6 +108,7 @@ void krping_cond_resched(void);
 bool krping_single_task_running(void);
 
 loff_t krping_file_size(struct file *file);
+unsigned int krping_file_zeroes_sectors(struct file *file);
 unsigned int krping_file_block_size(struct file *file);
 int krping_truncate(struct file *file, loff_t size);
 void krping_throttle_locally(void);

@@ -111,6 +111,11 @@ impl FileStore {
         self.file.identity()
     }
 
+    /// Returns true where a range becomes zeroes without writing them. Sleeps.
+    pub(crate) fn zeroes_at_once(&self) -> bool {
+        self.file.zeroes_at_once()
+    }
+
     /// Reads `len` bytes at `from` to `offset` of `memory`. Sleeps.
     ///
     /// # Errors

@@ -27,11 +27,16 @@ use kernel::{prelude::*, sync::Arc};
 /// The least that a store without a block size of its own reads or writes, in bytes.
 const BLOCK: u32 = limits::SECTOR as u32;
 
-/// The most that is zeroed at a time in memory, in bytes: what may take a completion.
-const MAX_ZEROED: u32 = 1 << 20;
+/// The most that is zeroed at a time in memory, in bytes: as a completion does it for a message of
+/// 32 bytes, and a peer may send many.
+const MAX_ZEROED: u32 = 64 << 10;
 
 /// The most that is zeroed at a time elsewhere, in bytes.
 const MAX_DISCARD: u32 = 1 << 30;
+
+/// The same where the zeroes must be written: a piece that is done in a moment by what is not
+/// too slow, as one that is interrupted begins anew.
+const MAX_WRITTEN: u32 = 32 << 20;
 
 /// The largest logical block of a disk.
 const MAX_BLOCK: u32 = 4096;
@@ -52,6 +57,8 @@ pub(crate) struct Store {
     size: u64,
     block: u32,
     read_only: bool,
+    /// Zeroes must be written to it.
+    writes_zeroes: bool,
     /// What tells it from others, to a client that comes back.
     id: u64,
     /// Each request gets a line in the log.
@@ -95,11 +102,16 @@ impl Store {
                 "store: blocks of more than 4096 bytes",
             ));
         }
+        let writes_zeroes = match &backing {
+            Backing::File(file) => !read_only && !file.zeroes_at_once(),
+            _ => false,
+        };
         Ok(Self {
             backing,
             size,
             block,
             read_only,
+            writes_zeroes,
             id,
             log: options.log,
         })
@@ -149,6 +161,7 @@ impl Store {
             max_bytes: most & !self.block.wrapping_sub(1),
             max_discard: match self.backing {
                 Backing::Ram(_) => MAX_ZEROED,
+                _ if self.writes_zeroes => MAX_WRITTEN,
                 _ => MAX_DISCARD,
             },
             depth,

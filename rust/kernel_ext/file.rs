@@ -295,6 +295,21 @@ impl OpenFile {
         Ok(false)
     }
 
+    /// Whether [`zero`](Self::zero) can do without writing. Changes nothing: of a file, what
+    /// is tried is far behind its end. Sleeps.
+    pub(crate) fn zeroes_at_once(&self) -> bool {
+        match self.kind() {
+            // SAFETY: By the type invariant the file is open; it is that of a block device.
+            Kind::Block => unsafe { bindings::krping_file_zeroes_sectors(self.as_ptr()) > 0 },
+            Kind::Regular => {
+                let page = kernel::page::PAGE_SIZE as u64;
+                let behind = self.size().div_ceil(page).saturating_add(1);
+                self.allocate(PUNCH_HOLE, behind.saturating_mul(page), page)
+                    .is_ok()
+            }
+        }
+    }
+
     fn allocate(&self, mode: u32, from: u64, len: u64) -> Result {
         let start = position(from, len)?;
         let len = position(len, 0)?;
