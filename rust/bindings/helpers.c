@@ -293,6 +293,21 @@ bool krping_request_is_timed(struct request *rq)
 	return rq->rq_flags & RQF_IO_STAT;
 }
 
+bool krping_request_is_repeated(struct request *rq)
+{
+	return rq->rq_flags & RQF_DONTPREP;
+}
+
+void krping_mark_repeated(struct request *rq)
+{
+	rq->rq_flags |= RQF_DONTPREP;
+}
+
+void *krping_request_data(struct request *rq)
+{
+	return blk_mq_rq_to_pdu(rq);
+}
+
 void krping_copy_request(struct request *rq, char *to)
 {
 	struct req_iterator iter;

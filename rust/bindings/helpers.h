@@ -81,6 +81,9 @@ unsigned int krping_possible_cpus(void);
 unsigned int krping_noio_save(void);
 void krping_noio_restore(unsigned int flags);
 bool krping_request_is_timed(struct request *rq);
+bool krping_request_is_repeated(struct request *rq);
+void krping_mark_repeated(struct request *rq);
+void *krping_request_data(struct request *rq);
 void krping_copy_request(struct request *rq, char *to);
 void krping_fill_request(struct request *rq, const char *from);
 

@@ -47,16 +47,31 @@ impl Count {
 }
 
 /// What one hardware queue has done, while it runs.
-#[derive(Default)]
 pub(crate) struct Live {
     reads: Count,
     writes: Count,
     others: Count,
     read_bytes: Count,
     write_bytes: Count,
-    errors: Count,
+    /// Several may write it at a time: the holder of the queue pair's lock, and whoever fails a
+    /// request that was not sent.
+    errors: Atomic<u64>,
     /// Requests under way.
     pub(super) in_flight: Count,
+}
+
+impl Default for Live {
+    fn default() -> Self {
+        Self {
+            reads: Count::default(),
+            writes: Count::default(),
+            others: Count::default(),
+            read_bytes: Count::default(),
+            write_bytes: Count::default(),
+            errors: Atomic::new(0),
+            in_flight: Count::default(),
+        }
+    }
 }
 
 impl Live {
@@ -64,7 +79,7 @@ impl Live {
     /// context, one at a time.
     pub(super) fn ended(&self, op: Op, bytes: u32, failed: bool) {
         if failed {
-            self.errors.add(1);
+            self.failed(1);
             return;
         }
         match op {
@@ -80,9 +95,9 @@ impl Live {
         }
     }
 
-    /// Counts `n` requests that failed without having been sent. One at a time.
+    /// Counts `n` requests that failed. Any context.
     pub(crate) fn failed(&self, n: u64) {
-        self.errors.add(n);
+        self.errors.fetch_add(n, Relaxed);
     }
 
     /// Requests under way.
@@ -93,7 +108,7 @@ impl Live {
     /// The counts now. Any context.
     pub(crate) fn snapshot(&self) -> BlockFigures {
         let (reads, writes, others) = (self.reads.get(), self.writes.get(), self.others.get());
-        let errors = self.errors.get();
+        let errors = self.errors.load(Relaxed);
         BlockFigures {
             requests: reads
                 .wrapping_add(writes)

@@ -26,7 +26,7 @@ use super::{
 use crate::{
     cq::WorkCompletion,
     kernel_ext::{
-        blk::request::{Op, Request},
+        blk::request::{History, Op, Request},
         time::monotonic_ns,
     },
     logic::{
@@ -73,6 +73,15 @@ impl Slot {
     /// Whether there is a request in it.
     fn is_taken(&self) -> bool {
         self.open.is_some() || self.request.is_some()
+    }
+
+    /// What has become of its `request`.
+    fn history(&self, request: &Request) -> History {
+        request.history().unwrap_or(History {
+            first_ns: self.posted_ns,
+            losses: 0,
+            in_vain: 0,
+        })
     }
 }
 
@@ -369,12 +378,25 @@ impl DiskQueue {
     }
 
     /// Takes out the requests that have not been answered, after the queue pair is
-    /// gone: nothing works on their memory any more.
+    /// gone: nothing works on their memory any more. That they were lost is in their history.
     pub(crate) fn take_requests(&mut self) -> impl Iterator<Item = Request> + '_ {
         self.live.in_flight.set(0);
-        self.slots
-            .iter_mut()
-            .filter_map(|(slot, _)| core::mem::take(slot).request)
+        let heard_ns = self.heard_ns;
+        self.slots.iter_mut().filter_map(move |(slot, _)| {
+            let mut request = slot.request.take()?;
+            let history = slot.history(&request);
+            let in_vain = match heard_ns > slot.posted_ns {
+                true => 0,
+                false => history.in_vain.saturating_add(1),
+            };
+            *slot = Slot::default();
+            request.set_history(History {
+                losses: history.losses.saturating_add(1),
+                in_vain,
+                ..history
+            });
+            Some(request)
+        })
     }
 
     /// Takes back a request whose region is gone, for [`take_requests`](Self::take_requests).
@@ -383,6 +405,18 @@ impl DiskQueue {
             slot.open = None;
             slot.request = Some(request);
         }
+    }
+
+    /// Whether a request is under way that was first sent before `deadline_ns`, by the
+    /// monotonic clock.
+    pub(crate) fn has_older(&self, queue: &Queue<'_>, deadline_ns: u64) -> bool {
+        self.slots.iter().any(|(slot, _)| {
+            let request = match slot.open {
+                Some(region) => queue.memory().request(region),
+                None => slot.request.as_ref(),
+            };
+            request.is_some_and(|request| slot.history(request).first_ns < deadline_ns)
+        })
     }
 
     /// What was measured.

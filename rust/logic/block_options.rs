@@ -34,7 +34,8 @@ pub(crate) enum StoreName {
 /// - `bytes` of a store is a multiple of 512, and not 0 for [`StoreName::Ram`]. `bytes` of a tap is
 ///   never 0.
 /// - `read_only` is set for a store of a disk only.
-/// - `queues`, `depth` and `reconnect_s` are those of a client's or loopback's disk.
+/// - `queues`, `depth`, `reconnect_s` and `request_timeout_s` are those of a client's or loopback's
+///   disk.
 /// - `tap` is set for the client of a tap, and `comm` only then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BlockOptions {
@@ -50,6 +51,8 @@ pub(crate) struct BlockOptions {
     pub(crate) depth: u16,
     /// For how many seconds a lost disk tries to come back.
     pub(crate) reconnect_s: u32,
+    /// For how many seconds a disk waits for the end of a request; 0 is as long as it takes.
+    pub(crate) request_timeout_s: u32,
     /// Which disk to tap: a path, or a name under `/dev` where there is no slash in it.
     pub(crate) tap: Option<PathName>,
     /// The program whose requests to forward.
@@ -67,6 +70,7 @@ impl BlockOptions {
         queues: limits::DEFAULT_QUEUES,
         depth: limits::DEFAULT_DEPTH,
         reconnect_s: limits::DEFAULT_RECONNECT_S,
+        request_timeout_s: 0,
         tap: None,
         comm: None,
         log: false,
@@ -100,6 +104,11 @@ impl BlockOptions {
             ("queues", self.queues.into(), default.queues.into()),
             ("depth", self.depth.into(), default.depth.into()),
             ("reconnect", self.reconnect_s, default.reconnect_s),
+            (
+                "request_timeout",
+                self.request_timeout_s,
+                default.request_timeout_s,
+            ),
         ];
         for (name, number, default) in numbers {
             if number != default {

@@ -72,6 +72,7 @@ pub(super) fn are_placed(command: &Command, given: OptSet) -> Result<'static, ()
         (Opt::Queues, has_disk, disk),
         (Opt::Depth, has_disk, disk),
         (Opt::Reconnect, has_disk, disk),
+        (Opt::RequestTimeout, has_disk, disk),
         (
             Opt::Detach,
             has_disk || role == Role::Server,

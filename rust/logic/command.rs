@@ -140,6 +140,7 @@ pub(crate) mod limits {
     pub(in super::super) const QUEUES: RangeInclusive<u64> = 1..=64;
     pub(in super::super) const DEPTH: RangeInclusive<u64> = 1..=MOST_DEPTH as u64;
     pub(in super::super) const RECONNECT_S: RangeInclusive<u64> = 0..=86400;
+    pub(in super::super) const REQUEST_TIMEOUT_S: RangeInclusive<u64> = 0..=86400;
     pub(in super::super) const DISK: RangeInclusive<u64> = 0..=0xffff_ffff;
     pub(in super::super) const MIN_BW: RangeInclusive<u64> = 1..=u64::MAX;
 }

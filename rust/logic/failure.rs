@@ -89,6 +89,8 @@ pub(crate) enum Failure {
     Async(u32, &'static str),
     /// No progress for so many milliseconds while doing this.
     TimedOut(&'static str, u32),
+    /// The server has not answered a request within so many seconds, `request_timeout=`.
+    Overdue(u32),
     /// A signal ended the run.
     Interrupted,
     /// Another thread of the session failed.
@@ -263,7 +265,7 @@ impl Failure {
             // QP_REQ_ERR, QP_ACCESS_ERR: the peer asked for what it may not.
             Self::Async(2 | 3, _) => errno::EPROTO,
             Self::Async(..) => errno::EIO,
-            Self::TimedOut(..) => errno::ETIMEDOUT,
+            Self::TimedOut(..) | Self::Overdue(_) => errno::ETIMEDOUT,
             Self::Interrupted => errno::EINTR,
             Self::Cancelled => errno::ECANCELED,
             Self::Rejected(..) => errno::ECONNREFUSED,
@@ -328,6 +330,10 @@ impl fmt::Display for Failure {
                 )
             }
             Self::TimedOut(what, ms) => write!(f, "{what}: nothing happened for {ms} ms"),
+            Self::Overdue(s) => write!(
+                f,
+                "the server has not answered a request within request_timeout={s}"
+            ),
             Self::Interrupted => f.write_str("interrupted by a signal"),
             Self::Cancelled => f.write_str("ended, since another thread of the command failed"),
             Self::Rejected(_, _, Some(reject)) => write!(f, "the peer refused: {reject}"),

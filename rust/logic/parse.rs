@@ -259,6 +259,10 @@ impl<'a> Parser<'a> {
             Opt::Reconnect => {
                 command.block.reconnect_s = given.scaled("60", limits::RECONNECT_S, &SECONDS)?;
             }
+            Opt::RequestTimeout => {
+                command.block.request_timeout_s =
+                    given.scaled("60", limits::REQUEST_TIMEOUT_S, &SECONDS)?;
+            }
             Opt::Detach => command.detach = given.set()?,
             Opt::Comm => {
                 let max = Comm::MAX;

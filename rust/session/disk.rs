@@ -5,12 +5,14 @@
 //!
 //! When one connection fails, all are taken down: the block layer is told to hold
 //! requests back, the queue pairs are destroyed, and what they had not been answered
-//! is requeued. Then nothing of the old connections can change the disk any more on
+//! is kept ([`held`]). Then nothing of the old connections can change the disk any more on
 //! this side; on the server's, that is what the generation in each [`Hello`] is for.
-//! When all connections are there again, the block layer sends everything again.
+//! When all connections are there again, that is requeued, and the block layer sends
+//! everything again.
 
 #![forbid(unsafe_code)]
 
+mod held;
 mod reconnect;
 
 use super::{
@@ -35,6 +37,7 @@ use crate::{
     results::Report,
 };
 use core::net::Ipv4Addr;
+use held::Held;
 use kernel::{prelude::*, str::CString, sync::Arc};
 
 /// What the memory of requests must be aligned to: devices address bytes, and this is what
@@ -95,6 +98,8 @@ struct Link<'a> {
     geometry: Geometry,
     disk: Arc<Disk<DiskData>>,
     connections: KVec<Connection>,
+    /// Requests that wait for new ones.
+    waiting: Held,
     /// Whether the block layer holds requests back.
     held: bool,
     /// When its connections came up first.
@@ -154,6 +159,8 @@ impl<'a> Link<'a> {
         let ip = addr.ip().unwrap_or(Ipv4Addr::UNSPECIFIED.into());
         let serial = CString::try_from_fmt(fmt!("{}-{:016x}", Plain(ip), geometry.store))
             .map_err(&no_memory)?;
+        let depth = geometry.depth.min(block.depth);
+        let waiting = Held::new(queues, depth, block.request_timeout_s).map_err(&no_memory)?;
         let disk = Disk::new(
             data,
             &Shape {
@@ -165,7 +172,7 @@ impl<'a> Link<'a> {
                 max_discard: geometry.max_discard,
                 read_only: geometry.read_only,
                 queues,
-                depth: geometry.depth.min(block.depth),
+                depth,
             },
             serial,
         )
@@ -183,6 +190,7 @@ impl<'a> Link<'a> {
             geometry,
             disk,
             connections: made,
+            waiting,
             held: false,
             started_ns: monotonic_ns(),
             stages: Stages::new().map_err(&no_memory)?,
@@ -285,7 +293,7 @@ impl<'a> Link<'a> {
     /// Watches the connections until the disk is gone.
     fn keep(&mut self, report: &mut Report<'_>) -> Result<(), Failure> {
         let control = &self.attachment.control;
-        let mut beat = Deadline::after_ms(self.session.alive());
+        let mut beat = self.beat();
         let mut announced = false;
         loop {
             if control.reached(Progress::Finished) {
@@ -300,23 +308,36 @@ impl<'a> Link<'a> {
             }
             if let Some(failure) = self.lost() {
                 self.come_back(failure, report)?;
-                beat = Deadline::after_ms(self.session.alive());
+                beat = self.beat();
                 continue;
             }
             if beat.passed() {
                 self.ping();
-                beat = Deadline::after_ms(self.session.alive());
+                beat = self.beat();
             }
             control.pause(beat);
         }
     }
 
-    /// Gives the server a sign of life on each connection.
+    /// Until when to look at the connections again.
+    fn beat(&self) -> Deadline {
+        let soon = Deadline::after_ms(self.session.alive());
+        soon.sooner(self.waiting.look_again())
+    }
+
+    /// Sends a keepalive on each connection, and ends one with a request that takes too
+    /// long.
     fn ping(&self) {
         let timeout = self.session.timeout();
+        let overdue = self.waiting.overdue_ns();
         for queue in self.disk.data().queues() {
             queue.with(|pair| {
-                let result = pair.with(|lead, queue| lead.ping(queue, timeout));
+                let result = pair.with(|lead, queue| match overdue {
+                    Some((limit, before)) if lead.has_older(queue, before) => {
+                        Err(Failure::Overdue(limit))
+                    }
+                    _ => lead.ping(queue, timeout),
+                });
                 if let Some(Err(failure)) = result {
                     pair.outcome().fail(failure);
                 }
@@ -326,9 +347,8 @@ impl<'a> Link<'a> {
 
     /// Takes the connections down, and has the requests that are left fail.
     fn fail_requests(&mut self) {
-        let failed = self.take_down(|request| {
-            request.end(crate::logic::errno::EIO);
-        });
+        self.take_down();
+        let failed = self.waiting.end();
         if let Some(queue) = self.disk.data().queues().next() {
             queue.live.failed(failed);
         }

@@ -145,7 +145,12 @@ def add_partition(disk, number, start, length):
 
 def switch_off(disk):
 	"""Take a null_blk away from whoever uses it."""
-	_write(f"{NULL_BLK}/{disk.name}/power", 0)
+	configure(disk, "power", 0)
+
+
+def configure(disk, name, value):
+	"""Have the configuration of a null_blk say VALUE."""
+	_write(f"{NULL_BLK}/{disk.name}/{name}", value)
 
 
 def _write(path, value):

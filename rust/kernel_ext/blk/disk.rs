@@ -4,7 +4,10 @@
 //!
 //! C headers: `include/linux/blkdev.h`, `include/linux/blk-mq.h`
 
-use super::{request::Request, Operations};
+use super::{
+    request::{History, Request},
+    Operations,
+};
 use crate::bindings;
 use core::{marker::PhantomData, ptr::NonNull};
 use kernel::{
@@ -110,6 +113,7 @@ impl<T: Operations> Disk<T> {
                 nr_hw_queues: c_uint::from(shape.queues),
                 queue_depth: c_uint::from(shape.depth),
                 numa_node: bindings::NUMA_NO_NODE,
+                cmd_size: c_uint::try_from(size_of::<History>()).map_err(|_| EINVAL)?,
                 // Not to have the end of a CPU wait for requests, with the lock of all CPUs held:
                 // those that are held for a connection may need just that lock to be answered.
                 // A request needs no CPU of its queue, as completions come from the device.

@@ -25,6 +25,20 @@ pub(crate) enum Op {
     Other,
 }
 
+impl Op {
+    /// Its name in the log.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Flush => "flush",
+            Self::Discard => "discard",
+            Self::WriteZeroes => "write-zeroes",
+            Self::Other => "request",
+        }
+    }
+}
+
 /// Where the data of a request goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
@@ -36,6 +50,17 @@ pub(crate) enum Direction {
 
 /// The bits of a request's flags that say what it asks for.
 const OP_MASK: u32 = 0xff;
+
+/// What has become of a request so far, over all connections that it was sent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct History {
+    /// When it was sent first, in nanoseconds of the monotonic clock.
+    pub(crate) first_ns: u64,
+    /// How often it was sent and not answered.
+    pub(crate) losses: u32,
+    /// How often of these, the last ones in a row, nothing else was answered either after it.
+    pub(crate) in_vain: u32,
+}
 
 /// A started request, which its owner must end or requeue.
 ///
@@ -121,6 +146,32 @@ impl Request {
         // SAFETY: By the type invariant; a flag is read that does not change.
         let timed = unsafe { bindings::krping_request_is_timed(self.raw.as_ptr()) };
         timed.then(|| self.raw().start_time_ns)
+    }
+
+    /// What has become of it, where it was sent before.
+    pub(crate) fn history(&self) -> Option<History> {
+        let raw = self.raw.as_ptr();
+        // SAFETY: By the type invariant the request is there. The tag set has room for a
+        // `History` behind each request, which was written when the mark was set. The block
+        // layer takes the mark from each new request, and from no other.
+        unsafe {
+            bindings::krping_request_is_repeated(raw)
+                .then(|| bindings::krping_request_data(raw).cast::<History>().read())
+        }
+    }
+
+    /// Notes what has become of it, for as long as it is repeated. Any context.
+    pub(crate) fn set_history(&mut self, history: History) {
+        let raw = self.raw.as_ptr();
+        // SAFETY: As for `history`. The request is ours, so nobody else writes there. Of what is
+        // beside the mark only the block layer's timer writes meanwhile, on which nothing hangs:
+        // there is nothing to be done when it expires.
+        unsafe {
+            bindings::krping_request_data(raw)
+                .cast::<History>()
+                .write(history);
+            bindings::krping_mark_repeated(raw);
+        }
     }
 
     /// Writes its segments to `list`, and returns how many there are.

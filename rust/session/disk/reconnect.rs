@@ -7,10 +7,7 @@
 use super::{Link, ATTEMPT_MS};
 use crate::{
     block::queue::DiskQueue,
-    kernel_ext::{
-        blk::request::Request,
-        time::{monotonic_ns, Deadline},
-    },
+    kernel_ext::time::{monotonic_ns, Deadline},
     logic::{
         backoff::Backoff,
         failure::{Failure, Operation},
@@ -34,13 +31,12 @@ impl Link<'_> {
             .max_by_key(Failure::rank)
     }
 
-    /// Takes the connections down, with the block layer held back, and hands each
-    /// request that was not answered to `then`. Returns how many there were.
-    pub(super) fn take_down(&mut self, then: impl Fn(Request)) -> u64 {
+    /// Takes the connections down, with the block layer held back, and keeps each request
+    /// that was not answered.
+    pub(super) fn take_down(&mut self) {
         if !core::mem::replace(&mut self.held, true) {
             self.disk.quiesce();
         }
-        let mut count: u64 = 0;
         // All of them first: none may go on while another one is waited for.
         for connection in &self.connections {
             connection.id.disconnect();
@@ -52,15 +48,13 @@ impl Link<'_> {
             // Drained and destroyed here: nothing works on requests' memory any more.
             if let Some(mut lead) = QueuePair::end(pair, DiskQueue::take_back) {
                 for request in lead.take_requests() {
-                    count = count.saturating_add(1);
-                    then(request);
+                    self.waiting.push(request);
                 }
                 self.stages.merge(lead.stages());
             }
         }
         // The identifiers: a device that is being removed waits for them.
         self.connections.clear();
-        count
     }
 
     /// Makes new connections in place of those that failed because of `failure`.
@@ -94,8 +88,9 @@ impl Link<'_> {
         let patience = || Deadline::after_ms(reconnect_s.saturating_mul(1000));
         let mut deadline = patience();
         let mut told = false;
-        let held = self.take_down(|request| request.requeue());
-        self.disk.data().hold(held);
+        self.take_down();
+        self.sift();
+        let held = self.waiting.count();
         pr_warn!(
             "{}: {}: connection lost: {}; {} request(s) held for {} s at most\n",
             id,
@@ -117,6 +112,7 @@ impl Link<'_> {
             if deadline.passed() {
                 return Err(last);
             }
+            self.sift();
             let timeout = self.session.timeout().min(ATTEMPT_MS);
             match Self::connect(&mut self.terms, self.disk.data(), timeout, report) {
                 Ok(mut made) => {
@@ -170,8 +166,30 @@ impl Link<'_> {
         })
     }
 
+    /// Ends the requests that are not to be repeated any more.
+    fn sift(&mut self) {
+        let (session, name) = (self.session.id, self.name());
+        let failed = self.waiting.sift(|request, losses| {
+            pr_err!(
+                "{}: {}: a {} of {} bytes at {} was sent {} times and never answered: it fails\n",
+                session,
+                name,
+                request.op().as_str(),
+                request.bytes(),
+                request.offset(),
+                losses
+            );
+        });
+        if let Some(queue) = self.disk.data().queues().next() {
+            // No connection of it counts meanwhile.
+            queue.live.failed(failed);
+        }
+        self.disk.data().hold(self.waiting.count());
+    }
+
     /// Lets requests come again.
     pub(super) fn resume(&mut self) {
+        self.waiting.requeue();
         if core::mem::replace(&mut self.held, false) {
             self.disk.data().hold(0);
             self.disk.resume();

@@ -39,6 +39,7 @@ fn options(role: Role, test: Test) -> impl Strategy<Value = BlockOptions> {
         prop_oneof![Just(1u16), 1u16..=64],
         prop_oneof![Just(128u16), 1u16..=1024],
         prop_oneof![Just(30u32), 0u32..=86400],
+        prop_oneof![Just(0u32), 0u32..=86400],
     );
     let ring = prop_oneof![Just(16u64 << 20), 1u64 << 20..=1 << 30];
     let names = (
@@ -48,7 +49,7 @@ fn options(role: Role, test: Test) -> impl Strategy<Value = BlockOptions> {
     let bits = any::<[bool; 3]>();
     (option::of(store()), (bytes(), ring), numbers, names, bits).prop_map(
         move |(store, (bytes, ring), numbers, (disk, comm), bits)| {
-            let (queues, depth, reconnect_s) = numbers;
+            let (queues, depth, reconnect_s, request_timeout_s) = numbers;
             let [ro, log, _] = bits;
             let none = BlockOptions::NONE;
             let keeps = role != Role::Client;
@@ -78,6 +79,7 @@ fn options(role: Role, test: Test) -> impl Strategy<Value = BlockOptions> {
             if test == Test::Block && role != Role::Server {
                 (options.queues, options.depth) = (queues, depth);
                 options.reconnect_s = reconnect_s;
+                options.request_timeout_s = request_timeout_s;
             }
             options
         },

@@ -79,7 +79,7 @@ fn defaults() {
 type Set = fn(&mut Command);
 
 /// Each option with the sides that take it, and what it then sets.
-const TAKEN: [(&str, &str, Set); 25] = [
+const TAKEN: [(&str, &str, Set); 27] = [
     ("port=7", "sclatx", |c| c.port = 7),
     ("timeout=9", "sclatx", |c| c.timeout_ms = Some(9)),
     ("tos=3", "sclatx", |c| c.tos = Some(3)),
@@ -106,6 +106,10 @@ const TAKEN: [(&str, &str, Set); 25] = [
     ("depth=1024", "cl", |c| c.block.depth = 1024),
     ("reconnect=0", "cl", |c| c.block.reconnect_s = 0),
     ("reconnect=86400", "cl", |c| c.block.reconnect_s = 86400),
+    ("request_timeout=1", "cl", |c| c.block.request_timeout_s = 1),
+    ("request_timeout=86400", "cl", |c| {
+        c.block.request_timeout_s = 86400
+    }),
     ("detach", "sclta", |c| c.detach = true),
     ("comm=write_data", "x", |c| {
         c.block.comm = Comm::new("write_data")
@@ -196,6 +200,7 @@ fn other_numbers_out_of_range() {
         ("queues", 1, 64, ""),
         ("depth", 1, 1024, ""),
         ("reconnect", 0, 86_400, " seconds"),
+        ("request_timeout", 0, 86_400, " seconds"),
     ] {
         let above = [max + 1, 1 << 32, (1 << 32) + 1, 1 << 48];
         for value in above.into_iter().chain((min == 1).then_some(0u64)) {
@@ -299,7 +304,7 @@ fn which_disk_to_tap_and_whose_requests() {
 fn what_needs_not_be_said_is_not_shown() {
     for text in [
         "server,blk,store=ram,size=1048576,ro,persist,threads=2",
-        "client,addr=192.0.2.1,blk,queues=4,depth=32,reconnect=60,detach,tag=a",
+        "client,addr=192.0.2.1,blk,queues=4,depth=32,reconnect=60,request_timeout=5,detach,tag=a",
         "loopback,addr=192.0.2.1,port=1,blk,store=/s,size=4096,queues=2,ro",
         "client,addr=192.0.2.1,count=5,tap=/dev/sda,size=1048576,comm=dd",
         "server,tap,store=/s,log",

@@ -66,6 +66,7 @@ fn options_of_disks_and_taps_are_refused_elsewhere() {
         ("queues=1", "cl", disk),
         ("depth=128", "cl", disk),
         ("reconnect=30", "cl", disk),
+        ("request_timeout=30", "cl", disk),
         ("comm=dd", "x", "client,tap=DISK"),
     ] {
         let name = option.split('=').next().unwrap();
