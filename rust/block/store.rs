@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     kernel_ext::{
+        boot,
         file::Identity,
         medium::Medium,
         pages::Contiguous,
@@ -18,6 +19,7 @@ use crate::{
     logic::{
         block::{Action, Request, Status},
         command::{limits, BlockOptions, StoreName},
+        extras::Extras,
         failure::Failure,
         hello::{Geometry, Hello},
     },
@@ -57,6 +59,8 @@ pub(crate) struct Store {
     size: u64,
     block: u32,
     read_only: bool,
+    /// What it has written may be lost until it is flushed.
+    volatile: bool,
     /// Zeroes must be written to it.
     writes_zeroes: bool,
     /// What tells it from others, to a client that comes back.
@@ -102,6 +106,10 @@ impl Store {
                 "store: blocks of more than 4096 bytes",
             ));
         }
+        let volatile = match &backing {
+            Backing::Ram(_) => false,
+            Backing::File(_) | Backing::Nothing => true,
+        };
         let writes_zeroes = match &backing {
             Backing::File(file) => !read_only && !file.zeroes_at_once(),
             _ => false,
@@ -111,6 +119,7 @@ impl Store {
             size,
             block,
             read_only,
+            volatile,
             writes_zeroes,
             id,
             log: options.log,
@@ -167,6 +176,11 @@ impl Store {
             depth,
             inline,
             alive_ms,
+            extras: Extras {
+                volatile: self.volatile,
+                keeps_space: false,
+                boot: boot::number(),
+            },
         }
     }
 

@@ -8,7 +8,7 @@
 use crate::{
     bindings,
     kernel_ext::spinlock::SpinLockIrq,
-    logic::{extensions::Extensions, failure::Failure, wire::Reject},
+    logic::{extras::Extras, failure::Failure, wire::Reject},
     outcome::{Outcome, Progress},
 };
 use kernel::{
@@ -24,13 +24,13 @@ use kernel::{
 /// The private data of a CM event, as far as krping reads it.
 #[derive(Clone, Copy)]
 pub(crate) struct PeerData {
-    bytes: [u8; Extensions::END],
+    bytes: [u8; Extras::END],
     len: usize,
 }
 
 impl PeerData {
     const NONE: Self = Self {
-        bytes: [0; Extensions::END],
+        bytes: [0; Extras::END],
         len: 0,
     };
 

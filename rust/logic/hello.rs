@@ -9,6 +9,7 @@ use super::{
         limits,
         Test, //
     },
+    extras::Extras,
     wire::{
         pack,
         Fields,
@@ -157,6 +158,8 @@ pub(crate) struct Geometry {
     pub(crate) inline: u32,
     /// The longest that the server is silent while it is asked something, in milliseconds.
     pub(crate) alive_ms: u32,
+    /// What an older client does not look for.
+    pub(crate) extras: Extras,
 }
 
 impl Geometry {
@@ -185,7 +188,7 @@ impl Geometry {
         )
     }
 
-    /// What a server's private data says. Bytes after [`PrivateData::LEN`] are ignored.
+    /// What a server's private data says. Bytes after [`Extras::END`] are ignored.
     ///
     /// # Errors
     ///
@@ -219,6 +222,7 @@ impl Geometry {
             depth,
             inline: u32::from_be_bytes(fields.take()),
             alive_ms: u32::from_be_bytes(fields.take()),
+            extras: Extras::decode(bytes),
         };
         if reserved != 0 || fields.take() != [0; 4] {
             return Err(PrivateDataError::Reserved);
@@ -282,6 +286,8 @@ impl Geometry {
             Some("its blocks have another size")
         } else if self.read_only != other.read_only {
             Some("whether it can be written to has changed")
+        } else if other.extras.volatile && !self.extras.volatile {
+            Some("it has a volatile cache now, which the disk does not flush")
         } else if other.depth < self.depth
             || other.max_bytes < self.max_bytes
             || other.max_discard < self.max_discard

@@ -36,6 +36,7 @@ pub(crate) mod deviation;
 pub(crate) mod errno;
 pub(crate) mod expectation;
 pub(crate) mod extensions;
+pub(crate) mod extras;
 pub(crate) mod failure;
 pub(crate) mod hello;
 pub(crate) mod histogram;

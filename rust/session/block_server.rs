@@ -315,7 +315,11 @@ impl Serving<'_> {
             }
         };
         let extensions = Extensions { surveys: true };
-        let answer = desk.with(|server, _| extensions.encode(server.geometry().encode()));
+        let answer = desk.with(|server, _| {
+            let geometry = server.geometry();
+            let before = extensions.encode(geometry.encode());
+            geometry.extras.encode(before)
+        });
         let result = self
             .id
             .accept(

@@ -171,6 +171,7 @@ impl<'a> Link<'a> {
                 max_bytes: geometry.max_bytes,
                 max_discard: geometry.max_discard,
                 read_only: geometry.read_only,
+                cache: geometry.extras.volatile,
                 queues,
                 depth,
             },

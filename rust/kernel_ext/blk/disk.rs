@@ -41,6 +41,9 @@ pub(crate) struct Shape {
     pub(crate) max_discard: u32,
     /// Whether it refuses to be written.
     pub(crate) read_only: bool,
+    /// Whether what it has taken lasts only once it was flushed: else it is sent neither a flush
+    /// nor FUA.
+    pub(crate) cache: bool,
     /// Hardware queues, at most as many as there are CPUs.
     pub(crate) queues: u16,
     /// Requests under way in each of them.
@@ -155,10 +158,11 @@ impl<T: Operations> Disk<T> {
         shape: &Shape,
         private: &Private,
     ) -> Result<NonNull<bindings::gendisk>> {
+        let when = |given: bool, feature: u32| if given { feature } else { 0 };
         let sectors = |bytes: u32| bytes >> bindings::SECTOR_SHIFT;
         let page = u32::try_from(PAGE_SIZE).map_err(|_| EINVAL)?;
         let mut limits = bindings::queue_limits {
-            features: bindings::krping_block_KRPING_BLOCK_CACHE,
+            features: when(shape.cache, bindings::krping_block_KRPING_BLOCK_CACHE),
             logical_block_size: shape.block,
             physical_block_size: shape.block,
             max_hw_sectors: sectors(shape.max_bytes),

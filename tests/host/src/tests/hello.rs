@@ -5,6 +5,8 @@
 use crate::logic::{
     block::Limits,
     command::Test,
+    extensions::Extensions,
+    extras::Extras,
     hello::{announced, Geometry, Hello},
     wire::{PrivateData, PrivateDataError},
 };
@@ -42,15 +44,22 @@ const GEOMETRY: Geometry = Geometry {
     depth: 0x0142,
     inline: 0x0543,
     alive_ms: 0x0005_5152,
+    extras: Extras {
+        volatile: false,
+        keeps_space: true,
+        boot: 0x6162_6364_6566_6768,
+    },
 };
 
 #[rustfmt::skip]
-const GEOMETRY_BYTES: [u8; 56] = [
+const GEOMETRY_BYTES: [u8; 76] = [
     0x6b, 0x72, 0x70, 0x67, 1, 2, 10, 0, 0, 0, 0, 3,
     1, 2, 3, 4, 5, 6, 0, 0, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,
     0, 0, 0x08, 0, 0x21, 0x22, 0x20, 0, 0x31, 0x32, 0x30, 0,
     0x01, 0x42, 0, 0, 0, 0, 0x05, 0x43, 0x00, 0x05, 0x51, 0x52,
-    0, 0, 0, 0,
+    0, 0, 0, 0, 0x2b, 0x66, 0, 1,
+    0x6b, 0x72, 0x70, 0x78, 0, 0, 0, 3,
+    0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68,
 ];
 
 fn hello_with(place: usize, bytes: &[u8]) -> Result<Hello, PrivateDataError> {
@@ -69,7 +78,9 @@ fn geometry_with(place: usize, bytes: &[u8]) -> Result<Geometry, PrivateDataErro
 fn layouts() {
     assert_eq!(HELLO.encode(), HELLO_BYTES);
     assert_eq!(Hello::decode(&HELLO_BYTES), Ok(HELLO));
-    assert_eq!(GEOMETRY.encode(), GEOMETRY_BYTES);
+    assert_eq!(GEOMETRY.encode(), GEOMETRY_BYTES[..56]);
+    let before = Extensions { surveys: true }.encode(GEOMETRY.encode());
+    assert_eq!(GEOMETRY.extras.encode(before), GEOMETRY_BYTES);
     assert_eq!(Geometry::decode(&GEOMETRY_BYTES), Ok(GEOMETRY));
     let writable = Geometry {
         read_only: false,
@@ -91,6 +102,27 @@ fn transports_pad() {
         let padded = [&GEOMETRY_BYTES[..], &[byte; 140]].concat();
         assert_eq!(Geometry::decode(&padded), Ok(GEOMETRY));
     }
+}
+
+#[test]
+fn an_older_server_says_nothing_more() {
+    let silent = Geometry {
+        extras: Extras::NONE,
+        ..GEOMETRY
+    };
+    for len in 56..76 {
+        assert_eq!(Geometry::decode(&GEOMETRY_BYTES[..len]), Ok(silent));
+    }
+    for byte in [0, 0xff] {
+        let padded = [&GEOMETRY_BYTES[..56], &[byte; 140]].concat();
+        assert_eq!(Geometry::decode(&padded), Ok(silent));
+    }
+    // Of a later server, whose flags mean nothing here.
+    assert_eq!(geometry_with(64, &[0xff, 0xff, 0xff]), Ok(GEOMETRY));
+    let decoded = geometry_with(67, &[1]).unwrap().extras;
+    assert!(!decoded.volatile && !decoded.keeps_space);
+    let decoded = geometry_with(67, &[2]).unwrap().extras;
+    assert!(decoded.volatile && decoded.keeps_space);
 }
 
 #[test]
@@ -352,6 +384,13 @@ fn what_a_disk_can_go_on_with() {
         assert_eq!(GEOMETRY.continues(&other), why);
         assert_eq!(other.continues(&GEOMETRY), None);
     }
+    let volatile = Geometry {
+        extras: Extras::NONE,
+        ..GEOMETRY
+    };
+    let why = Some("it has a volatile cache now, which the disk does not flush");
+    assert_eq!(GEOMETRY.continues(&volatile), why);
+    assert_eq!(volatile.continues(&GEOMETRY), None);
     let others: [(fn(&mut Geometry), &str); 4] = [
         (|g| g.store += 1, "it is another store"),
         (|g| g.size += 4096, "its size is another one"),

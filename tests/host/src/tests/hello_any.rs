@@ -5,6 +5,8 @@
 use super::cases;
 use crate::logic::{
     command::Test,
+    extensions::Extensions,
+    extras::Extras,
     hello::{announced, Geometry, Hello},
     wire::PrivateDataError,
 };
@@ -40,8 +42,9 @@ fn geometry() -> impl Strategy<Value = Geometry> {
         0u32..=0x000f_ffff,
     );
     let rest = (1u16..=1024, 0u32..=4096, 1u32..=1_200_000);
-    (any::<[bool; 3]>(), any::<u64>(), block, numbers, rest).prop_map(
-        |([is_tap, read_only, log_only], store, block, numbers, (depth, inline, alive_ms))| {
+    (any::<[bool; 5]>(), any::<[u64; 2]>(), block, numbers, rest).prop_map(
+        |(flags, [store, boot], block, numbers, (depth, inline, alive_ms))| {
+            let [is_tap, read_only, log_only, volatile, keeps_space] = flags;
             let (blocks, max_bytes, max_discard) = numbers;
             Geometry {
                 test: if is_tap { Test::Tap } else { Test::Block },
@@ -55,6 +58,11 @@ fn geometry() -> impl Strategy<Value = Geometry> {
                 depth,
                 inline,
                 alive_ms,
+                extras: Extras {
+                    volatile,
+                    keeps_space,
+                    boot,
+                },
             }
         },
     )
@@ -73,7 +81,8 @@ proptest! {
 
     #[test]
     fn geometries_come_back(geometry in geometry()) {
-        let bytes = geometry.encode();
+        let before = Extensions { surveys: true }.encode(geometry.encode());
+        let bytes = geometry.extras.encode(before);
         prop_assert_eq!(Geometry::decode(&bytes), Ok(geometry));
         prop_assert_eq!(announced(&bytes), Ok(Some(geometry.test)));
         prop_assert_eq!(Hello::decode(&bytes), Err(PrivateDataError::Side));
@@ -85,23 +94,23 @@ proptest! {
         geometry in geometry(),
         bytes in vec(any::<u8>(), 0..70),
         place in any::<prop::sample::Index>(),
-        len in 50usize..70,
+        len in 50usize..80,
     ) {
         // Nearly right ones lead further than random ones.
-        let near = |encoded: [u8; 56]| {
+        let near = |encoded: &[u8]| {
             let mut near = encoded.to_vec();
             near.resize(len, 0);
             near[place.index(len)] = bytes.first().copied().unwrap_or(0);
             near
         };
-        for bytes in [&bytes[..], &near(hello.encode()), &near(geometry.encode())] {
+        for bytes in [&bytes[..], &near(&hello.encode()), &near(&geometry.encode())] {
             match Hello::decode(bytes) {
                 Ok(hello) => prop_assert_eq!(&bytes[..56], hello.encode()),
                 Err(error) => prop_assert!(error.to_string().len() > 30, "{}", error),
             }
             match Geometry::decode(bytes) {
                 Ok(geometry) => {
-                    prop_assert_eq!(&bytes[..56], geometry.encode());
+                    prop_assert_eq!(&bytes[..56], &geometry.encode()[..56]);
                     prop_assert_eq!(geometry.continues(&geometry), None);
                 }
                 Err(error) => prop_assert!(error.to_string().len() > 30, "{}", error),
