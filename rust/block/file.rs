@@ -158,8 +158,8 @@ impl FileStore {
         self.file.sync()
     }
 
-    /// Has `len` bytes at `from` read as zeroes, with `durable` from stable storage
-    /// too. Asks `go_on` now and then whether to go on. Sleeps.
+    /// Has `len` bytes at `from` read as zeroes, which `keep` their space or not, with
+    /// `durable` from stable storage too. Asks `go_on` now and then whether to go on. Sleeps.
     ///
     /// # Errors
     ///
@@ -168,6 +168,7 @@ impl FileStore {
         &self,
         from: u64,
         len: u64,
+        keep: bool,
         durable: bool,
         go_on: impl Fn() -> bool,
     ) -> Result {
@@ -177,7 +178,7 @@ impl FileStore {
                 return Err(EINTR);
             }
             let slice = left.min(SLICE);
-            if !self.file.zero(at, slice)? {
+            if !self.file.zero(at, slice, keep)? {
                 self.write_zeroes(at, slice)?;
             }
             at = at.saturating_add(slice);

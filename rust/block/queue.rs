@@ -33,6 +33,7 @@ use crate::{
         block::{self, Action, BareWrite},
         errno,
         extensions::Extensions,
+        extras::Extras,
         failure::{Failure, Operation},
         wire::Advertisement,
     },
@@ -116,6 +117,8 @@ pub(crate) struct DiskQueue {
     kept_ns: u64,
     /// The most data that a write carries itself.
     inline: u32,
+    /// The server takes it that blocks which become zeroes keep their space.
+    keeps_space: bool,
     answered: u64,
     live: Arc<Live>,
     stages: Stages,
@@ -158,6 +161,7 @@ impl DiskQueue {
             heard_ns: 0,
             kept_ns: 0,
             inline: 0,
+            keeps_space: false,
             answered: 0,
             live,
             stages: Stages::new()?,
@@ -192,8 +196,8 @@ impl DiskQueue {
         Ok(())
     }
 
-    /// Begins, once connected, with a server that takes `inline` bytes with a write, and has
-    /// these `extensions`.
+    /// Begins, once connected, with a server that takes `inline` bytes with a write, has
+    /// these `extensions`, and has said `extras`.
     ///
     /// # Errors
     ///
@@ -203,7 +207,9 @@ impl DiskQueue {
         queue: &mut Queue<'_>,
         inline: u32,
         extensions: Extensions,
+        extras: &Extras,
     ) -> Result<(), Failure> {
+        self.keeps_space = extras.keeps_space;
         self.inline = inline.min(block::Request::INLINE);
         self.surveys = extensions.surveys;
         match &self.bounce {
@@ -238,6 +244,7 @@ impl DiskQueue {
             return Submitted::Refused(request, errno::EIO);
         };
         let fua = request.is_fua() && op == Op::Write;
+        let keep_space = self.keeps_space && op == Op::WriteZeroes && request.keeps_space();
         let has_data = matches!(op, Op::Read | Op::Write);
         let inline = has_data && bytes <= self.inline;
         let mut list = List::new();
@@ -278,6 +285,7 @@ impl DiskQueue {
             fua,
             inline,
             keep: slot.bounce.is_some(),
+            keep_space,
             tag: tag as u16,
             seq: self.seq,
             offset,
@@ -368,6 +376,7 @@ impl DiskQueue {
             fua: false,
             inline: false,
             keep: false,
+            keep_space: false,
             tag: tag as u16,
             seq: self.seq,
             offset: 0,

@@ -57,6 +57,7 @@ impl Slot {
             fua: false,
             inline: false,
             keep: false,
+            keep_space: false,
             tag: 0,
             seq: 0,
             offset: 0,

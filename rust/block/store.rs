@@ -178,7 +178,7 @@ impl Store {
             alive_ms,
             extras: Extras {
                 volatile: self.volatile,
-                keeps_space: false,
+                keeps_space: true,
                 boot: boot::number(),
             },
         }
@@ -236,7 +236,12 @@ fn in_file(
     data: Option<(&Contiguous, usize)>,
     go_on: impl Fn() -> bool,
 ) -> Result {
-    let Request { offset, fua, .. } = *request;
+    let Request {
+        offset,
+        fua,
+        keep_space,
+        ..
+    } = *request;
     let len = request.bytes();
     match request.action {
         Action::Read => {
@@ -248,7 +253,9 @@ fn in_file(
             file.write(memory, at, len as usize, offset, fua)
         }
         Action::Flush => file.flush(),
-        Action::Discard | Action::WriteZeroes => file.zero(offset, u64::from(len), fua, go_on),
+        Action::Discard | Action::WriteZeroes => {
+            file.zero(offset, u64::from(len), keep_space, fua, go_on)
+        }
         Action::Ping | Action::Close | Action::Note | Action::Survey => Ok(()),
     }
 }

@@ -279,15 +279,19 @@ impl OpenFile {
     }
 
     /// Has `len` bytes at `from` read as zeroes, and frees what they took where it
-    /// can. Returns whether it could; where it could not, zeroes must be written.
-    /// Sleeps.
+    /// can, unless they `keep` it. Returns whether it could; where it could not, zeroes
+    /// must be written. Sleeps.
     ///
     /// # Errors
     ///
     /// As `fallocate(2)` has them.
-    pub(crate) fn zero(&self, from: u64, len: u64) -> Result<bool> {
-        for mode in [PUNCH_HOLE, ZERO_RANGE] {
-            match self.allocate(mode, from, len) {
+    pub(crate) fn zero(&self, from: u64, len: u64, keep: bool) -> Result<bool> {
+        let modes: &[u32] = match keep {
+            true => &[ZERO_RANGE],
+            false => &[PUNCH_HOLE, ZERO_RANGE],
+        };
+        for mode in modes {
+            match self.allocate(*mode, from, len) {
                 Err(error) if error.to_errno() == -(bindings::EOPNOTSUPP as c_int) => {}
                 result => return result.map(|()| true),
             }

@@ -115,6 +115,8 @@ pub(crate) struct Request {
     pub(crate) inline: bool,
     /// The key stays valid: the answer shall not invalidate it.
     pub(crate) keep: bool,
+    /// Blocks that become zeroes keep the space that they take.
+    pub(crate) keep_space: bool,
     /// Which of the client's requests under way this is.
     pub(crate) tag: u16,
     /// Its number on this connection, which tells answers to it from those to others.
@@ -134,6 +136,7 @@ impl Request {
     const FUA: u8 = 1 << 0;
     const DATA: u8 = 1 << 1;
     const KEEP: u8 = 1 << 2;
+    const KEEP_SPACE: u8 = 1 << 3;
 
     /// How many bytes of the disk it is about.
     pub(crate) fn bytes(&self) -> u32 {
@@ -145,8 +148,9 @@ impl Request {
         let fua = if self.fua { Self::FUA } else { 0 };
         let inline = if self.inline { Self::DATA } else { 0 };
         let keep = if self.keep { Self::KEEP } else { 0 };
+        let keep_space = if self.keep_space { Self::KEEP_SPACE } else { 0 };
         pack(
-            [self.action.number(), fua | inline | keep]
+            [self.action.number(), fua | inline | keep | keep_space]
                 .into_iter()
                 .chain(self.tag.to_be_bytes())
                 .chain(self.seq.to_be_bytes())
@@ -173,6 +177,7 @@ impl Request {
             fua: flags & Self::FUA != 0,
             inline: flags & Self::DATA != 0,
             keep: flags & Self::KEEP != 0,
+            keep_space: flags & Self::KEEP_SPACE != 0,
             tag: u16::from_be_bytes(fields.take()),
             seq: u32::from_be_bytes(fields.take()),
             offset: u64::from_be_bytes(fields.take()),
@@ -183,6 +188,7 @@ impl Request {
             Action::Write => Self::FUA | Self::KEEP,
             Action::Read if flags & Self::DATA != 0 => Self::DATA,
             Action::Read => Self::KEEP,
+            Action::WriteZeroes => Self::FUA | Self::KEEP_SPACE,
             action if action.changes() => Self::FUA,
             _ => 0,
         };
@@ -301,6 +307,7 @@ impl BareWrite {
             fua: false,
             inline: true,
             keep: false,
+            keep_space: false,
             // No more than 16 bits are left.
             tag: (immediate & tags) as u16,
             seq: 0,

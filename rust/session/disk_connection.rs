@@ -156,7 +156,7 @@ impl Connection {
                     0
                 };
                 let extensions = Extensions::decode(id.peer_data().as_slice());
-                pair.with(|lead, queue| lead.start(queue, inline, extensions))
+                pair.with(|lead, queue| lead.start(queue, inline, extensions, &geometry.extras))
                     .ok_or(Failure::Interrupted)??;
                 Ok(geometry)
             });

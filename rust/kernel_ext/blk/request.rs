@@ -125,6 +125,11 @@ impl Request {
         self.raw().cmd_flags & (1 << bindings::req_flag_bits___REQ_FUA) != 0
     }
 
+    /// Whether blocks that it zeroes keep the space that they take.
+    pub(crate) fn keeps_space(&self) -> bool {
+        self.raw().cmd_flags & (1 << bindings::req_flag_bits___REQ_NOUNMAP) != 0
+    }
+
     /// Where on the disk, in bytes.
     pub(crate) fn offset(&self) -> u64 {
         self.raw().__sector << bindings::SECTOR_SHIFT

@@ -129,7 +129,7 @@ static void break_rules(void)
 		break;
 	case 2:
 		lie("request with flags that mean nothing", FATAL);
-		r.flags |= 8 << below(5);
+		r.flags |= 16 << below(4);
 		break;
 	case 3:
 		lie("request with what should be zero", FATAL);

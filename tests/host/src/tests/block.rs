@@ -47,6 +47,7 @@ fn write() -> Request {
         fua: true,
         inline: false,
         keep: true,
+        keep_space: false,
         tag: 0x0102,
         seq: 0x1112_1314,
         offset: 0x2122_2324_2526_2728,
@@ -66,6 +67,7 @@ pub(super) fn least(action: Action) -> Request {
         fua: false,
         inline: false,
         keep: false,
+        keep_space: false,
         tag: 0,
         seq: 0,
         offset: 0,
@@ -124,7 +126,8 @@ fn each_flag_goes_with_some_actions() {
                 Action::Read => 4,
                 Action::Write if flags & 2 != 0 => 3,
                 Action::Write => 5,
-                Action::Discard | Action::WriteZeroes => 1,
+                Action::Discard => 1,
+                Action::WriteZeroes => 9,
                 _ => 0,
             };
             let mut bytes = least(action).encode();
@@ -137,8 +140,14 @@ fn each_flag_goes_with_some_actions() {
                 assert_eq!(decoded, Err(MessageError::Flags(flags & !known)));
             } else {
                 let request = decoded.unwrap();
-                let found = [request.fua, request.inline, request.keep];
-                assert_eq!(found, [1, 2, 4].map(|flag| flags & flag != 0));
+                let found = [
+                    request.fua,
+                    request.inline,
+                    request.keep,
+                    request.keep_space,
+                ];
+                assert_eq!(found, [1, 2, 4, 8].map(|flag| flags & flag != 0));
+                let is_durable = flags & 1 != 0 || action == Action::Flush;
                 assert_eq!(request.encode(), bytes);
             }
         }
@@ -248,8 +257,8 @@ fn request() -> impl Strategy<Value = (Request, u32)> {
         any::<u64>(),
         1u32..,
     );
-    (select(&ACTIONS), any::<[bool; 3]>(), size, rest).prop_map(
-        |(action, [fua, inline, keep], size, (tag, seq, offset, addr, rkey))| {
+    (select(&ACTIONS), any::<[bool; 4]>(), size, rest).prop_map(
+        |(action, [fua, inline, keep, keep_space], size, (tag, seq, offset, addr, rkey))| {
             let moves = matches!(action, Action::Read | Action::Write);
             let is_placed = action != Action::Flush && !action.is_control();
             let changes = moves && action != Action::Read
@@ -266,6 +275,7 @@ fn request() -> impl Strategy<Value = (Request, u32)> {
                 fua: fua && changes,
                 inline,
                 keep: keep && moves && !inline,
+                keep_space: keep_space && action == Action::WriteZeroes,
                 tag,
                 seq,
                 offset: if is_placed { offset } else { 0 },
