@@ -102,6 +102,11 @@ impl Answers {
         }
     }
 
+    /// Returns true where no answer waits.
+    pub(super) fn are_sent(&self) -> bool {
+        self.waiting.len() == 0
+    }
+
     /// The first that waits.
     pub(super) fn pop(&mut self) -> Option<(usize, Status)> {
         self.waiting.pop()

@@ -13,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::ledger::{Account, Ledger, Seat};
 use crate::{
     kernel_ext::time::Deadline,
     logic::{failure::Failure, hello::Hello, wire::PrivateDataError},
@@ -77,10 +78,16 @@ struct Client {
     hold_ms: u32,
     /// Until when it may come back, where all are lost.
     lost: Option<Deadline>,
+    /// Its place in the ledger of the store.
+    seat: Option<Seat>,
 }
 
 impl Client {
-    fn new(hello: &Hello) -> Result<Self> {
+    fn new(hello: &Hello, ledger: Option<&Arc<Ledger>>, timeout: u32) -> Result<Self> {
+        let patience = patience(hello.hold_ms, timeout);
+        let seat = ledger
+            .map(|ledger| Seat::new(ledger, hello.disk, hello.generation == 1, patience))
+            .transpose()?;
         Ok(Self {
             disk: hello.disk,
             generation: hello.generation,
@@ -92,7 +99,15 @@ impl Client {
             has_been_up: false,
             hold_ms: hello.hold_ms,
             lost: None,
+            seat,
         })
+    }
+
+    /// Forgets it, as it does not come back.
+    fn forget(mut self) {
+        if let Some(seat) = &mut self.seat {
+            seat.give_up();
+        }
     }
 
     /// Ends all connections because of `failure`.
@@ -100,6 +115,14 @@ impl Client {
         for outcome in &self.connections {
             outcome.fail(failure);
         }
+    }
+}
+
+/// For how many ms a client that holds requests for `hold_ms` ms may come back.
+fn patience(hold_ms: u32, timeout: u32) -> u32 {
+    match hold_ms {
+        0 => 0,
+        hold_ms => hold_ms.saturating_add(timeout),
     }
 }
 
@@ -124,11 +147,13 @@ pub(crate) struct Clients {
     timeout: u32,
     /// What the listening thread waits on.
     listener: Arc<Outcome>,
+    /// The record of the store's failures, for a store that can have some.
+    ledger: Option<Arc<Ledger>>,
 }
 
 impl Clients {
-    /// Those of a server that is to serve `most` or goes on for ever, and whose
-    /// `listener` is woken when one is gone. May sleep.
+    /// Those of a server that is to serve `most` or goes on for ever, whose `listener` is
+    /// woken when one is gone, and whose store has a `ledger`. May sleep.
     ///
     /// # Errors
     ///
@@ -137,6 +162,7 @@ impl Clients {
         most: Option<u32>,
         timeout: u32,
         listener: Arc<Outcome>,
+        ledger: Option<Arc<Ledger>>,
     ) -> Result<Arc<Self>> {
         Arc::pin_init(
             pin_init!(Self {
@@ -152,6 +178,7 @@ impl Clients {
                 most,
                 timeout,
                 listener,
+                ledger,
             }),
             GFP_KERNEL,
         )
@@ -212,7 +239,8 @@ impl Clients {
             Some(index) => index,
             None => {
                 self.check_room(state)?;
-                let client = Client::new(hello).map_err(failed)?;
+                let client = Client::new(hello, self.ledger.as_ref(), self.timeout);
+                let client = client.map_err(failed)?;
                 state
                     .clients
                     .push(client, GFP_KERNEL)
@@ -232,6 +260,7 @@ impl Clients {
             disk: hello.disk,
             outcome: outcome.clone(),
             farewell: client.farewell.clone(),
+            account: client.seat.as_ref().map(|seat| seat.account().clone()),
             ending: Ending::Left,
         }))
     }
@@ -305,7 +334,9 @@ impl Clients {
         let lost = |client: &Client| client.lost.is_some();
         match state.clients.iter().position(lost) {
             Some(index) => {
-                let _ = state.clients.remove(index);
+                if let Ok(client) = state.clients.remove(index) {
+                    client.forget();
+                }
                 Ok(())
             }
             None => Err(Failure::Busy("the server has too many clients")),
@@ -331,14 +362,16 @@ impl Clients {
         }
         if client.connections.is_empty() {
             if client.broken || client.farewell.is_said() || !client.has_been_up {
-                let _ = state.clients.remove(index);
+                let is_known = !client.broken && !client.farewell.is_said();
+                match state.clients.remove(index) {
+                    // It may have been a client of a server before this one.
+                    Ok(client) if is_known => drop(client),
+                    Ok(client) => client.forget(),
+                    Err(_) => {}
+                }
                 state.gone = state.gone.saturating_add(1);
             } else {
-                let patience = match client.hold_ms {
-                    0 => 0,
-                    hold_ms => hold_ms.saturating_add(self.timeout),
-                };
-                client.lost = Some(Deadline::after_ms(patience));
+                client.lost = Some(Deadline::after_ms(patience(client.hold_ms, self.timeout)));
             }
         }
         for waiting in &state.waiting {
@@ -380,7 +413,9 @@ impl Clients {
         let index = state.clients.iter().position(late)?;
         let client = state.clients.remove(index).ok()?;
         state.gone = state.gone.saturating_add(1);
-        Some(client.disk)
+        let disk = client.disk;
+        client.forget();
+        Some(disk)
     }
 
     /// Until when the next client may come back that is lost at present.
@@ -410,6 +445,7 @@ pub(crate) struct Membership {
     disk: u64,
     outcome: Arc<Outcome>,
     farewell: Arc<Farewell>,
+    account: Option<Arc<Account>>,
     ending: Ending,
 }
 
@@ -417,6 +453,11 @@ impl Membership {
     /// Where the client says that it leaves.
     pub(crate) fn farewell(&self) -> &Arc<Farewell> {
         &self.farewell
+    }
+
+    /// The failures of the store that the client has been told of.
+    pub(crate) fn account(&self) -> Option<&Arc<Account>> {
+        self.account.as_ref()
     }
 
     /// Says that the connection has come up.

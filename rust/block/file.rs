@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::ledger::{Account, Hold, Ledger, Ledgers};
 use crate::{
     kernel_ext::{
         file::{Identity, Kind, Mode, OpenFile},
@@ -11,7 +12,11 @@ use crate::{
     },
     logic::failure::Failure,
 };
-use kernel::{prelude::*, str::CString};
+use kernel::{
+    prelude::*,
+    str::CString,
+    sync::Arc, //
+};
 
 /// The least that a regular file is asked to read or write, in bytes.
 const FILE_BLOCK: u32 = 512;
@@ -26,22 +31,30 @@ const SLICE: u64 = 16 << 20;
 /// Where no file is made: what is not there is a device that is not there yet, or a mistake.
 const NOT_BELOW: [&str; 3] = ["/dev/", "/proc/", "/sys/"];
 
-/// An open file, of which the first so many bytes are the store.
+/// An open file, of which the first so many bytes are the store. Fields are in drop order.
 pub(crate) struct FileStore {
     file: OpenFile,
     /// Only read.
     zeroes: Contiguous,
+    hold: Hold,
 }
 
 impl FileStore {
-    /// Opens the file `path`. With `create`, makes one that is not there. Process
-    /// context of the writer; sleeps.
+    /// Opens the file `path`. With `create`, makes one that is not there. `number` makes its
+    /// identity the number by which `ledgers` know it. Process context of the writer; sleeps.
     ///
     /// # Errors
     ///
-    /// Those of [`OpenFile::open`]; `EINVAL` for a file that the kernel makes up; `ENOENT` for a
-    /// link to nothing, and for what would have to be made where only the kernel makes files.
-    pub(crate) fn open(path: &str, read_only: bool, create: bool) -> Result<Self, Failure> {
+    /// Those of [`OpenFile::open`] and [`Ledgers::open`]; `EINVAL` for a file that the kernel makes
+    /// up; `ENOENT` for a link to nothing, and for what would have to be made where only the
+    /// kernel makes files.
+    pub(crate) fn open(
+        path: &str,
+        read_only: bool,
+        create: bool,
+        ledgers: &Arc<Ledgers>,
+        number: impl FnOnce(&Identity) -> u64,
+    ) -> Result<Self, Failure> {
         const OPENING: &str = "opening the store";
         let failed = |what| move |e: Error| Failure::Kernel(what, e.to_errno());
         let name = CString::try_from_fmt(fmt!("{path}")).map_err(|e| failed(OPENING)(e))?;
@@ -72,10 +85,21 @@ impl FileStore {
                 "opening the store, a file of the kernel's that keeps no data,",
             )(EINVAL));
         }
+        let number = number(&file.identity());
+        let hold = ledgers.open(number, &file, read_only).map_err(|error| {
+            let busy = "opening the store, which another server of this host writes to,";
+            failed(if error == EBUSY { busy } else { OPENING })(error)
+        })?;
         Ok(Self {
             file,
             zeroes: Contiguous::new(ZEROES).map_err(failed(OPENING))?,
+            hold,
         })
+    }
+
+    /// The record of the file's failures.
+    pub(crate) fn ledger(&self) -> &Arc<Ledger> {
+        self.hold.ledger()
     }
 
     /// Makes it have `wanted` bytes, or takes all of it where that is 0; returns how
@@ -106,11 +130,6 @@ impl FileStore {
         self.file.logical_block_size().unwrap_or(FILE_BLOCK)
     }
 
-    /// What tells the file from others.
-    pub(crate) fn identity(&self) -> Identity {
-        self.file.identity()
-    }
-
     /// Returns true where a range becomes zeroes without writing them. Sleeps.
     pub(crate) fn zeroes_at_once(&self) -> bool {
         self.file.zeroes_at_once()
@@ -130,48 +149,43 @@ impl FileStore {
         }
     }
 
-    /// Writes `len` bytes at `offset` of `memory` to `to`, with `durable` to stable
-    /// storage. Sleeps.
+    /// Writes `len` bytes at `offset` of `memory` to `to`. Sleeps.
     ///
     /// # Errors
     ///
     /// `EIO`, `ENOSPC` and what else the file system says; `EINVAL` for a range that
     /// is not within `memory`.
-    pub(crate) fn write(
-        &self,
-        memory: &Contiguous,
-        offset: usize,
-        len: usize,
-        to: u64,
-        durable: bool,
-    ) -> Result {
-        self.file.write(memory, offset, len, to)?;
-        self.settle(to, len as u64, durable)
+    pub(crate) fn write(&self, memory: &Contiguous, offset: usize, len: usize, to: u64) -> Result {
+        self.file.write(memory, offset, len, to)
     }
 
-    /// Has all that has been written reach stable storage. Sleeps.
+    /// Has all that has been written reach stable storage, for the client of `account`.
+    /// Sleeps.
     ///
     /// # Errors
     ///
-    /// `EIO`, `ENOSPC` and what else the file system says, also of earlier writes.
-    pub(crate) fn flush(&self) -> Result {
-        self.file.sync()
+    /// `EIO`, `ENOSPC` and what else the file system says, also of earlier writes; `EIO` where
+    /// the client has not been told of all that the store has failed to keep.
+    pub(crate) fn flush(&self, account: Option<&Account>) -> Result {
+        self.settle(self.file.sync(), account)
     }
 
-    /// Has `len` bytes at `from` read as zeroes, which `keep` their space or not, with
-    /// `durable` from stable storage too. Asks `go_on` now and then whether to go on. Sleeps.
+    /// As [`flush`](Self::flush), for `len` bytes at `from`. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// As [`flush`](Self::flush).
+    pub(crate) fn flush_range(&self, from: u64, len: u64, account: Option<&Account>) -> Result {
+        self.settle(self.file.sync_range(from, len), account)
+    }
+
+    /// Has `len` bytes at `from` read as zeroes, which `keep` their space or not. Asks
+    /// `go_on` now and then whether to go on. Sleeps.
     ///
     /// # Errors
     ///
     /// As [`write`](Self::write); `EINTR` where it was not to go on.
-    pub(crate) fn zero(
-        &self,
-        from: u64,
-        len: u64,
-        keep: bool,
-        durable: bool,
-        go_on: impl Fn() -> bool,
-    ) -> Result {
+    pub(crate) fn zero(&self, from: u64, len: u64, keep: bool, go_on: impl Fn() -> bool) -> Result {
         let (mut at, mut left) = (from, len);
         while left > 0 {
             if !go_on() {
@@ -184,7 +198,7 @@ impl FileStore {
             at = at.saturating_add(slice);
             left = left.saturating_sub(slice);
         }
-        self.settle(from, len, durable)
+        Ok(())
     }
 
     fn write_zeroes(&self, from: u64, len: u64) -> Result {
@@ -198,11 +212,11 @@ impl FileStore {
         Ok(())
     }
 
-    fn settle(&self, from: u64, len: u64, durable: bool) -> Result {
-        if durable {
-            self.file.sync_range(from, len)
-        } else {
-            Ok(())
-        }
+    /// Notes how making something durable has `ended`, and returns how it has for the client of
+    /// `account`: another one may have taken the error.
+    fn settle(&self, ended: Result, account: Option<&Account>) -> Result {
+        self.ledger().note(&self.file, ended);
+        ended?;
+        account.map_or(Ok(()), Account::check)
     }
 }

@@ -121,6 +121,7 @@ impl Jobs {
             request: job.request,
             status,
             data: data.map(|(memory, at)| (memory.clone(), at)),
+            account: None,
         }))
     }
 }

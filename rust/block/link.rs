@@ -304,6 +304,11 @@ impl Link {
         self.send_answers(queue, urgent)
     }
 
+    /// Whether no answer waits to be joined by others.
+    pub(super) fn has_sent_answers(&self) -> bool {
+        self.answers.are_sent()
+    }
+
     /// Notes that something which asked for it has completed.
     pub(super) fn completed(&mut self) {
         self.room.completed();

@@ -22,6 +22,7 @@ mod fifo;
 pub(crate) mod figures;
 mod file;
 mod jobs;
+pub(crate) mod ledger;
 mod link;
 pub(crate) mod queue;
 mod ram;

@@ -16,6 +16,7 @@
 use super::{
     clients::Farewell,
     jobs::Jobs,
+    ledger::Account,
     link::Link,
     shape::Shape,
     sinks::Sinks,
@@ -29,6 +30,7 @@ use crate::{
         failure::{Failure, Operation},
         hello::{Geometry, Hello},
         stats::BlockFigures,
+        telling::Telling,
     },
     mr::Memory,
     outcome::Bell,
@@ -46,6 +48,10 @@ pub(crate) struct BlockServer {
     /// Where a thread does the work.
     jobs: Option<Jobs>,
     farewell: Arc<Farewell>,
+    /// The failures of the store that the client has been told of.
+    account: Option<Arc<Account>>,
+    /// An answer that tells it of some.
+    telling: Option<Telling>,
     figures: BlockFigures,
 }
 
@@ -57,6 +63,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) farewell: Arc<Farewell>,
     /// Rung when there is something to do for a thread.
     pub(crate) bell: Bell,
+    /// What it has been told of the store's failures.
+    pub(crate) account: Option<Arc<Account>>,
     /// Requests that a queue of the device holds.
     pub(crate) requests: u32,
     /// Entries that a completion queue of the device has.
@@ -105,6 +113,8 @@ impl BlockServer {
             limits: geometry.limits(),
             jobs,
             farewell: terms.farewell,
+            account: terms.account,
+            telling: None,
             figures: BlockFigures {
                 size: store.size(),
                 ..Default::default()
@@ -158,7 +168,10 @@ impl BlockServer {
     /// None that a client could cause.
     pub(crate) fn take(&mut self, queue: &Queue<'_>) -> Result<Option<Work>, Failure> {
         match &mut self.jobs {
-            Some(jobs) => jobs.take(queue, &self.link),
+            Some(jobs) => {
+                let work = jobs.take(queue, &self.link)?;
+                Ok(work.map(|work| work.of_client(self.account.as_ref())))
+            }
             None => Ok(None),
         }
     }
@@ -182,6 +195,9 @@ impl BlockServer {
     fn arrived(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure> {
         let slot = self.link.receive(queue, wc)?;
         let request = self.link.slot(slot)?.request;
+        if self.telling.is_some() {
+            self.has_been_told(&request);
+        }
         let status = match check(&request, &self.limits) {
             // Only a tap has seen anything.
             Ok(()) if request.action == Action::Note && self.geometry.test != Test::Tap => {
@@ -212,14 +228,31 @@ impl BlockServer {
             (Status::Ok, Action::Write) if !request.inline => return self.link.fetch(queue, slot),
             (Status::Ok, Action::Write) => {
                 let (memory, at) = self.link.message_data(queue, slot)?;
-                self.store.execute(request, Some((memory, at)), || true)
+                self.store
+                    .execute(request, Some((memory, at)), None, || true)
             }
             (Status::Ok, Action::Discard | Action::WriteZeroes) => {
-                self.store.execute(request, None, || true)
+                self.store.execute(request, None, None, || true)
             }
             (status, _) => status,
         };
         self.answer(queue, slot, status)
+    }
+
+    /// Notes what `request`, which has arrived, shows of the answers that the client has.
+    fn has_been_told(&mut self, request: &Request) {
+        let Some(telling) = &mut self.telling else {
+            return;
+        };
+        // Its answer must follow those that are due.
+        let is_keepalive =
+            matches!(request.action, Action::Ping | Action::Survey) && self.link.has_sent_answers();
+        if let Some(number) = telling.arrived(request.tag, is_keepalive) {
+            self.telling = None;
+            if let Some(account) = &self.account {
+                account.tell(number);
+            }
+        }
     }
 
     fn answer(
@@ -229,6 +262,14 @@ impl BlockServer {
         status: Status,
     ) -> Result<(), Failure> {
         let request = self.link.slot(slot)?.request;
+        if status.is_loss_of(&request) {
+            // Before the answer is sent: what comes then may show that it has arrived.
+            let before = self.telling;
+            self.telling = self
+                .account
+                .as_ref()
+                .map(|account| Telling::after(before, account.telling(), request.tag));
+        }
         if request.action == Action::Close {
             self.farewell.say();
         }

@@ -6,6 +6,7 @@
 
 use super::{
     file::FileStore,
+    ledger::{Account, Ledger, Ledgers},
     ram::{pieces, Ram},
 };
 use crate::{
@@ -70,14 +71,15 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Opens the store of a server. Process context of the writer; sleeps.
+    /// Opens the store of a server, whose failures `ledgers` keep. Process context of the
+    /// writer; sleeps.
     ///
     /// # Errors
     ///
     /// [`Failure::Kernel`] with `ENOMEM`, `ENOENT`, `ENOSPC` for a device that is too
     /// small, `EBUSY` for one that is in use, `EINVAL` for what is no store, and what
     /// else opening says; [`Failure::Unsupported`] for blocks that no disk has.
-    pub(crate) fn open(options: &BlockOptions) -> Result<Self, Failure> {
+    pub(crate) fn open(options: &BlockOptions, ledgers: &Arc<Ledgers>) -> Result<Self, Failure> {
         let failed = |what| move |e: Error| Failure::Kernel(what, e.to_errno());
         // Whose usual cause is not for everybody to guess.
         let explained = |usual: Error, why, what| {
@@ -90,13 +92,19 @@ impl Store {
                 (Backing::Ram(ram), options.bytes, BLOCK, random())
             }
             Some(StoreName::Path(path)) => {
-                let file = FileStore::open(path.as_str(), read_only, options.bytes > 0)?;
+                let mut id = 0;
+                let create = options.bytes > 0;
+                let path = path.as_str();
+                let file = FileStore::open(path, read_only, create, ledgers, |identity| {
+                    id = number(identity);
+                    id
+                })?;
                 let size = file.provide(options.bytes, read_only).map_err(explained(
                     ENOSPC,
                     "finding size= bytes in the store, which cannot grow,",
                     "giving the store its size",
                 ))?;
-                let (block, id) = (file.block(), number(&file.identity()));
+                let block = file.block();
                 (Backing::File(file), size, block, id)
             }
             None => (Backing::Nothing, limits::MOST_BYTES, BLOCK, random()),
@@ -134,6 +142,14 @@ impl Store {
     /// Whether each request gets a line in the log.
     pub(crate) fn logs(&self) -> bool {
         self.log
+    }
+
+    /// What it has failed to keep, where it is one that can fail.
+    pub(crate) fn ledger(&self) -> Option<&Arc<Ledger>> {
+        match &self.backing {
+            Backing::File(file) => Some(file.ledger()),
+            Backing::Ram(_) | Backing::Nothing => None,
+        }
     }
 
     /// How many bytes it has.
@@ -184,20 +200,21 @@ impl Store {
         }
     }
 
-    /// Does what `request`, which has been found to be within the limits, asks for.
-    /// `data` is where its data is or is to go, but for blocks in memory, which the
-    /// device works on itself. Asks `go_on` now and then whether to go on.
+    /// Does what `request`, which has been found to be within the limits, asks for, of the
+    /// client of `account`. `data` is where its data is or is to go, but for blocks in memory,
+    /// which the device works on itself. Asks `go_on` now and then whether to go on.
     ///
     /// In memory it does not sleep, and any context may call it; else it sleeps.
     pub(crate) fn execute(
         &self,
         request: &Request,
         data: Option<(&Contiguous, usize)>,
+        account: Option<&Account>,
         go_on: impl Fn() -> bool,
     ) -> Status {
         let result = match &self.backing {
             Backing::Ram(ram) => in_memory(ram, request, data),
-            Backing::File(file) => in_file(file, request, data, go_on),
+            Backing::File(file) => in_file(file, request, data, account, go_on),
             Backing::Nothing if request.action == Action::Read => return Status::Unsupported,
             Backing::Nothing => Ok(()),
         };
@@ -234,13 +251,11 @@ fn in_file(
     file: &FileStore,
     request: &Request,
     data: Option<(&Contiguous, usize)>,
+    account: Option<&Account>,
     go_on: impl Fn() -> bool,
 ) -> Result {
     let Request {
-        offset,
-        fua,
-        keep_space,
-        ..
+        offset, keep_space, ..
     } = *request;
     let len = request.bytes();
     match request.action {
@@ -250,13 +265,17 @@ fn in_file(
         }
         Action::Write => {
             let (memory, at) = data.ok_or(EINVAL)?;
-            file.write(memory, at, len as usize, offset, fua)
+            file.write(memory, at, len as usize, offset)
         }
-        Action::Flush => file.flush(),
+        Action::Flush => return file.flush(account),
         Action::Discard | Action::WriteZeroes => {
-            file.zero(offset, u64::from(len), keep_space, fua, go_on)
+            file.zero(offset, u64::from(len), keep_space, go_on)
         }
         Action::Ping | Action::Close | Action::Note | Action::Survey => Ok(()),
+    }?;
+    match request.fua {
+        true => file.flush_range(offset, u64::from(len), account),
+        false => Ok(()),
     }
 }
 
@@ -290,16 +309,26 @@ pub(crate) struct Work {
     pub(super) status: Status,
     /// Where its data is or is to go.
     pub(super) data: Option<(Arc<Contiguous>, usize)>,
+    /// What its client has been told.
+    pub(super) account: Option<Arc<Account>>,
 }
 
 impl Work {
+    /// That of the client of `account`.
+    pub(super) fn of_client(mut self, account: Option<&Arc<Account>>) -> Self {
+        if self.request.is_durable() {
+            self.account = account.cloned();
+        }
+        self
+    }
+
     /// Does it, unless there is a reason not to. Process context; sleeps, and asks
     /// `go_on` now and then whether to go on.
     pub(crate) fn execute(&self, store: &Store, go_on: impl Fn() -> bool) -> Status {
         match self.status {
             Status::Ok => {
                 let data = self.data.as_ref().map(|(memory, at)| (&**memory, *at));
-                store.execute(&self.request, data, go_on)
+                store.execute(&self.request, data, self.account.as_deref(), go_on)
             }
             status => status,
         }

@@ -77,6 +77,27 @@ const PSEUDO: [u32; 12] = [
     0xf97c_ff8c,
 ];
 
+/// Which of a file's errors of writing back have been looked at, an `errseq_t`.
+#[derive(Clone, Copy)]
+pub(crate) struct WritebackErrors(bindings::errseq_t);
+
+impl WritebackErrors {
+    /// Looks at those of `file` that have come since. They need not have been reported to it: what
+    /// was reported to another file counts as well. Any context.
+    ///
+    /// # Errors
+    ///
+    /// The last one.
+    pub(crate) fn look(&mut self, file: &OpenFile) -> Result {
+        // SAFETY: By the type invariant the file is open, so its mapping is there; the kernel
+        // changes the member atomically.
+        to_result(unsafe {
+            let mapping = (*file.as_ptr()).f_mapping;
+            bindings::errseq_check_and_advance(&raw mut (*mapping).wb_err, &mut self.0)
+        })
+    }
+}
+
 /// An open regular file or block device, closed when dropped.
 ///
 /// # Invariants
@@ -179,6 +200,14 @@ impl OpenFile {
         // SAFETY: As for `identity`.
         let magic = unsafe { (*(*(*self.as_ptr()).f_inode).i_sb).s_magic };
         self.kind == Kind::Regular && PSEUDO.iter().any(|known| magic == *known as usize)
+    }
+
+    /// The errors of writing back that whoever opened the file has not been told of. To be asked
+    /// before anybody uses it.
+    pub(crate) fn unseen_errors(&self) -> WritebackErrors {
+        // SAFETY: By the type invariant the file is open; nobody changes the member before its
+        // first use.
+        WritebackErrors(unsafe { (*self.as_ptr()).f_wb_err })
     }
 
     /// Sets the size of a regular file. What is added reads as zeroes, and takes no

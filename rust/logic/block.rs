@@ -138,6 +138,11 @@ impl Request {
     const KEEP: u8 = 1 << 2;
     const KEEP_SPACE: u8 = 1 << 3;
 
+    /// Whether its answer says that something is on stable storage.
+    pub(crate) const fn is_durable(&self) -> bool {
+        self.fua || matches!(self.action, Action::Flush)
+    }
+
     /// How many bytes of the disk it is about.
     pub(crate) fn bytes(&self) -> u32 {
         self.remote.size
@@ -213,6 +218,19 @@ impl Request {
             return Err(MessageError::Reserved);
         }
         Ok(request)
+    }
+}
+
+impl Status {
+    /// Whether this answer to `request` says that something may be lost that was answered before:
+    /// that of a flush, whatever is wrong, and of a change that was to be durable, where it is not
+    /// its own fault.
+    pub(crate) const fn is_loss_of(self, request: &Request) -> bool {
+        match self {
+            Self::Ok => false,
+            Self::Io => request.is_durable(),
+            _ => matches!(request.action, Action::Flush),
+        }
     }
 }
 

@@ -57,6 +57,7 @@ pub(crate) mod protocol;
 pub(crate) mod ratelimit;
 mod rules;
 pub(crate) mod stats;
+pub(crate) mod telling;
 pub(crate) mod text;
 pub(crate) mod trial;
 mod value;

@@ -65,10 +65,15 @@ impl Export {
     pub(super) fn open(session: &Session, listener: &Arc<Outcome>) -> Result<Arc<Self>, Failure> {
         let no_memory = failed("starting the server");
         let command = &session.command;
-        let store = Store::open(&command.block)?;
+        let store = Store::open(&command.block, session.registry.ledgers())?;
         let most = (!command.persist).then_some(command.threads);
-        let clients =
-            Clients::new(most, session.timeout(), listener.clone()).map_err(&no_memory)?;
+        let clients = Clients::new(
+            most,
+            session.timeout(),
+            listener.clone(),
+            store.ledger().cloned(),
+        )
+        .map_err(&no_memory)?;
         let store = Arc::new(store, GFP_KERNEL).map_err(|e| no_memory(e.into()))?;
         Arc::new(Self { store, clients }, GFP_KERNEL).map_err(|e| no_memory(e.into()))
     }
@@ -389,6 +394,7 @@ impl Serving<'_> {
             hello,
             farewell: membership.farewell().clone(),
             bell: bell.clone(),
+            account: membership.account().cloned(),
             requests: room.requests,
             completions: room.completions,
             max_bytes: taken_bytes(&device)?,

@@ -11,6 +11,7 @@ use super::{
     worker::Worker, //
 };
 use crate::{
+    block::ledger::Ledgers,
     kernel_ext::net::Netns,
     results::Results, //
 };
@@ -37,6 +38,8 @@ pub(crate) struct Registry {
     servers: Mutex<KVec<Arc<DetachedServer>>>,
     ids: Atomic<u32>,
     results: Arc<Results>,
+    /// What the stores of servers have failed to keep.
+    ledgers: Arc<Ledgers>,
 }
 
 impl Registry {
@@ -47,6 +50,7 @@ impl Registry {
     /// `ENOMEM`.
     pub(crate) fn new() -> Result<Arc<Self>> {
         let results = Results::new()?;
+        let ledgers = Ledgers::new()?;
         Arc::pin_init(
             pin_init!(Self {
                 workers <- new_mutex!(KVec::new(), "krping_workers"),
@@ -54,6 +58,7 @@ impl Registry {
                 servers <- new_mutex!(KVec::new(), "krping_servers"),
                 ids: Atomic::new(0),
                 results,
+                ledgers,
             }),
             GFP_KERNEL,
         )
@@ -62,6 +67,11 @@ impl Registry {
     /// A number that no other session or thread has, from 1.
     pub(crate) fn next_id(&self) -> u32 {
         self.ids.fetch_add(1, Relaxed).wrapping_add(1)
+    }
+
+    /// What the stores of servers have failed to keep.
+    pub(super) fn ledgers(&self) -> &Arc<Ledgers> {
+        &self.ledgers
     }
 
     /// The finished runs.

@@ -148,6 +148,19 @@ fn each_flag_goes_with_some_actions() {
                 ];
                 assert_eq!(found, [1, 2, 4, 8].map(|flag| flags & flag != 0));
                 let is_durable = flags & 1 != 0 || action == Action::Flush;
+                assert_eq!(request.is_durable(), is_durable);
+                for status in STATUSES {
+                    let is_loss = match (status, action) {
+                        (Status::Ok, _) => false,
+                        (_, Action::Flush) => true,
+                        (status, _) => is_durable && status == Status::Io,
+                    };
+                    assert_eq!(
+                        status.is_loss_of(&request),
+                        is_loss,
+                        "{status:?} {request:?}"
+                    );
+                }
                 assert_eq!(request.encode(), bytes);
             }
         }

@@ -41,6 +41,7 @@ mod private_data;
 mod protocol;
 mod ratelimit;
 mod stats;
+mod telling;
 mod window;
 mod wire;
 
