@@ -16,6 +16,7 @@
 use super::{
     figures::Live,
     queue::{DiskQueue, Submitted},
+    stability::Stability,
 };
 use crate::{
     kernel_ext::{
@@ -76,15 +77,16 @@ pub(crate) struct DiskData {
     held: Atomic<u64>,
     /// How often it has come back.
     reconnects: Atomic<u32>,
+    stability: Arc<Stability>,
 }
 
 impl DiskData {
-    /// Creates the data of a disk with a hardware queue for each of `traffic`. May sleep.
+    /// Creates the data of disk `number`, with a hardware queue for each of `traffic`. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(traffic: impl Iterator<Item = Arc<Traffic>>) -> Result<Self> {
+    pub(crate) fn new(number: u32, traffic: impl Iterator<Item = Arc<Traffic>>) -> Result<Self> {
         let mut queues = KVec::new();
         for traffic in traffic {
             let live = Arc::new(Live::default(), GFP_KERNEL)?;
@@ -98,8 +100,10 @@ impl DiskData {
             )?;
             queues.push(queue, GFP_KERNEL)?;
         }
+        let stability = Stability::new(number, queues.iter().map(|queue| queue.live.clone()))?;
         Ok(Self {
             queues,
+            stability,
             dead: Atomic::new(0),
             held: Atomic::new(0),
             reconnects: Atomic::new(0),
@@ -109,6 +113,11 @@ impl DiskData {
     /// The hardware queues.
     pub(crate) fn queues(&self) -> impl Iterator<Item = &HwQueue> + Clone {
         self.queues.iter().map(|queue| &**queue)
+    }
+
+    /// The disk's answered writes, and which of them are durable.
+    pub(crate) fn stability(&self) -> &Arc<Stability> {
+        &self.stability
     }
 
     /// Has it end all further requests with an I/O error.

@@ -58,6 +58,8 @@ pub(crate) struct Live {
     errors: Atomic<u64>,
     /// Requests under way.
     pub(super) in_flight: Count,
+    /// Changes that were answered, and are durable when flushed.
+    pub(super) unstable: Count,
 }
 
 impl Default for Live {
@@ -70,6 +72,7 @@ impl Default for Live {
             write_bytes: Count::default(),
             errors: Atomic::new(0),
             in_flight: Count::default(),
+            unstable: Count::default(),
         }
     }
 }

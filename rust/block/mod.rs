@@ -33,6 +33,7 @@ pub(crate) mod server;
 mod shape;
 mod sinks;
 mod slot;
+pub(crate) mod stability;
 pub(crate) mod store;
 pub(crate) mod tap;
 

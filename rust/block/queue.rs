@@ -22,6 +22,7 @@ use super::{
     figures::{Live, Stages},
     receives::Receives,
     sender::Sender,
+    stability::Stability,
 };
 use crate::{
     cq::WorkCompletion,
@@ -64,6 +65,8 @@ struct Slot {
     posted_ns: u64,
     /// When the server last said that it works on it, or `posted_ns`.
     seen_ns: u64,
+    /// How many answered writes it covers, if it is a flush.
+    covers: u64,
     /// The region that is open to the server, and so has the request.
     open: Option<RegionId>,
     /// The buffer that its data goes through.
@@ -121,6 +124,7 @@ pub(crate) struct DiskQueue {
     keeps_space: bool,
     answered: u64,
     live: Arc<Live>,
+    stability: Arc<Stability>,
     stages: Stages,
     traffic: Arc<Traffic>,
 }
@@ -135,6 +139,7 @@ impl DiskQueue {
         layout: &Layout,
         memory: &mut Memory,
         live: Arc<Live>,
+        stability: Arc<Stability>,
         traffic: Arc<Traffic>,
     ) -> Result<Self> {
         let depth = usize::from(layout.depth);
@@ -164,6 +169,7 @@ impl DiskQueue {
             keeps_space: false,
             answered: 0,
             live,
+            stability,
             stages: Stages::new()?,
             traffic,
         })
@@ -237,6 +243,13 @@ impl DiskQueue {
             Op::WriteZeroes => Action::WriteZeroes,
             Op::Other => return Submitted::Refused(request, errno::EOPNOTSUPP),
         };
+        let mut covers = 0;
+        if op == Op::Flush || request.is_fua() {
+            if let Some(errno) = self.stability.loss(request.uses()) {
+                return Submitted::Refused(request, errno);
+            }
+            covers = self.stability.answered();
+        }
         if !self.sender.has_room() {
             return Submitted::Busy(request);
         }
@@ -248,7 +261,10 @@ impl DiskQueue {
         let has_data = matches!(op, Op::Read | Op::Write);
         let inline = has_data && bytes <= self.inline;
         let mut list = List::new();
-        let mut slot = Slot::default();
+        let mut slot = Slot {
+            covers,
+            ..Slot::default()
+        };
         let remote = match (&mut self.bounce, region) {
             _ if !has_data || inline => {
                 slot.request = Some(request);

@@ -135,7 +135,7 @@ impl<'a> Link<'a> {
                 .push(worker.add_traffic().map_err(&no_memory)?, GFP_KERNEL)
                 .map_err(|e| no_memory(e.into()))?;
         }
-        let data = DiskData::new(traffic.into_iter())
+        let data = DiskData::new(attachment.number, traffic.into_iter())
             .and_then(|data| Ok(Arc::new(data, GFP_KERNEL)?))
             .map_err(&no_memory)?;
         let mut terms = Terms {
@@ -210,7 +210,13 @@ impl<'a> Link<'a> {
             .map_err(|e| failed("connecting")(e.into()))?;
         for (index, queue) in (0..terms.queues).zip(data.queues()) {
             let connection = Connection::open(terms, index, timeout, report, |layout, memory| {
-                DiskQueue::new(layout, memory, queue.live.clone(), queue.traffic.clone())
+                DiskQueue::new(
+                    layout,
+                    memory,
+                    queue.live.clone(),
+                    data.stability().clone(),
+                    queue.traffic.clone(),
+                )
             })?;
             // Room for all was made above.
             drop(made.push_within_capacity(connection));

@@ -175,8 +175,24 @@ impl DiskQueue {
                 _ => {}
             }
         }
+        self.settle(&request, slot.covers, errno);
         self.record(&request, slot.posted_ns, errno);
         Ok(Answered { request, errno })
+    }
+
+    /// Notes what the answer to `request` says of what is durable. If it is a flush, it covers
+    /// so many writes.
+    fn settle(&self, request: &Request, covers: u64, errno: i32) {
+        match request.op() {
+            Op::Read | Op::Other => {}
+            Op::Flush if errno == 0 => self.stability.flushed(covers),
+            Op::Flush => self.stability.lose(errno, request.uses()),
+            _ if request.is_fua() && errno == errno::EIO => {
+                self.stability.lose(errno, request.uses());
+            }
+            _ if errno == 0 && !request.is_fua() => self.live.unstable.add(1),
+            _ => {}
+        }
     }
 
     /// Counts a request that has been answered.

@@ -241,6 +241,12 @@ impl<T: Operations> Disk<T> {
         }
     }
 
+    /// How often it was opened while nobody had it open, modulo 2^32. Any context.
+    pub(crate) fn uses(&self) -> u32 {
+        // SAFETY: By the type invariant the disk is there, with a queue, and ours.
+        unsafe { uses((*self.raw.as_ptr()).queue) }
+    }
+
     /// Removes it: what was written is written out first. Sleeps until no request is
     /// left; they must be answered meanwhile, by another thread.
     pub(crate) fn remove(&self) {
@@ -281,6 +287,22 @@ impl<T: Operations> Disk<T> {
     }
 }
 
+/// How often a disk of `queue` was opened while nobody had it open, modulo 2^32. What the tag
+/// set has in place of a driver's data is this number.
+///
+/// # Safety
+///
+/// `queue` is that of a disk of ours which has not been removed.
+pub(super) unsafe fn uses(queue: *mut bindings::request_queue) -> u32 {
+    // SAFETY: By the function's requirements the tag set is there. Its one writer holds a lock of
+    // the disk's, and writes the number as a whole.
+    unsafe {
+        (&raw const (*(*queue).tag_set).driver_data)
+            .read_volatile()
+            .addr() as u32
+    }
+}
+
 impl<T: Operations> Drop for Disk<T> {
     fn drop(&mut self) {
         self.remove();
@@ -293,7 +315,8 @@ impl<T: Operations> Drop for Disk<T> {
     }
 }
 
-/// Refuses to open a disk that has been closed.
+/// Refuses to open a disk that has been closed, and counts its uses, each from the first opening to
+/// the last close.
 ///
 /// # Safety
 ///
@@ -308,6 +331,15 @@ unsafe extern "C" fn krping_disk_open(
     let private = unsafe { &*(*disk).private_data.cast::<Private>() };
     if private.closed.load(Relaxed) != 0 {
         return ENXIO.to_errno();
+    }
+    // SAFETY: As above, and for `uses`.
+    unsafe {
+        if bindings::krping_disk_openers(disk) == 0 {
+            let queue = (*disk).queue;
+            let next = uses(queue).wrapping_add(1) as usize;
+            (&raw mut (*(*queue).tag_set).driver_data)
+                .write_volatile(core::ptr::without_provenance_mut(next));
+        }
     }
     0
 }

@@ -130,6 +130,12 @@ impl Request {
         self.raw().cmd_flags & (1 << bindings::req_flag_bits___REQ_NOUNMAP) != 0
     }
 
+    /// How often its disk was opened while nobody had it open, modulo 2^32.
+    pub(crate) fn uses(&self) -> u32 {
+        // SAFETY: By the type invariant the request is started, so its disk has not been removed.
+        unsafe { super::disk::uses(self.raw().q) }
+    }
+
     /// Where on the disk, in bytes.
     pub(crate) fn offset(&self) -> u64 {
         self.raw().__sector << bindings::SECTOR_SHIFT

@@ -119,6 +119,10 @@ impl Link<'_> {
                     for (queue, connection) in self.disk.data().queues().zip(&mut made) {
                         queue.replace(connection.pair.take());
                     }
+                    let boot = made
+                        .first()
+                        .map_or(0, |connection| connection.geometry.extras.boot);
+                    self.note_boot(boot);
                     self.connections = made;
                     self.disk.data().came_back();
                     self.resume();
@@ -154,6 +158,15 @@ impl Link<'_> {
             while !pause.passed() && !control.ended() {
                 control.pause(pause);
             }
+        }
+    }
+
+    /// Notes in which start of its host the server runs that the disk has come back to.
+    fn note_boot(&mut self, boot: u64) {
+        let before = core::mem::replace(&mut self.geometry.extras.boot, boot);
+        if before != boot && before != 0 && boot != 0 && self.geometry.extras.volatile {
+            let uses = self.disk.uses();
+            self.disk.data().stability().host_restarted(uses);
         }
     }
 
