@@ -187,6 +187,27 @@ impl Device<'_> {
         (self.attrs().max_fast_reg_page_list_len as usize).saturating_mul(PAGE_SIZE)
     }
 
+    /// Whether the driver works on the CPU's addresses, and no hardware on memory.
+    pub(crate) fn is_software(&self) -> bool {
+        // SAFETY: By the type invariant.
+        unsafe { bindings::krping_uses_virt_dma(self.as_ptr()) }
+    }
+
+    /// The most bytes that can be mapped for it in one piece.
+    pub(crate) fn max_segment(&self) -> u64 {
+        // SAFETY: By the type invariant. What works on the CPU's addresses has no device of
+        // the bus behind it; any other has.
+        let (segment, mapping) = unsafe {
+            let mapping = if self.is_software() {
+                usize::MAX
+            } else {
+                bindings::krping_max_dma_mapping(self.as_ptr())
+            };
+            (bindings::krping_max_dma_segment(self.as_ptr()), mapping)
+        };
+        u64::from(segment).min(mapping as u64)
+    }
+
     /// The most work requests that a queue holds.
     pub(crate) fn max_work_requests(&self) -> u32 {
         u32::try_from(self.attrs().max_qp_wr).unwrap_or(0)

@@ -206,6 +206,16 @@ int krping_map_mr_sg(struct ib_mr *mr, struct scatterlist *sg, int count)
 	return ib_map_mr_sg(mr, sg, count, NULL, PAGE_SIZE);
 }
 
+unsigned int krping_max_dma_segment(struct ib_device *device)
+{
+	return ib_dma_max_seg_size(device);
+}
+
+size_t krping_max_dma_mapping(struct ib_device *device)
+{
+	return dma_max_mapping_size(device->dma_device);
+}
+
 int krping_map_mr(struct ib_mr *mr, const struct ib_sge *parts,
 		  unsigned int count)
 {

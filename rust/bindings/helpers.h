@@ -50,6 +50,8 @@ int krping_dma_map_sg(struct ib_device *device, struct scatterlist *sg,
 void krping_dma_unmap_sg(struct ib_device *device, struct scatterlist *sg,
 			 int count, bool to_device);
 int krping_map_mr_sg(struct ib_mr *mr, struct scatterlist *sg, int count);
+unsigned int krping_max_dma_segment(struct ib_device *device);
+size_t krping_max_dma_mapping(struct ib_device *device);
 
 /* Parts of memory that one region can be made of. */
 enum krping_mr {

@@ -45,6 +45,9 @@ use crate::{
 };
 use kernel::{prelude::*, sync::Arc};
 
+/// How long to try to map a request's memory for the device, in nanoseconds.
+const MAPPING_NS: u64 = 30_000_000_000;
+
 /// How the queues of a disk are made.
 #[derive(Clone, Copy)]
 pub(crate) struct Layout {
@@ -114,6 +117,10 @@ pub(crate) struct DiskQueue {
     closing: bool,
     /// The server answers surveys.
     surveys: bool,
+    /// When the connection was made.
+    started_ns: u64,
+    /// The log says that the device cannot map all requests.
+    told_unmapped: bool,
     /// When it last answered a request.
     heard_ns: u64,
     /// When the last keepalive was sent that it has answered.
@@ -163,6 +170,8 @@ impl DiskQueue {
             control: None,
             closing: false,
             surveys: false,
+            started_ns: 0,
+            told_unmapped: false,
             heard_ns: 0,
             kept_ns: 0,
             inline: 0,
@@ -218,6 +227,7 @@ impl DiskQueue {
         self.keeps_space = extras.keeps_space;
         self.inline = inline.min(block::Request::INLINE);
         self.surveys = extensions.surveys;
+        self.started_ns = monotonic_ns();
         match &self.bounce {
             Some(bounce) => bounce.register(queue),
             None => Ok(()),
@@ -286,10 +296,8 @@ impl DiskQueue {
         };
         let remote = match remote {
             Ok(remote) => remote,
-            // Both pass: a buffer becomes free, a mapping possible.
-            Err((request, error)) if error == ENOMEM || error == EBUSY => {
-                return Submitted::Busy(request);
-            }
+            Err((request, error)) if error == EBUSY => return Submitted::Busy(request),
+            Err((request, error)) if error == ENOMEM => return self.unmapped(request),
             Err((request, error)) => {
                 return Submitted::Refused(request, error.to_errno().saturating_neg());
             }
@@ -329,6 +337,31 @@ impl DiskQueue {
             queue.outcome.fail(failure);
         }
         Submitted::Posted
+    }
+
+    /// Hands back a request whose memory could not be mapped for the device. That passes as
+    /// others end; where it does not, the device may never be able to.
+    fn unmapped(&mut self, mut request: Request) -> Submitted {
+        let now_ns = monotonic_ns();
+        let history = request.history().unwrap_or(History {
+            first_ns: now_ns,
+            losses: 0,
+            in_vain: 0,
+        });
+        let waited_ns = now_ns.saturating_sub(history.first_ns.max(self.started_ns));
+        if waited_ns > MAPPING_NS {
+            if !core::mem::replace(&mut self.told_unmapped, true) {
+                pr_err!(
+                    "krping{}: a request of {} bytes fails: for 30 s its memory could not be \
+                     mapped for the RDMA device\n",
+                    self.stability.disk(),
+                    request.bytes()
+                );
+            }
+            return Submitted::Refused(request, errno::EIO);
+        }
+        request.set_history(history);
+        Submitted::Busy(request)
     }
 
     /// Sends a keepalive, unless the last one has not been answered yet.

@@ -147,8 +147,7 @@ impl Device<'_> {
         if self.can_read_with_invalidate() {
             features.insert(Feature::ReadWithInv);
         }
-        // SAFETY: By the type invariant.
-        if unsafe { bindings::krping_uses_virt_dma(self.as_ptr()) } {
+        if self.is_software() {
             features.insert(Feature::VirtDma);
         }
         features

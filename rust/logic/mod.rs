@@ -56,6 +56,7 @@ mod private_data;
 pub(crate) mod protocol;
 pub(crate) mod ratelimit;
 mod rules;
+pub(crate) mod segments;
 pub(crate) mod stats;
 pub(crate) mod telling;
 pub(crate) mod text;

@@ -160,6 +160,9 @@ impl<'a> Link<'a> {
         let serial = CString::try_from_fmt(fmt!("{}-{:016x}", Plain(ip), geometry.store))
             .map_err(&no_memory)?;
         let depth = geometry.depth.min(block.depth);
+        let segment_mask = made.iter().fold(u64::MAX, |mask, connection| {
+            mask.min(connection.segment_mask)
+        });
         let waiting = Held::new(queues, depth, block.request_timeout_s).map_err(&no_memory)?;
         let disk = Disk::new(
             data,
@@ -169,6 +172,7 @@ impl<'a> Link<'a> {
                 block: geometry.block,
                 alignment: ALIGNMENT,
                 max_bytes: geometry.max_bytes,
+                segment_mask,
                 max_discard: geometry.max_discard,
                 read_only: geometry.read_only,
                 cache: geometry.extras.volatile,

@@ -25,6 +25,7 @@ use crate::{
         extensions::Extensions,
         failure::Failure,
         hello::{Geometry, Hello},
+        segments::boundary_mask,
     },
     mr::Memory,
     outcome::{Bell, Outcome},
@@ -59,6 +60,8 @@ pub(super) struct Connection {
     pub(super) pair: Option<Pair>,
     /// What the server has.
     pub(super) geometry: Geometry,
+    /// Bounds in memory that no segment of a request may cross.
+    pub(super) segment_mask: u64,
     /// The identifier.
     pub(super) id: Arc<CmId>,
 }
@@ -114,6 +117,7 @@ impl Connection {
         )?;
         let device = id.device().map_err(failed("finding the device"))?;
         let max_bytes = max_bytes(&device)?;
+        let segment_mask = boundary_mask(device.max_segment(), PAGE_SIZE as u64);
         let layout = Layout {
             depth: command.block.depth,
             segments: (max_bytes as usize).div_ceil(PAGE_SIZE).saturating_add(1),
@@ -164,6 +168,7 @@ impl Connection {
             Ok(geometry) => Ok(Self {
                 pair: Some(pair),
                 geometry,
+                segment_mask,
                 id,
             }),
             Err(failure) => {

@@ -37,6 +37,8 @@ pub(crate) struct Shape {
     pub(crate) alignment: u32,
     /// The most that one request transfers.
     pub(crate) max_bytes: u32,
+    /// Bounds in memory that no segment of a request crosses.
+    pub(crate) segment_mask: u64,
     /// The most that one request discards or zeroes; 0 where it cannot.
     pub(crate) max_discard: u32,
     /// Whether it refuses to be written.
@@ -173,6 +175,7 @@ impl<T: Operations> Disk<T> {
             discard_granularity: shape.block,
             dma_alignment: shape.alignment.saturating_sub(1),
             virt_boundary_mask: PAGE_SIZE.wrapping_sub(1),
+            seg_boundary_mask: shape.segment_mask as usize,
             ..Default::default()
         };
         let queue_data = Arc::as_ptr(data).cast_mut().cast();

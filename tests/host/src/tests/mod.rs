@@ -40,6 +40,7 @@ mod preflight;
 mod private_data;
 mod protocol;
 mod ratelimit;
+mod segments;
 mod stats;
 mod telling;
 mod window;
