@@ -135,6 +135,13 @@ impl Device<'_> {
         self.transport() == Transport::Iwarp
     }
 
+    /// Whether what it sends must not change until the peer has it: the checksum is made of the
+    /// memory that is sent later. Soft-iWARP gives TCP the pages themselves, behind the CRC of
+    /// the frame.
+    pub(crate) fn checksums_in_place(&self) -> bool {
+        self.transport() == Transport::Iwarp && self.is_software()
+    }
+
     /// Whether a SEND or WRITE can have immediate data. iWARP has none that devices do.
     pub(crate) fn has_immediates(&self) -> bool {
         self.transport() != Transport::Iwarp

@@ -257,6 +257,13 @@ impl Memory {
             .is_ok_and(|device| device.read_needs_rkey())
     }
 
+    /// Whether what the device sends must not change until the peer has it.
+    pub(crate) fn checksums_in_place(&self) -> bool {
+        self.id()
+            .device()
+            .is_ok_and(|device| device.checksums_in_place())
+    }
+
     /// What a region must be registered for, to be the sink of an RDMA READ: nothing but
     /// [`Access::Local`], or as if the peer were to write there.
     pub(crate) fn sink_access(&self) -> Access {

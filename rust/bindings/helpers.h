@@ -61,10 +61,13 @@ enum krping_mr {
 int krping_map_mr(struct ib_mr *mr, const struct ib_sge *parts,
 		  unsigned int count);
 
-/* Features of a queue: it has a volatile cache, and can write past it. */
+/* Features of a queue: it has a volatile cache, and can write past it; memory must not
+ * change while it is written.
+ */
 enum krping_block {
 	KRPING_BLOCK_CACHE = (__force unsigned int)(BLK_FEAT_WRITE_CACHE |
 						     BLK_FEAT_FUA),
+	KRPING_BLOCK_STABLE = (__force unsigned int)BLK_FEAT_STABLE_WRITES,
 };
 
 extern const struct block_device_operations krping_disk_operations;

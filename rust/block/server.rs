@@ -99,12 +99,14 @@ impl BlockServer {
         let before = Sinks::before(memory);
         let shape = Shape::new(hello.depth, before, terms.requests, terms.completions)?;
         let geometry = store.geometry(hello, shape.depth, max_bytes, inline, alive_ms);
+        // What others may write to meanwhile is copied where it must not change.
+        let copies = memory.checksums_in_place();
         let chunks = match store.backing() {
-            Backing::Ram(ram) => Some(ram.chunks()),
+            Backing::Ram(ram) if !copies => Some(ram.chunks()),
             _ => None,
         };
         let link = Link::new(shape, &geometry, chunks, memory, traffic)?;
-        let jobs = match store.needs_thread() {
+        let jobs = match copies || store.needs_thread() {
             true => Some(Jobs::new(link.depths().slots, terms.bell)?),
             false => None,
         };

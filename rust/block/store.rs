@@ -229,6 +229,13 @@ fn in_memory(ram: &Ram, request: &Request, data: Option<(&Contiguous, usize)>) -
     let chunk = |number: usize| ram.chunks().get(number).ok_or(EINVAL);
     let pieces = pieces(request.offset, request.bytes());
     match (request.action, data) {
+        (Action::Read, Some((to, mut at))) => {
+            for piece in pieces {
+                let len = piece.len as usize;
+                chunk(piece.chunk)?.copy_to(piece.offset as usize, to, at, len)?;
+                at = at.saturating_add(len);
+            }
+        }
         (Action::Write, Some((from, mut at))) => {
             for piece in pieces {
                 let len = piece.len as usize;

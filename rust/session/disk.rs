@@ -176,6 +176,7 @@ impl<'a> Link<'a> {
                 max_discard: geometry.max_discard,
                 read_only: geometry.read_only,
                 cache: geometry.extras.volatile,
+                stable: made.iter().any(|connection| connection.stable),
                 queues,
                 depth,
             },

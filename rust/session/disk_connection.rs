@@ -62,6 +62,8 @@ pub(super) struct Connection {
     pub(super) geometry: Geometry,
     /// Bounds in memory that no segment of a request may cross.
     pub(super) segment_mask: u64,
+    /// Whether memory must not change while it is written from there.
+    pub(super) stable: bool,
     /// The identifier.
     pub(super) id: Arc<CmId>,
 }
@@ -169,6 +171,7 @@ impl Connection {
                 pair: Some(pair),
                 geometry,
                 segment_mask,
+                stable: device.checksums_in_place(),
                 id,
             }),
             Err(failure) => {

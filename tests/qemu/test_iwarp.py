@@ -6,8 +6,10 @@ it lacks."""
 
 import errno
 import itertools
+import mmap
 import os
 import random
+import signal
 import subprocess
 
 import block
@@ -182,6 +184,57 @@ def disk_queues():
 		served = [each for each in server.results() if each["role"] == "server"]
 		assert_iwarp(disk.result(), *served)
 		assert len(served) == 2 and all(each["read_bytes"] for each in served), served
+
+
+def repeat(act):
+	"""Have another process ACT again and again. Return the process."""
+	child = os.fork()
+	if child == 0:
+		try:
+			while True:
+				act()
+		finally:
+			os._exit(1)
+	return child
+
+
+def end(child):
+	"""End CHILD, which must still be at it."""
+	assert os.waitpid(child, os.WNOHANG) == (0, 0), "it has ended"
+	os.kill(child, signal.SIGKILL)
+	os.waitpid(child, 0)
+
+
+@suite.test("memory that changes while it is written: the page cache waits", 300)
+def disk_stable_pages():
+	with Server(f"size=4M,store={FILE},{PATIENT}") as server, server.disk(PATIENT) as disk:
+		assert disk.attribute("queue/stable_writes") == "1"
+		fd = os.open(disk.path, os.O_RDWR | os.O_CLOEXEC)
+		with mmap.mmap(fd, MIB) as memory:
+			def scribble():
+				for byte in (b"a", b"b"):
+					memory[:] = byte * MIB
+			child = repeat(scribble)
+			for _ in range(30):
+				memory.flush()
+			end(child)
+		os.close(fd)
+		figures = disk.figures()
+		assert figures["errors"] == figures["reconnects"] == 0, figures
+
+
+@suite.test("blocks in memory that change while they are read end no connection", 300)
+def disk_stable_store():
+	with Server(f"size=1M,store=ram,threads=2,{PATIENT}") as server, \
+	     server.disk(PATIENT) as one, server.disk(PATIENT) as other, \
+	     Raw(one) as writer, Raw(other) as reader:
+		child = repeat(lambda: [writer.put(0, byte * 262144) for byte in (b"a", b"b")])
+		for _ in range(100):
+			assert set(reader.get(0, 262144)) <= set(b"\0ab")
+		end(child)
+		for disk in (one, other):
+			figures = disk.figures()
+			assert figures["errors"] == figures["reconnects"] == 0, figures
 
 
 @suite.test("caps says that there are disks, and one of the depth that it says works", 300)

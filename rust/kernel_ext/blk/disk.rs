@@ -46,6 +46,8 @@ pub(crate) struct Shape {
     /// Whether what it has taken lasts only once it was flushed: else it is sent neither a flush
     /// nor FUA.
     pub(crate) cache: bool,
+    /// Whether memory must not change while it is written from there.
+    pub(crate) stable: bool,
     /// Hardware queues, at most as many as there are CPUs.
     pub(crate) queues: u16,
     /// Requests under way in each of them.
@@ -164,7 +166,8 @@ impl<T: Operations> Disk<T> {
         let sectors = |bytes: u32| bytes >> bindings::SECTOR_SHIFT;
         let page = u32::try_from(PAGE_SIZE).map_err(|_| EINVAL)?;
         let mut limits = bindings::queue_limits {
-            features: when(shape.cache, bindings::krping_block_KRPING_BLOCK_CACHE),
+            features: when(shape.cache, bindings::krping_block_KRPING_BLOCK_CACHE)
+                | when(shape.stable, bindings::krping_block_KRPING_BLOCK_STABLE),
             logical_block_size: shape.block,
             physical_block_size: shape.block,
             max_hw_sectors: sectors(shape.max_bytes),
