@@ -2,6 +2,7 @@
 /* See helpers.h. */
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
+#include <linux/bvec.h>
 #include <linux/capability.h>
 #include <linux/completion.h>
 #include <linux/cpumask.h>
@@ -20,9 +21,11 @@
 #include <linux/sched/task.h>
 #include <linux/security.h>
 #include <linux/spinlock.h>
+#include <linux/stat.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 #include <linux/tracepoint.h>
+#include <linux/uio.h>
 #include <linux/vmalloc.h>
 #include <net/net_namespace.h>
 
@@ -468,6 +471,63 @@ unsigned int krping_file_zeroes_sectors(struct file *file)
 unsigned int krping_file_block_size(struct file *file)
 {
 	return bdev_logical_block_size(file_bdev(file));
+}
+
+/*
+ * From now on what is read and written goes past the page cache. For a file that
+ * nobody has used yet. @memory and @offset are what both must be aligned to.
+ */
+int krping_file_go_direct(struct file *file, u32 *memory, u32 *offset)
+{
+	struct kstat stat;
+	int ret;
+
+	if (!(file->f_mode & FMODE_CAN_ODIRECT))
+		return -EOPNOTSUPP;
+	ret = vfs_getattr(&file->f_path, &stat, STATX_DIOALIGN, AT_STATX_SYNC_AS_STAT);
+	if (ret)
+		return ret;
+	if (stat.result_mask & STATX_DIOALIGN) {
+		*memory = stat.dio_mem_align;
+		*offset = stat.dio_offset_align;
+	} else {
+		*memory = file_inode(file)->i_sb->s_blocksize;
+		*offset = *memory;
+	}
+	/* So a file says that has none, though its file system has. */
+	if (!*memory || !*offset)
+		return -EOPNOTSUPP;
+	spin_lock(&file->f_lock);
+	file->f_flags |= O_DIRECT;
+	file->f_iocb_flags = iocb_flags(file);
+	spin_unlock(&file->f_lock);
+	return 0;
+}
+
+bool krping_file_has_cache(struct file *file)
+{
+	return bdev_write_cache(file_bdev(file));
+}
+
+/* Memory as a device wants it, which direct I/O may give it to. */
+ssize_t krping_file_read(struct file *file, void *to, size_t len, loff_t *at)
+{
+	struct bio_vec vec;
+	struct iov_iter iter;
+
+	bvec_set_virt(&vec, to, len);
+	iov_iter_bvec(&iter, ITER_DEST, &vec, 1, len);
+	return vfs_iter_read(file, &iter, at, 0);
+}
+
+ssize_t krping_file_write(struct file *file, void *from, size_t len, loff_t *at)
+{
+	struct bio_vec vec;
+	struct iov_iter iter;
+
+	bvec_set_virt(&vec, from, len);
+	iov_iter_bvec(&iter, ITER_SOURCE, &vec, 1, len);
+	return vfs_iter_write(file, &iter, at, 0);
 }
 
 int krping_truncate(struct file *file, loff_t size)

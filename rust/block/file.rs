@@ -4,13 +4,19 @@
 
 #![forbid(unsafe_code)]
 
-use super::ledger::{Account, Hold, Ledger, Ledgers};
+use super::{
+    direct::Direct,
+    ledger::{Account, Hold, Ledger, Ledgers}, //
+};
 use crate::{
     kernel_ext::{
         file::{Identity, Kind, Mode, OpenFile},
         pages::Contiguous, //
     },
-    logic::failure::Failure,
+    logic::{
+        errno,
+        failure::Failure, //
+    },
 };
 use kernel::{
     prelude::*,
@@ -31,33 +37,50 @@ const SLICE: u64 = 16 << 20;
 /// Where no file is made: what is not there is a device that is not there yet, or a mistake.
 const NOT_BELOW: [&str; 3] = ["/dev/", "/proc/", "/sys/"];
 
+/// How a file is opened.
+#[derive(Clone, Copy)]
+pub(crate) struct Opening {
+    /// It is not to be changed.
+    pub(crate) read_only: bool,
+    /// It is made where it is not there.
+    pub(crate) create: bool,
+    /// It is read and written past the page cache.
+    pub(crate) direct: bool,
+}
+
 /// An open file, of which the first so many bytes are the store. Fields are in drop order.
 pub(crate) struct FileStore {
     file: OpenFile,
     /// Only read.
     zeroes: Contiguous,
+    /// Where it goes past the page cache.
+    direct: Option<Direct>,
     hold: Hold,
 }
 
 impl FileStore {
-    /// Opens the file `path`. With `create`, makes one that is not there. `number` makes its
-    /// identity the number by which `ledgers` know it. Process context of the writer; sleeps.
+    /// Opens the file `path` as `how` says. `number` makes its identity the number by which
+    /// `ledgers` know it. Process context of the writer; sleeps.
     ///
     /// # Errors
     ///
     /// Those of [`OpenFile::open`] and [`Ledgers::open`]; `EINVAL` for a file that the kernel makes
-    /// up; `ENOENT` for a link to nothing, and for what would have to be made where only the
-    /// kernel makes files.
+    /// up; `EOPNOTSUPP` where there is no direct I/O for it; `ENOENT` for a link to nothing, and
+    /// for what would have to be made where only the kernel makes files.
     pub(crate) fn open(
         path: &str,
-        read_only: bool,
-        create: bool,
+        how: Opening,
         ledgers: &Arc<Ledgers>,
         number: impl FnOnce(&Identity) -> u64,
     ) -> Result<Self, Failure> {
         const OPENING: &str = "opening the store";
         let failed = |what| move |e: Error| Failure::Kernel(what, e.to_errno());
         let name = CString::try_from_fmt(fmt!("{path}")).map_err(|e| failed(OPENING)(e))?;
+        let Opening {
+            read_only,
+            create,
+            direct,
+        } = how;
         let mode = if read_only { Mode::Read } else { Mode::Write };
         let opened = match OpenFile::open(&name, mode) {
             Err(error) if error == ENOENT && create && !read_only => {
@@ -79,12 +102,21 @@ impl FileStore {
             )(error)),
             other => other.map_err(failed(OPENING)),
         };
-        let file = opened?;
+        let mut file = opened?;
         if file.is_pseudo() {
             return Err(failed(
                 "opening the store, a file of the kernel's that keeps no data,",
             )(EINVAL));
         }
+        let direct = direct.then(|| Direct::of(&mut file)).transpose();
+        let direct = direct.map_err(|error| {
+            let without = "opening the store, whose file system has no direct I/O for it,";
+            failed(if error.to_errno() == -errno::EOPNOTSUPP {
+                without
+            } else {
+                OPENING
+            })(error)
+        })?;
         let number = number(&file.identity());
         let hold = ledgers.open(number, &file, read_only).map_err(|error| {
             let busy = "opening the store, which another server of this host writes to,";
@@ -93,6 +125,7 @@ impl FileStore {
         Ok(Self {
             file,
             zeroes: Contiguous::new(ZEROES).map_err(failed(OPENING))?,
+            direct,
             hold,
         })
     }
@@ -127,7 +160,14 @@ impl FileStore {
 
     /// The least that can be read or written, in bytes.
     pub(crate) fn block(&self) -> u32 {
-        self.file.logical_block_size().unwrap_or(FILE_BLOCK)
+        let own = self.file.logical_block_size().unwrap_or(FILE_BLOCK);
+        let direct = self.direct.as_ref().map_or(0, Direct::positions);
+        own.max(direct)
+    }
+
+    /// Whether what it has written may be lost until it is flushed.
+    pub(crate) fn is_volatile(&self) -> bool {
+        self.direct.is_none() || !self.file.is_cacheless()
     }
 
     /// Returns true where a range becomes zeroes without writing them. Sleeps.
@@ -142,7 +182,10 @@ impl FileStore {
     /// `EIO`, also for what the file has lost of its end meanwhile, and what else the file
     /// system says; `EINVAL` for a range that is not within `memory`.
     pub(crate) fn read(&self, memory: &Contiguous, offset: usize, len: usize, from: u64) -> Result {
-        let done = self.file.read(memory, offset, len, from)?;
+        let done = match &self.direct {
+            Some(direct) => direct.read(&self.file, memory, offset, len, from)?,
+            None => self.file.read(memory, offset, len, from)?,
+        };
         match done {
             done if done == len => Ok(()),
             _ => Err(EIO),
@@ -156,7 +199,10 @@ impl FileStore {
     /// `EIO`, `ENOSPC` and what else the file system says; `EINVAL` for a range that
     /// is not within `memory`.
     pub(crate) fn write(&self, memory: &Contiguous, offset: usize, len: usize, to: u64) -> Result {
-        self.file.write(memory, offset, len, to)
+        match &self.direct {
+            Some(direct) => direct.write(&self.file, memory, offset, len, to),
+            None => self.file.write(memory, offset, len, to),
+        }
     }
 
     /// Has all that has been written reach stable storage, for the client of `account`.
@@ -205,7 +251,7 @@ impl FileStore {
         let (mut at, mut left) = (from, len);
         while left > 0 {
             let part = left.min(ZEROES as u64);
-            self.file.write(&self.zeroes, 0, part as usize, at)?;
+            self.write(&self.zeroes, 0, part as usize, at)?;
             at = at.saturating_add(part);
             left = left.saturating_sub(part);
         }

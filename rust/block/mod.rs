@@ -17,6 +17,7 @@ mod answers;
 mod arena;
 mod bounce;
 pub(crate) mod clients;
+mod direct;
 pub(crate) mod disk;
 mod fifo;
 pub(crate) mod figures;

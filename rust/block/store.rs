@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    file::FileStore,
+    file::{FileStore, Opening},
     ledger::{Account, Ledger, Ledgers},
     ram::{pieces, Ram},
 };
@@ -93,9 +93,12 @@ impl Store {
             }
             Some(StoreName::Path(path)) => {
                 let mut id = 0;
-                let create = options.bytes > 0;
-                let path = path.as_str();
-                let file = FileStore::open(path, read_only, create, ledgers, |identity| {
+                let how = Opening {
+                    read_only,
+                    create: options.bytes > 0,
+                    direct: options.direct,
+                };
+                let file = FileStore::open(path.as_str(), how, ledgers, |identity| {
                     id = number(identity);
                     id
                 })?;
@@ -116,7 +119,8 @@ impl Store {
         }
         let volatile = match &backing {
             Backing::Ram(_) => false,
-            Backing::File(_) | Backing::Nothing => true,
+            Backing::File(file) => file.is_volatile(),
+            Backing::Nothing => true,
         };
         let writes_zeroes = match &backing {
             Backing::File(file) => !read_only && !file.zeroes_at_once(),

@@ -2,8 +2,8 @@
 
 //! Regular files and block devices, opened and used by the kernel itself.
 //!
-//! Reads and writes go through the page cache, at positions that the caller gives:
-//! several threads may use one file at once.
+//! Reads and writes go through the page cache, or past it after [`OpenFile::go_direct`], at
+//! positions that the caller gives: several threads may use one file at once.
 //!
 //! C header: `include/linux/fs.h`
 
@@ -210,6 +210,30 @@ impl OpenFile {
         WritebackErrors(unsafe { (*self.as_ptr()).f_wb_err })
     }
 
+    /// Has reads and writes go past the page cache from now on, and returns what memory and
+    /// positions must be aligned to, in bytes. To be called before anybody else uses the file, by
+    /// the task that has opened it. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `EOPNOTSUPP` where the file system has no direct I/O for it; those of `statx(2)`.
+    pub(crate) fn go_direct(&mut self) -> Result<(u32, u32)> {
+        let (mut memory, mut positions) = (0, 0);
+        // SAFETY: By the type invariant the file is open; nobody else has it yet.
+        to_result(unsafe {
+            bindings::krping_file_go_direct(self.as_ptr(), &mut memory, &mut positions)
+        })?;
+        Ok((memory, positions))
+    }
+
+    /// Whether it is a block device that says of itself that it keeps nothing in a cache which
+    /// it may lose.
+    pub(crate) fn is_cacheless(&self) -> bool {
+        // SAFETY: By the type invariant the file is open; that of a block device where it is
+        // asked.
+        self.kind == Kind::Block && !unsafe { bindings::krping_file_has_cache(self.as_ptr()) }
+    }
+
     /// Sets the size of a regular file. What is added reads as zeroes, and takes no
     /// room where the file system has holes. Sleeps.
     ///
@@ -243,7 +267,8 @@ impl OpenFile {
             // SAFETY: The file is open, and so many bytes are there at `to`, which C
             // code writes: nobody has a reference into them.
             let ret = unsafe {
-                bindings::kernel_read(self.as_ptr(), to.cast(), len.saturating_sub(done), &mut at)
+                let left = len.saturating_sub(done);
+                bindings::krping_file_read(self.as_ptr(), to.cast(), left, &mut at)
             };
             match usize::try_from(ret) {
                 Ok(0) => break,
@@ -268,12 +293,8 @@ impl OpenFile {
             // SAFETY: The file is open, and so many bytes are there at `from`, which
             // C code copies, whatever they are at the time.
             let ret = unsafe {
-                bindings::kernel_write(
-                    self.as_ptr(),
-                    from.cast(),
-                    len.saturating_sub(done),
-                    &mut at,
-                )
+                let left = len.saturating_sub(done);
+                bindings::krping_file_write(self.as_ptr(), from.cast(), left, &mut at)
             };
             match usize::try_from(ret) {
                 Ok(0) => return Err(EIO),

@@ -34,6 +34,7 @@ pub(crate) enum StoreName {
 /// - `bytes` of a store is a multiple of 512, and not 0 for [`StoreName::Ram`]. `bytes` of a tap is
 ///   never 0.
 /// - `read_only` is set for a store of a disk only.
+/// - `direct` is set for a [`StoreName::Path`] only.
 /// - `queues`, `depth`, `reconnect_s` and `request_timeout_s` are those of a client's or loopback's
 ///   disk.
 /// - `tap` is set for the client of a tap, and `comm` only then.
@@ -45,6 +46,8 @@ pub(crate) struct BlockOptions {
     pub(crate) bytes: u64,
     /// The store is not to be changed.
     pub(crate) read_only: bool,
+    /// The store is read and written past the page cache.
+    pub(crate) direct: bool,
     /// Connections of the disk.
     pub(crate) queues: u16,
     /// The most requests under way on each connection.
@@ -67,6 +70,7 @@ impl BlockOptions {
         store: None,
         bytes: 0,
         read_only: false,
+        direct: false,
         queues: limits::DEFAULT_QUEUES,
         depth: limits::DEFAULT_DEPTH,
         reconnect_s: limits::DEFAULT_RECONNECT_S,
@@ -115,7 +119,11 @@ impl BlockOptions {
                 write!(f, ",{name}={number}")?;
             }
         }
-        let flags = [("ro", self.read_only), ("log", self.log)];
+        let flags = [
+            ("ro", self.read_only),
+            ("direct", self.direct),
+            ("log", self.log),
+        ];
         for (name, set) in flags {
             if set {
                 write!(f, ",{name}")?;

@@ -60,6 +60,7 @@ pub(super) fn are_placed(command: &Command, given: OptSet) -> Result<'static, ()
     let has_store = test == Test::Block && role != Role::Client;
     let taps = test == Test::Tap && role == Role::Client;
     let copies = test == Test::Tap && role == Role::Server;
+    let in_file = matches!(command.block.store, Some(StoreName::Path(_)));
     let disk = "client,blk or loopback,blk";
     let rules = [
         (
@@ -68,6 +69,7 @@ pub(super) fn are_placed(command: &Command, given: OptSet) -> Result<'static, ()
             "server,blk, loopback,blk or server,tap",
         ),
         (Opt::Ro, has_store, "server,blk or loopback,blk"),
+        (Opt::Direct, in_file, "store=PATH"),
         (Opt::Log, copies, "server,tap"),
         (Opt::Queues, has_disk, disk),
         (Opt::Depth, has_disk, disk),

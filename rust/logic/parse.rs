@@ -254,6 +254,7 @@ impl<'a> Parser<'a> {
             Opt::Force => given.flag()?,
             Opt::Store => command.block.store = Some(store(given)?),
             Opt::Ro => command.block.read_only = given.set()?,
+            Opt::Direct => command.block.direct = given.set()?,
             Opt::Queues => command.block.queues = given.number("4", limits::QUEUES)?,
             Opt::Depth => command.block.depth = given.number("32", limits::DEPTH)?,
             Opt::Reconnect => {

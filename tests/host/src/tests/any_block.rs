@@ -50,7 +50,7 @@ fn options(role: Role, test: Test) -> impl Strategy<Value = BlockOptions> {
     (option::of(store()), (bytes(), ring), numbers, names, bits).prop_map(
         move |(store, (bytes, ring), numbers, (disk, comm), bits)| {
             let (queues, depth, reconnect_s, request_timeout_s) = numbers;
-            let [ro, log, _] = bits;
+            let [ro, log, direct] = bits;
             let none = BlockOptions::NONE;
             let keeps = role != Role::Client;
             if test == Test::Tap && !keeps {
@@ -75,6 +75,7 @@ fn options(role: Role, test: Test) -> impl Strategy<Value = BlockOptions> {
                     Some(_) => bytes,
                 };
                 options.read_only = ro && test == Test::Block;
+                options.direct = direct && matches!(options.store, Some(StoreName::Path(_)));
             }
             if test == Test::Block && role != Role::Server {
                 (options.queues, options.depth) = (queues, depth);

@@ -36,7 +36,7 @@ fn defaults() {
     let none = BlockOptions::NONE;
     assert_eq!((&none.store, &none.tap, &none.comm), (&None, &None, &None));
     assert_eq!((none.queues, none.depth, none.reconnect_s), (1, 128, 30));
-    assert!(!(none.read_only || none.log));
+    assert!(!(none.read_only || none.direct || none.log));
     assert_eq!(none.bytes, 0);
     for text in [
         "server",
@@ -79,7 +79,7 @@ fn defaults() {
 type Set = fn(&mut Command);
 
 /// Each option with the sides that take it, and what it then sets.
-const TAKEN: [(&str, &str, Set); 27] = [
+const TAKEN: [(&str, &str, Set); 28] = [
     ("port=7", "sclatx", |c| c.port = 7),
     ("timeout=9", "sclatx", |c| c.timeout_ms = Some(9)),
     ("tos=3", "sclatx", |c| c.tos = Some(3)),
@@ -93,6 +93,7 @@ const TAKEN: [(&str, &str, Set); 27] = [
     }),
     ("count=5", "x", |c| c.count = 5),
     ("ro", "sl", |c| c.block.read_only = true),
+    ("direct", "sla", |c| c.block.direct = true),
     ("size=4096", "sla", |c| c.block.bytes = 4096),
     ("size=0x5G", "sla", |c| c.block.bytes = 5 << 30),
     ("size=9223372036854775296", "sla", |c| {

@@ -62,6 +62,7 @@ fn options_of_disks_and_taps_are_refused_elsewhere() {
     for (option, sides, valid) in [
         ("store=/s", "slat", "server,blk, loopback,blk or server,tap"),
         ("ro", "sl", "server,blk or loopback,blk"),
+        ("direct", "sla", "store=PATH"),
         ("log", "at", "server,tap"),
         ("queues=1", "cl", disk),
         ("depth=128", "cl", disk),

@@ -70,6 +70,7 @@ fn it_takes_nothing_else() {
         "pattern=text",
         "store=ram",
         "ro",
+        "direct",
         "queues=1",
         "depth=1",
         "reconnect=1",

@@ -68,7 +68,7 @@ fn unknown_options_with_what_was_probably_meant() {
                 wlat, rlat, slat, bw, rbw, sbw, blk, tap, caps, duplex, duration, qps, \
                  postlist, signal_every, inline, sge, imm, untimed, poll, persist, allow, tos, \
                  txdepth, tx-depth, threads, timeout, cpu, max_p99, min_bw, expect, pattern, tag, \
-                 store, ro, queues, depth, reconnect, request_timeout, detach, comm, log, \
+                 store, ro, direct, queues, depth, reconnect, request_timeout, detach, comm, log, \
                  stop, force, neg";
     for typed in ["q", "iterations", "sizable", "", &"x".repeat(64)] {
         let sentence = format!("unknown option '{typed}'; {list}");
@@ -118,6 +118,7 @@ fn flags_take_no_value() {
         "sbw",
         "blk",
         "ro",
+        "direct",
         "detach",
         "log",
         "force",

@@ -147,6 +147,7 @@ fn options_that_mean_nothing_with_it_are_named() {
         ("pattern=text", "pattern"),
         ("store=ram", "store"),
         ("ro", "ro"),
+        ("direct", "direct"),
         ("queues=1", "queues"),
         ("depth=1", "depth"),
         ("reconnect=1", "reconnect"),
