@@ -135,7 +135,7 @@ class Puppet(krping.Program):
 		"""Have it do what LINES say."""
 		os.write(self.write, "".join(f"{line}\n" for line in lines).encode())
 
-	def expect(self, pattern, timeout=10):
+	def expect(self, pattern, timeout=30):
 		"""Wait until it says what matches PATTERN, and return the match. What it has
 		said before that is passed over."""
 		end = time.monotonic() + timeout

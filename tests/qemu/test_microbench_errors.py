@@ -19,6 +19,8 @@ from microbench import BANDWIDTH, LATENCY, TESTS, Case, moving
 
 # How much later than its deadline a run may end here, in seconds.
 SLACK = 4
+# Longer than any run is silent for on a busy machine, in ms.
+LONG = 6000
 # As long as a signal may take.
 SOON = 2.5
 # As a run may end whose link is down.
@@ -217,17 +219,17 @@ def alive():
 
 # Without a link or a device
 
-@suite.test("a cut cable in mid-run: ETIMEDOUT at both ends")
+@suite.test("a cut cable in mid-run: ETIMEDOUT at both ends", limit=400)
 def cut_cable():
 	with network.Lab() as lab:
 		port, tag = new_port(), new_tag()
-		server = lab.command(f"server,persist,port={port},timeout=1500,tag={tag}")
+		server = lab.command(f"server,persist,port={port},timeout={LONG},tag={tag}")
 		wait_for(krping.lines)
-		clients = {kind: Command(f"client,addr={lab.FAR},port={port},timeout=1500,"
+		clients = {kind: Command(f"client,addr={lab.FAR},port={port},timeout={LONG},"
 					 f"tag={tag},{kind}")
 			   for kind in TESTS + ("wlat,poll", "bw,poll")}
 		# The active servers, too.
-		wait_for(lambda: moving(len(clients) + 3), 30)
+		wait_for(lambda: moving(len(clients) + 3), 120)
 		lab.cut()
 		start = time.monotonic()
 		try:
@@ -235,7 +237,7 @@ def cut_cable():
 				number = command.wait()
 				assert number == errno.ETIMEDOUT, f"{kind}: {name(number)}"
 			taken = time.monotonic() - start
-			assert taken < 1.5 + SLACK, f"took {taken:.2f} s"
+			assert taken < LONG / 1000 + 2 * SLACK, f"took {taken:.2f} s"
 			found = wait_for(lambda: krping.results(tag)
 					 if len(krping.results(tag)) == 2 * len(clients) else None)
 		finally:
@@ -245,15 +247,15 @@ def cut_cable():
 		assert server.interrupt() == errno.EINTR
 
 
-@suite.test("the link goes down in mid-run: both ends end")
+@suite.test("the link goes down in mid-run: both ends end", limit=400)
 def link_down():
 	port, tag = new_port(), new_tag()
-	server = Command(f"server,persist,addr={ADDR},port={port},timeout=1500,tag={tag}")
+	server = Command(f"server,persist,addr={ADDR},port={port},timeout={LONG},tag={tag}")
 	wait_for(lambda: krping.listens(port))
-	clients = [Command(f"client,addr={ADDR},port={port},timeout=1500,tag={tag},{kind}")
+	clients = [Command(f"client,addr={ADDR},port={port},timeout={LONG},tag={tag},{kind}")
 		   for kind in TESTS + ("slat,poll", "rbw,poll")]
 	# The active servers, too.
-	wait_for(lambda: moving(len(clients) + 3), 30)
+	wait_for(lambda: moving(len(clients) + 3), 120)
 	start = time.monotonic()
 	network.link_down()
 	try:
@@ -262,7 +264,7 @@ def link_down():
 			number = command.wait()
 			assert number in CUT, name(number)
 		taken = time.monotonic() - start
-		assert taken < 1.5 + SLACK, f"took {taken:.2f} s"
+		assert taken < LONG / 1000 + 2 * SLACK, f"took {taken:.2f} s"
 		found = wait_for(lambda: krping.results(tag)
 				 if len(krping.results(tag)) == 2 * len(clients) else None)
 		for each in found:
