@@ -6,6 +6,8 @@ import typing
 from .rows import device
 
 OUTCOMES = ("pass", "fail", "skip")
+# With those of cases that are known to fail, as kselftest counts them.
+TOTALS = ("pass", "fail", "xfail", "xpass", "skip")
 TEXTS = ("name", "outcome", "expected", "seen", "reason")
 
 
@@ -13,21 +15,26 @@ class Case(typing.NamedTuple):
 	"""What became of one case."""
 
 	name: str
-	# One of OUTCOMES.
+	# One of TOTALS.
 	outcome: str
 	# What a device may do, what this one did, and why it was not asked.
 	expected: str = ""
 	seen: str = ""
 	reason: str = ""
+	# The parts in which it is known to fail.
+	known: list = ()
 
 	def ktap(self, number):
-		"""Its lines in KTAP, as test NUMBER."""
+		"""Its lines in KTAP, as test NUMBER: what is to be said of it comes first."""
 		if self.outcome == "skip":
 			return [f"ok {number} {self.name} # SKIP {_plain(self.reason)}".rstrip()]
-		result = "ok" if self.outcome == "pass" else "not ok"
 		notes = [(name, getattr(self, name)) for name in ("expected", "seen", "reason")]
-		return [f"{result} {number} {self.name}"] + [
-			f"#   {name}: {_plain(text)}" for name, text in notes if text]
+		notes.append(("known", "; ".join(self.known)))
+		result = "not ok" if self.outcome == "fail" else "ok"
+		directive = {"xfail": f" # XFAIL {_plain(self.reason)}",
+			     "xpass": " # XPASS it is known to fail, and did not"}
+		return [f"# {self.name}: {name}: {_plain(text)}" for name, text in notes if text] + [
+			f"{result} {number} {self.name}{directive.get(self.outcome, '')}"]
 
 
 def _plain(text):
@@ -54,10 +61,10 @@ def of(result):
 		for each in result.get("cases", [])]
 
 
-def totals(cases):
-	"""How many of CASES ended how, in KTAP's words."""
-	count = {outcome: sum(case.outcome == outcome for case in cases) for outcome in OUTCOMES}
-	return " ".join(f"{outcome}:{count[outcome]}" for outcome in OUTCOMES)
+def totals(cases, outcomes=OUTCOMES):
+	"""How many of CASES ended how, for each of OUTCOMES, in KTAP's words."""
+	count = {outcome: sum(case.outcome == outcome for case in cases) for outcome in outcomes}
+	return " ".join(f"{outcome}:{count[outcome]}" for outcome in outcomes)
 
 
 def lines(result):

@@ -3,11 +3,14 @@
 
 import errno
 import json
+import os
+import re
 
 import front
 import canned
 from front import Module, krping
 from ktap import Suite
+from krping_front import known
 
 suite = Suite(limit=60)
 
@@ -60,19 +63,21 @@ def ktap():
 	assert lines[:2] == ["KTAP version 1", "1..3"], lines
 	assert lines[2].startswith("# mlx5_0 (RoCE), Linux "), lines
 	assert lines[3:] == [
-		"ok 1 stale_rkey", "#   expected: remote access error",
-		"#   seen: remote access error (10)",
+		"# stale_rkey: expected: remote access error",
+		"# stale_rkey: seen: remote access error (10)", "ok 1 stale_rkey",
 		# Neither a directive nor a line of its own.
-		"not ok 2 rnr", "#   expected: RNR retries", "#   seen: nothing at all",
-		"#   reason: how the request ended",
-		"ok 3 read_inv # SKIP the device has none", "# Totals: pass:1 fail:1 skip:1"], lines
+		"# rnr: expected: RNR retries", "# rnr: seen: nothing at all",
+		"# rnr: reason: how the request ended", "not ok 2 rnr",
+		"ok 3 read_inv # SKIP the device has none",
+		"# Totals: pass:1 fail:1 xfail:0 xpass:0 skip:1 error:0"], lines
 	assert err == "", err
 
 
 @suite.test("0 where none failed; a skip is no failure")
 def passed():
 	_, lines, err = conform(found(PASSED), "192.0.2.1")
-	assert lines[1] == "1..2" and lines[-1] == "# Totals: pass:1 fail:0 skip:1", lines
+	assert lines[1] == "1..2" and lines[-1] == \
+		"# Totals: pass:1 fail:0 xfail:0 xpass:0 skip:1 error:0", lines
 	assert err == "" and not [line for line in lines if line.startswith("not")], lines
 
 
@@ -82,8 +87,73 @@ def missing():
 	for cases in (canned.CASES[:1], canned.CASES[:2]):
 		_, lines, _ = conform(found(cases), *words, status=1)
 		at = lines.index(f"not ok {len(cases) + 1} drain")
-		assert lines[at + 1] == "#   reason: the module says nothing of it", lines
+		assert lines[at - 1] == "# drain: reason: the module says nothing of it", lines
 		assert lines[1] == f"1..{len(cases) + 1}", lines
+
+
+def with_known(text, *words, answer=None, status=0):
+	"""Run krping conform with TEXT as what is known: the lines of stdout, stderr."""
+	with front.directory(), Module(answer or found()) as module:
+		front.write("known", text)
+		ended, out, err = krping("conform", "192.0.2.1", "--known", "known", *words)
+	assert ended == status, (ended, out, err)
+	return module, out.splitlines(), err
+
+
+@suite.test("a failure that is known is none, with its reason, and its lines before it")
+def known_fails():
+	_, lines, err = with_known("# a driver\n\n rnr : how the request ended \n")
+	assert lines[-6:] == [
+		"# rnr: seen: nothing at all", "# rnr: reason: how the request ended",
+		"# rnr: known: how the request ended", "ok 2 rnr # XFAIL how the request ended",
+		"ok 3 read_inv # SKIP the device has none",
+		"# Totals: pass:1 fail:0 xfail:1 xpass:0 skip:1 error:0"], lines
+	assert err == "", err
+	# It may be more than is seen, and cases that were not run are no matter.
+	with_known("rnr: the responder's state; how the request ended\ndrain: what")
+
+
+@suite.test("a known case that fails in another part has failed, and so has one that is unknown")
+def known_otherwise():
+	for text in ("rnr: the responder's state", "rnr: how the request", "stale_rkey: what", ""):
+		_, lines, _ = with_known(text, status=1)
+		assert "not ok 2 rnr" in lines, lines
+	# The module must have said so.
+	_, lines, _ = with_known("drain: how the request ended", "drain",
+				 answer=found(canned.CASES[:1]), status=1)
+	assert "not ok 2 drain" in lines, lines
+
+
+@suite.test("a known case that passes is said, and is no failure; a skip stays one")
+def known_passes():
+	_, lines, _ = with_known("stale_rkey: what\nread_inv: what", answer=found(PASSED))
+	assert lines[-4:] == [
+		"# stale_rkey: known: what",
+		"ok 1 stale_rkey # XPASS it is known to fail, and did not",
+		"ok 2 read_inv # SKIP the device has none",
+		"# Totals: pass:0 fail:0 xfail:0 xpass:1 skip:1 error:0"], lines
+
+
+@suite.test("a file of what is known that is none: 2, with its line, and nothing is run")
+def known_malformed():
+	for text, sentence in (("rnr", ":1: must be CASE: PART"), ("\nrnr:", ":2: must be CASE"),
+			       (": what", ":1: must be CASE"), ("rnr: a;;b", ":1: must be CASE"),
+			       ("rnr: a\nrnr: b", ":2: rnr is given twice")):
+		module, lines, err = with_known(text, status=2)
+		assert (module.commands, lines) == ([], []) and f"known{sentence}" in err, err
+	with front.directory(), Module(found()) as module:
+		status, _, err = krping("conform", "192.0.2.1", "--known", "none")
+	assert (status, module.commands) == (2, []) and "none: No such file" in err, err
+
+
+@suite.test("the shipped files of what is known name what the module says")
+def shipped():
+	with open(os.path.join(front.TOP, "rust", "logic", "deviation.rs"), encoding="utf-8") as file:
+		parts = re.findall(r'\(Deviation::\w+, "(.*)"\)', file.read())
+	assert len(parts) > 10, parts
+	for name in ("rxe", "siw"):
+		found = known.load(os.path.join(front.TOP, "scripts", "known", name))
+		assert found and not {part for each in found.values() for part in each} - {*parts}, found
 
 
 @suite.test("a run that did not come to its end bails out: 2, and 130 for an interrupt")
