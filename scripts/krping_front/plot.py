@@ -2,6 +2,7 @@
 """krping plot: pictures of results, by matplotlib, which only this subcommand needs."""
 
 import os
+import sys
 
 from . import report, results, rows, stats
 from .command import is_made_up
@@ -57,6 +58,7 @@ def main(arguments):
 	extension = os.path.splitext(arguments.output)[1].lower()
 	if extension not in FORMATS:
 		raise Quit(f"{arguments.output}: the name must end in {', '.join(FORMATS)}")
+	_no_file_twice(arguments.files)
 	series = {"cdf": _runs, "percentiles": _latencies, "bandwidth": _bandwidths}[
 		arguments.kind](report.sources(arguments))
 	pyplot = _matplotlib()
@@ -73,6 +75,16 @@ def main(arguments):
 	finally:
 		pyplot.close(figure)
 	return OK
+
+
+def _no_file_twice(paths):
+	"""A file that is given again would be drawn over itself."""
+	seen = set()
+	for path in paths:
+		real = os.path.realpath(path)
+		if real in seen:
+			raise Quit(f"{path} is given twice")
+		seen.add(real)
 
 
 def _matplotlib():
@@ -93,17 +105,17 @@ def _matplotlib():
 	return pyplot
 
 
-# What is drawn: lists of (label, Row or Rows)
+# What is drawn: lists of (label, Row), or of (label, Rows by size)
 
 def _all_rows(loaded):
-	"""(name of the file, Row) of all that was measured."""
+	"""(name of the file, Row) of all, also of what failed before anything was measured."""
 	names = [os.path.splitext(os.path.basename(each.name))[0] for each in loaded]
 	if len(set(names)) < len(names):
 		names = [each.name for each in loaded]
 	found = []
 	for name, each in zip(names, loaded):
 		shown = [result for result in each.results if not results.is_answer(result)]
-		found += [(name, row) for row in rows.by_command(shown) if row.has_figures]
+		found += [(name, row) for row in rows.by_command(shown)]
 	return found
 
 
@@ -128,7 +140,8 @@ def _too_many(found, what):
 
 def _runs(loaded):
 	"""For cdf: each run that has a histogram."""
-	found = [(name, row) for name, row in _all_rows(loaded) if row.histogram]
+	found = [(name, row) for name, row in _all_rows(loaded)
+		 if row.has_figures and row.histogram]
 	_too_many(found, "a histogram of latencies")
 	traits = [(row.kind.name, _bytes(row.size, "B"), row.variant or "default options",
 		   row.role, row.device, name, _tag(row.tag), f"run {number}")
@@ -141,31 +154,49 @@ def _tag(tag):
 	return "no tag" if is_made_up(tag) or not tag else f"tag={tag}"
 
 
-def _by_size(found):
-	"""The (name, Row) of FOUND, each test of each file with its options as one series,
-	sorted by size; of several runs of one size the last counts."""
-	series = {}
+def _by_size(found, is_point):
+	"""The (name, Row) of FOUND, each test of each file with its options as one series: its
+	Rows for which IS_POINT holds by size, and None for each other size of the picture. Of
+	several runs of one size the last counts, which is said."""
+	series, more = {}, 0
 	for name, row in found:
 		traits = (row.kind.name, row.variant or "default options",
 			  "both directions" if row.duplex else "one direction", row.role,
 			  row.device, name)
-		series.setdefault(traits, {})[row.size] = row
+		if is_point(row):
+			points = series.setdefault(traits, {})
+			more += row.size in points
+			points[row.size] = row
+	if more:
+		print(f"krping: {more} of the runs are not drawn: of several that differ in nothing "
+		      "but their tag, the last one is", file=sys.stderr)
+	kinds = {traits[0] for traits in series}
+	sizes = sorted({row.size for _, row in found if row.kind.name in kinds})
 	return list(zip(labels(list(series)) if series else [],
-			[[rows_[size] for size in sorted(rows_)] for rows_ in series.values()]))
+			[{size: points.get(size) for size in sizes} for points in series.values()]))
 
 
 def _latencies(loaded):
-	series = _by_size([(name, row) for name, row in _all_rows(loaded)
-			   if "p50_ns" in row.latency])
+	series = _by_size(_all_rows(loaded), lambda row: row.has_figures and "p50_ns" in row.latency)
 	_too_many(series, "percentiles of latencies")
 	return series
 
 
 def _bandwidths(loaded):
-	series = _by_size([(name, row) for name, row in _all_rows(loaded)
-			   if row.kind.measure == "bandwidth" and row.rate])
+	series = _by_size(_all_rows(loaded), lambda row: row.has_figures and row.rate
+			  and row.kind.measure == "bandwidth")
 	_too_many(series, f"a bandwidth; {', '.join(MEASURES)} are measured by different tests")
 	return series
+
+
+def _rows(series):
+	"""All Rows of SERIES by size."""
+	return [row for _, points in series for row in points.values() if row]
+
+
+def _curve(points, value):
+	"""The VALUE of each Row of POINTS; where there is none, the curve has a gap."""
+	return [value(row) if row else float("nan") for row in points.values()]
 
 
 # Axes
@@ -195,7 +226,7 @@ def _plain_axis(axis, values):
 
 def _size_axis(axes, series):
 	"""The sizes of SERIES on a logarithmic x axis."""
-	sizes = sorted({row.size for _, group in series for row in group})
+	sizes = list(series[0][1])
 	axes.set_xscale("log", base=2)
 	# At most so many have room for a label.
 	step = -(-len(sizes) // 12)
@@ -214,15 +245,10 @@ def _bytes(size, unit=""):
 
 
 def _legend(axes, handles=None):
-	"""The labels of the curves, or of HANDLES: in a corner if they are few, else below
-	the picture."""
+	"""The labels of the curves, or of HANDLES, below the picture, where no curve is."""
 	handles = handles or axes.get_legend_handles_labels()[0]
 	texts = [handle.get_label() for handle in handles]
 	if len(texts) < 2:
-		return
-	if len(texts) <= 3:
-		corner = "lower right" if axes.get_yscale() == "function" else "upper left"
-		axes.legend(handles, texts, fontsize="small", loc=corner)
 		return
 	columns = max(1, min(4, 120 // (8 + max(map(len, texts)))))
 	figure = axes.get_figure()
@@ -273,11 +299,11 @@ def _cdf(pyplot, series):
 def _percentiles(pyplot, series):
 	figure, axes = pyplot.subplots(figsize=SIZE)
 	handles = []
-	for colour, marker, (label, group) in zip(COLOURS, MARKERS, series):
+	for colour, marker, (label, points) in zip(COLOURS, MARKERS, series):
 		for name, _, style in PERCENTILES:
-			curve, = axes.plot([row.size for row in group],
-					   [row.microseconds(name) for row in group], style,
-					   color=colour, marker=marker, markersize=4, label=label)
+			values = _curve(points, lambda row, name=name: row.microseconds(name))
+			curve, = axes.plot(list(points), values, style, color=colour,
+					   marker=marker, markersize=4, label=label)
 			if style == "-" and len(series) > 1:
 				handles.append(curve)
 	# What the styles mean, whatever the colour.
@@ -285,21 +311,21 @@ def _percentiles(pyplot, series):
 		    for _, percent, style in PERCENTILES]
 	axes.set_yscale("log")
 	_size_axis(axes, series)
-	_plain_axis(axes.yaxis, [row.latency[name] for _, group in series for row in group
+	_plain_axis(axes.yaxis, [row.latency[name] for row in _rows(series)
 				 for name, _, _ in PERCENTILES])
 	axes.set_ylabel("latency [usec]")
-	axes.set_title(_title([row for _, group in series for row in group], "Latency by size"))
+	axes.set_title(_title(_rows(series), "Latency by size"))
 	_legend(axes, handles)
 	return figure
 
 
 def _bandwidth(pyplot, series):
 	figure, (above, below) = pyplot.subplots(2, 1, figsize=(SIZE[0], 7), sharex=True)
-	for colour, marker, (label, group) in zip(COLOURS, MARKERS, series):
-		for axes, values in ((above, [row.mib_per_s for row in group]),
-				     (below, [row.mpps for row in group])):
-			axes.plot([row.size for row in group], values, color=colour,
-				  marker=marker, markersize=4, label=label)
+	for colour, marker, (label, points) in zip(COLOURS, MARKERS, series):
+		for axes, values in ((above, _curve(points, lambda row: row.mib_per_s)),
+				     (below, _curve(points, lambda row: row.mpps))):
+			axes.plot(list(points), values, color=colour, marker=marker, markersize=4,
+				  label=label)
 	above.set_ylim(bottom=0)
 	above.set_ylabel("bandwidth [MiB/s]")
 	per_mib = rows.MIB * 8 / 1e9
@@ -308,8 +334,8 @@ def _bandwidth(pyplot, series):
 	right.set_ylabel("bandwidth [Gbit/s]")
 	below.set_yscale("log")
 	below.set_ylabel("message rate [Mpps]")
-	_plain_axis(below.yaxis, [row.mpps for _, group in series for row in group])
+	_plain_axis(below.yaxis, [row.mpps for row in _rows(series)])
 	_size_axis(below, series)
-	above.set_title(_title([row for _, group in series for row in group], "Bandwidth by size"))
-	_legend(below if len(series) > 3 else above)
+	above.set_title(_title(_rows(series), "Bandwidth by size"))
+	_legend(below)
 	return figure

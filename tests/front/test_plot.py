@@ -124,6 +124,85 @@ def labels_drawn():
 				assert text in found, (kind, text, found)
 
 
+def figure_of(*arguments):
+	"""The picture that krping plot ARGUMENTS draws, as matplotlib's figure, and what it says."""
+	if importlib.util.find_spec("matplotlib") is None:
+		raise Skip("matplotlib is not installed")
+	figures = []
+	pyplot = plot._matplotlib()
+	with front.patched(pyplot, close=figures.append):
+		err = drawn(*arguments, "-o", "x.png")
+	figures[0].canvas.draw()
+	return figures[0], err
+
+
+@suite.test("no legend lies over a curve, and all of it is in the picture")
+def legends():
+	with front.directory():
+		one = saved("monday.json", *canned.by_size("wlat"), *canned.by_size("bw", first=900))
+		two = saved("friday.json", *canned.by_size("wlat"), *canned.by_size("bw", first=900))
+		several = [saved(f"{number}.json", *canned.by_size("bw")) for number in range(8)]
+		for words in ([one, "--kind", "percentiles"], [one, two, "--kind", "percentiles"],
+			      [one, "--kind", "cdf", "--size", "2,64K"],
+			      [one, two, "--kind", "bandwidth"],
+			      [*several, "--kind", "bandwidth"]):
+			figure, _ = figure_of(*words)
+			found = [axes.get_legend() for axes in figure.axes if axes.get_legend()]
+			assert len(found) == 1, words
+			box = found[0].get_window_extent()
+			for axes in figure.axes:
+				assert not box.overlaps(axes.get_window_extent()), words
+			assert figure.bbox.containsx(box.x0) and figure.bbox.containsx(box.x1), words
+			assert figure.bbox.containsy(box.y0) and figure.bbox.containsy(box.y1), words
+
+
+@suite.test("a size that is missing in a series, or failed, is a gap in its curve")
+def gaps():
+	def holes(figure):
+		return [[size for size, value in zip(*line.get_data()) if value != value]
+			for line in figure.axes[0].get_lines()]
+
+	sizes = canned.sizes()
+	with front.directory():
+		whole = saved("whole", *canned.by_size("bw"))
+		part = saved("part", *[found for found in canned.by_size("bw")
+				       if found["size"] not in (64, 128)])
+		figure, _ = figure_of(whole, part, "--kind", "bandwidth")
+		assert holes(figure) == [[], [64, 128]], holes(figure)
+		assert list(figure.axes[0].get_lines()[1].get_xdata()) == sizes
+		failed = [canned.failed(test="wlat", size=64, number=5000) if found["size"] == 64
+			  else found for found in canned.by_size("wlat")]
+		figure, _ = figure_of(saved("failed", *failed), "--kind", "percentiles")
+		assert holes(figure)[:3] == [[64]] * 3, holes(figure)
+		# Other tests of the same file have nothing to do with it.
+		figure, _ = figure_of(saved("both", *canned.by_size("bw"), runs(100, size=65)),
+				      "--kind", "bandwidth")
+		assert holes(figure) == [[]], holes(figure)
+
+
+@suite.test("a file that is given twice is refused, by whatever name")
+def twice():
+	with front.directory():
+		path = saved("a.json", *canned.by_size("bw"))
+		os.symlink(path, "link.json")
+		for again in (path, f"./{path}", "link.json"):
+			for kind in plot.KINDS:
+				err = drawn(path, again, "--kind", kind, "-o", "x.svg", status=2)
+				assert err == f"krping: {again} is given twice\n", err
+		assert not os.path.exists("x.svg")
+
+
+@suite.test("of several runs of one size the last is drawn, and that is said")
+def repeated():
+	with front.directory():
+		slow, fast = (canned.by_size("bw", first=first, speed=speed)
+			      for first, speed in ((1, 1), (900, 10)))
+		figure, err = figure_of(saved("a.json", *slow, *fast), "--kind", "bandwidth")
+		assert err.startswith(f"krping: {len(slow)} of the runs are not drawn: "), err
+		line, = figure.axes[0].get_lines()
+		assert line.get_ydata()[-1] > 5000, line.get_ydata()
+
+
 @suite.test("as many nines as there are iterations for")
 def nines():
 	with front.directory():
