@@ -54,7 +54,9 @@ class Progress:
 			self.others = set()
 
 	def tick(self):
-		"""Show where it is now."""
+		"""Show where it is now, unless others have the terminal."""
+		if not in_foreground(self.stream):
+			return
 		try:
 			lines = [line for line in proc.lines() if line.thread not in self.others]
 		except Quit:
@@ -119,7 +121,7 @@ class Progress:
 
 	def close(self):
 		"""Leave the line empty, for what comes next."""
-		if self.shown:
+		if self.shown and in_foreground(self.stream):
 			self.stream.write("\r\x1b[K")
 			self.stream.flush()
 		self.shown = False
@@ -130,6 +132,15 @@ def _width(stream):
 		return os.get_terminal_size(stream.fileno()).columns or 80
 	except (OSError, ValueError):
 		return 80
+
+
+def in_foreground(stream):
+	"""Whether this process may draw on STREAM: not where that is a terminal on which it runs
+	in the background, beside what its user does there."""
+	try:
+		return os.tcgetpgrp(stream.fileno()) == os.getpgrp()
+	except (OSError, ValueError):
+		return True
 
 
 def wanted(quiet):

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """/proc/krping: its lines, what krping watch shows of them, and the progress of a run."""
 
+import fcntl
 import io
 import os
+import pty
 import signal
+import termios
 import threading
 import time
 
@@ -213,6 +216,42 @@ def quiet():
 		assert progress.wanted(False) and not progress.wanted(True)
 	with front.patched(front.sys, stderr=io.StringIO()):
 		assert not progress.wanted(False)
+
+
+@suite.test("no progress of a process in the background of its terminal")
+def background():
+	leader, terminal = pty.openpty()
+
+	def status(function):
+		pid = os.fork()
+		if pid == 0:
+			found = 255
+			try:
+				found = function()
+			finally:
+				os._exit(found)
+		return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+	def shown():
+		with open(terminal, "w", encoding="ascii", closefd=False) as stream:
+			return int(progress.in_foreground(stream))
+
+	def as_job():
+		os.setpgid(0, 0)
+		return shown()
+
+	def as_shell():
+		os.setsid()
+		fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+		return 10 * shown() + status(as_job)
+
+	try:
+		assert status(as_shell) == 10, "shell and job"
+		# Not its own terminal, or none.
+		assert shown() == 1 and progress.in_foreground(io.StringIO())
+	finally:
+		os.close(leader)
+		os.close(terminal)
 
 
 # krping watch
