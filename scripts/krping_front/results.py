@@ -184,7 +184,7 @@ def load(path):
 
 def _kept_values():
 	try:
-		with open(paths.RESULTS, encoding="utf-8", errors="replace") as file:
+		with paths.open_results() as file:
 			return _values(file.read(), paths.RESULTS)
 	except OSError as error:
 		raise paths.results_trouble(error) from None

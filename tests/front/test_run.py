@@ -344,6 +344,24 @@ def no_results():
 	assert err.startswith("krping: the results cannot be shown: ") and "another" in err, err
 
 
+@suite.test("where /sys has no debugfs, the results of the first process's are shown")
+def of_init():
+	def answer(module, text):
+		module.result(text)
+		os.makedirs(f"init{os.path.dirname(paths.RESULTS)}", exist_ok=True)
+		os.replace("results", f"init{paths.RESULTS}")
+		return 0
+
+	with front.directory(), Module(answer), front.patched(paths, INIT="init"):
+		front.write("mounts", "")
+		status, out, err = krping("run", TEXT)
+		assert (status, err) == (0, "") and "wlat" in out, (status, out, err)
+		# Where it is mounted, it is another krping's fault.
+		front.write("mounts", f"none {paths.DEBUGFS} debugfs rw 0 0\n")
+		status, _, err = krping("report")
+		assert status == 2 and "another krping" in err, (status, err)
+
+
 @suite.test("3: a limit that was missed, with the figures")
 def missed():
 	for option, sentence in (
