@@ -7,6 +7,8 @@ import ctypes
 import errno
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -139,6 +141,28 @@ def beside():
 		except ZeroDivisionError:
 			pass
 	assert threading.active_count() == 1, threading.enumerate()
+
+
+@suite.test("Ctrl-C while the program starts ends it without a traceback")
+def starting():
+	with front.directory() as path:
+		# What it imports first takes its time.
+		front.write("argparse.py", "print('started', flush=True)\nimport time\ntime.sleep(30)\n")
+		program = subprocess.Popen((sys.executable, front.PROGRAM, "--help"), text=True,
+					   env=os.environ | {"PYTHONPATH": path},
+					   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+		assert program.stdout.readline() == "started\n"
+		program.send_signal(signal.SIGINT)
+		out, err = program.communicate()
+	assert (program.returncode, out, err) == (-signal.SIGINT, "", ""), (program.returncode, err)
+	# And while it reads its arguments.
+	with front.patched(front.program, parser=interrupted):
+		assert krping("run", TEXT) == (130, "", "krping: interrupted\n")
+
+
+def interrupted():
+	"""Ctrl-C."""
+	raise KeyboardInterrupt
 
 
 suite.main()
