@@ -101,6 +101,17 @@ def disk_given_up():
 	connects()
 
 
+def under_way(sides, clients=0):
+	"""Wait until so many SIDES of connections have moved something, and so many CLIENTS
+	more than a greeting. What still connects would wait for the link, and go on."""
+	def moved():
+		found = [line.counters for line in krping.lines() if any(line.counters.values())]
+		busy = [each for each in found
+			if each["send_msgs"] > 1 or each["read_msgs"] or each["write_msgs"]]
+		return len(found) >= sides and len(busy) >= clients
+	wait_for(moved, 30)
+
+
 @suite.test("runs in mid-flap end in time, the cause is named, and what comes next connects")
 def runs():
 	kinds = ("", "mem_mode=reg", "poll", "slat", "bw", "rbw", "sbw,qps=3")
@@ -109,8 +120,8 @@ def runs():
 		commands = {kind: Command(f"loopback,addr={ADDR},timeout=2000,tag={tag},"
 					  f"count=1000000000,{kind}".strip(","))
 			    for kind in kinds}
-		wait_for(lambda: sum(any(line.counters.values()) for line in krping.lines())
-			 >= len(kinds), 30)
+		# The client of several queue pairs is one side, each of its servers another.
+		under_way(2 * len(kinds) + 2, len(kinds))
 		network.flap(seconds)
 		start = time.monotonic()
 		ended = {}
@@ -133,7 +144,7 @@ def two_commands():
 	wait_for(lambda: krping.listens(port))
 	clients = [Command(f"client,addr={ADDR},port={port},timeout=2000,tag={tag}")
 		   for _ in range(3)]
-	wait_for(lambda: sum(any(line.counters.values()) for line in krping.lines()) >= 6, 20)
+	under_way(6)
 	network.flap(1)
 	for client in clients:
 		number = client.wait()
@@ -144,14 +155,22 @@ def two_commands():
 	assert server.interrupt() == errno.EINTR
 
 
+def end_without_link():
+	"""Take the link of a run down, and wait until only the identifiers of its two sides
+	are left."""
+	command = Command(f"loopback,addr={ADDR},timeout=1500")
+	under_way(2)
+	network.link_down()
+	number = command.wait()
+	assert number in CUT, name(number)
+	wait_for(lambda: krping.resources()[DEVICE]["cm_id"] == IDLE["cm_id"] + 2)
+
+
 @suite.test("what ends while the link is down waits with its identifiers only, and for the port only")
 def waiting():
-	command, log = Command(f"loopback,addr={ADDR},timeout=1500"), Log()
-	wait_for(lambda: sum(any(line.counters.values()) for line in krping.lines()) == 2)
-	network.link_down()
+	log = Log()
 	try:
-		number = command.wait()
-		assert number in CUT, name(number)
+		end_without_link()
 		log.wait(WAITING)
 		# Some of the CM's repetitions later.
 		time.sleep(3)
@@ -166,12 +185,8 @@ def waiting():
 
 @suite.test("a device that goes while ends wait for its port is not held up")
 def device_removed():
-	command = Command(f"loopback,addr={ADDR},timeout=1500")
-	wait_for(lambda: sum(any(line.counters.values()) for line in krping.lines()) == 2)
-	network.link_down()
 	try:
-		assert command.wait() in CUT
-		wait_for(lambda: krping.resources()[DEVICE]["cm_id"] == IDLE["cm_id"] + 2)
+		end_without_link()
 		taken = network.unplug(limit=5)
 		diag(f"unplugged in {taken:.2f} s")
 	finally:
@@ -183,12 +198,8 @@ def device_removed():
 
 @suite.test("the module goes while ends wait for a port")
 def unloaded():
-	command = Command(f"loopback,addr={ADDR},timeout=1500")
-	wait_for(lambda: sum(any(line.counters.values()) for line in krping.lines()) == 2)
-	network.link_down()
 	try:
-		assert command.wait() in CUT
-		wait_for(lambda: krping.resources()[DEVICE]["cm_id"] == IDLE["cm_id"] + 2)
+		end_without_link()
 		assert krping.unload() == ""
 		assert krping.resources()[DEVICE]["cm_id"] == IDLE["cm_id"]
 	finally:
