@@ -14,6 +14,7 @@ import block
 import krping
 import network
 import puppet
+import tap
 from block import MIB, Raw, Server, call
 from krping import Log, new_port, run_fails, wait_for
 from ktap import Suite, diag
@@ -23,7 +24,6 @@ from puppet import (DATA, FLUSH, FUA, IO, OK, PING, READ, WRITE, geometry, hello
 suite = Suite(check=block.check, limit=400)
 
 FILE = "/tmp/store"
-CONFIG = "/sys/kernel/config/nullb/krpinglost"
 BAD = 800 * 512
 BLOCK = b"D" * 4096
 DEPTH = 8
@@ -40,17 +40,8 @@ def remove():
 @contextlib.contextmanager
 def bad_device():
 	"""Within, a block device whose sector at BAD cannot be written. Gives its path."""
-	call("modprobe", "null_blk", "nr_devices=0")
-	os.mkdir(CONFIG)
-	try:
-		for name, value in (("size", "8"), ("memory_backed", "1"), ("badblocks", "+800-807"),
-				    ("power", "1")):
-			with open(f"{CONFIG}/{name}", "w", encoding="ascii") as file:
-				file.write(value)
-		yield next(path for path in ("/dev/krpinglost", "/dev/nullb0")
-			   if os.path.exists(path))
-	finally:
-		os.rmdir(CONFIG)
+	with tap.null_blk("lost", size=8 * MIB, badblocks="+800-807") as disk:
+		yield disk.path
 
 
 class Mapped:

@@ -10,6 +10,7 @@ import time
 import block
 import krping
 import network
+import tap
 from block import MIB, Disk, Raw, Server, call
 from krping import ADDR, Command, Log, listens, new_port, new_tag, run_fails, wait_for
 from ktap import Suite
@@ -190,34 +191,23 @@ def failing(*numbers):
 
 @suite.test("sectors that fail: EIO for a read and for a flush, all else goes on")
 def bad_sectors():
-	call("modprobe", "null_blk", "nr_devices=0")
-	config = "/sys/kernel/config/nullb/krpingbad"
-	os.mkdir(config)
-	try:
-		for name, value in (("size", "8"), ("memory_backed", "1"), ("badblocks", "+800-807"),
-				    ("power", "1")):
-			with open(f"{config}/{name}", "w", encoding="ascii") as file:
-				file.write(value)
-		device = next(path for path in ("/dev/krpingbad", "/dev/nullb0")
-			      if os.path.exists(path))
-		with Server(f"store={device}") as server, server.disk() as disk, Raw(disk) as raw:
-			data = os.urandom(65536)
-			raw.put(0, data)
+	with tap.null_blk("bad", size=8 * MIB, badblocks="+800-807") as bad, \
+	     Server(f"store={bad.path}") as server, server.disk() as disk, Raw(disk) as raw:
+		data = os.urandom(65536)
+		raw.put(0, data)
+		os.fsync(raw.fd)
+		with failing(errno.EIO):
+			raw.get(796 * 512, 8192)
+		# The server has a cache, so only a flush shows it.
+		raw.put(800 * 512, data[:4096])
+		with failing(errno.EIO):
 			os.fsync(raw.fd)
-			with failing(errno.EIO):
-				raw.get(796 * 512, 8192)
-			# The server has a cache, so only a flush shows it.
-			raw.put(800 * 512, data[:4096])
-			with failing(errno.EIO):
-				os.fsync(raw.fd)
-			block.compare(raw.get(0, 65536), data)
-			raw.put(4 * MIB, data)
-			block.compare(raw.get(4 * MIB, 65536), data)
-			figures = disk.figures()
-			assert figures["errors"] >= 2 and figures["reconnects"] == 0, figures
-		assert krping.result(server.tag, "server")["errors"] >= 2
-	finally:
-		os.rmdir(config)
+		block.compare(raw.get(0, 65536), data)
+		raw.put(4 * MIB, data)
+		block.compare(raw.get(4 * MIB, 65536), data)
+		figures = disk.figures()
+		assert figures["errors"] >= 2 and figures["reconnects"] == 0, figures
+	assert krping.result(server.tag, "server")["errors"] >= 2
 
 
 @suite.test("a file that gets shorter: EIO for what it has lost, and all else goes on")
