@@ -90,9 +90,7 @@ impl Departing {
             state.bell.complete();
         }
     }
-}
 
-impl Departing {
     /// Says that it waits, and for what.
     fn tell(&self) {
         // SAFETY: By the type invariant the identifier is valid; its device is alive while it is

@@ -53,9 +53,8 @@ impl Disturbance {
             gravest
         }
     }
-}
 
-impl Disturbance {
+    /// What signal `number` does, for which the task has this `action`.
     fn of(number: u32, action: &bindings::sigaction) -> Self {
         const DEFAULT: usize = 0;
         const IGNORED: usize = 1;
