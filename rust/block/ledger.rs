@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 use crate::kernel_ext::{
+    atomic::raise,
     completion::{Completion, Waited},
     file::{OpenFile, WritebackErrors},
     time::Deadline,
@@ -301,13 +302,7 @@ impl Account {
 
     /// Notes that the client has been told of all up to `number`. Any context.
     pub(super) fn tell(&self, number: u64) {
-        let mut told = self.told.load(Relaxed);
-        while told < number {
-            match self.told.cmpxchg(told, number, Relaxed) {
-                Ok(_) => return,
-                Err(other) => told = other,
-            }
-        }
+        raise(&self.told, number);
     }
 }
 

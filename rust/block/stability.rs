@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 use super::figures::Live;
+use crate::kernel_ext::atomic::raise;
 use kernel::{
     prelude::*,
     sync::{
@@ -67,13 +68,7 @@ impl Stability {
 
     /// Notes that a flush which covers so many writes has succeeded. Any context.
     pub(super) fn flushed(&self, covered: u64) {
-        let mut flushed = self.flushed.load(Relaxed);
-        while flushed < covered {
-            match self.flushed.cmpxchg(flushed, covered, Relaxed) {
-                Ok(_) => return,
-                Err(other) => flushed = other,
-            }
-        }
+        raise(&self.flushed, covered);
     }
 
     /// Notes that the host of the server has been started anew, and has lost what was not flushed:

@@ -7,6 +7,7 @@
 //!
 //! | type | wraps |
 //! |---|---|
+//! | [`atomic::raise`] | a maximum kept in an atomic number |
 //! | [`boot::number`] | the random UUID of this start of the machine |
 //! | [`medium::Medium`] | identifiers of disks and partitions |
 //! | [`blk::disk::Disk`], [`blk::request::Request`] | disks of the multi-queue block layer |
@@ -29,6 +30,7 @@
 //! | [`time::Deadline`] | a point in time in jiffies |
 
 pub(crate) mod area;
+pub(crate) mod atomic;
 pub(crate) mod blk;
 pub(crate) mod boot;
 pub(crate) mod completion;
