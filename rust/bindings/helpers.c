@@ -510,24 +510,16 @@ bool krping_file_has_cache(struct file *file)
 }
 
 /* Memory as a device wants it, which direct I/O may give it to. */
-ssize_t krping_file_read(struct file *file, void *to, size_t len, loff_t *at)
+ssize_t krping_file_move(struct file *file, void *memory, size_t len, loff_t *at,
+			 bool write)
 {
 	struct bio_vec vec;
 	struct iov_iter iter;
 
-	bvec_set_virt(&vec, to, len);
-	iov_iter_bvec(&iter, ITER_DEST, &vec, 1, len);
-	return vfs_iter_read(file, &iter, at, 0);
-}
-
-ssize_t krping_file_write(struct file *file, void *from, size_t len, loff_t *at)
-{
-	struct bio_vec vec;
-	struct iov_iter iter;
-
-	bvec_set_virt(&vec, from, len);
-	iov_iter_bvec(&iter, ITER_SOURCE, &vec, 1, len);
-	return vfs_iter_write(file, &iter, at, 0);
+	bvec_set_virt(&vec, memory, len);
+	iov_iter_bvec(&iter, write ? ITER_SOURCE : ITER_DEST, &vec, 1, len);
+	return write ? vfs_iter_write(file, &iter, at, 0) :
+		       vfs_iter_read(file, &iter, at, 0);
 }
 
 int krping_truncate(struct file *file, loff_t size)

@@ -120,8 +120,8 @@ unsigned int krping_file_zeroes_sectors(struct file *file);
 unsigned int krping_file_block_size(struct file *file);
 int krping_file_go_direct(struct file *file, u32 *memory, u32 *offset);
 bool krping_file_has_cache(struct file *file);
-ssize_t krping_file_read(struct file *file, void *to, size_t len, loff_t *at);
-ssize_t krping_file_write(struct file *file, void *from, size_t len, loff_t *at);
+ssize_t krping_file_move(struct file *file, void *memory, size_t len, loff_t *at,
+			 bool write);
 int krping_truncate(struct file *file, loff_t size);
 void krping_throttle_locally(void);
 

@@ -260,23 +260,7 @@ impl OpenFile {
         len: usize,
         from: u64,
     ) -> Result<usize> {
-        let mut at = position(from, len as u64)?;
-        let mut done = 0usize;
-        while done < len {
-            let to = part(memory, offset, done, len)?;
-            // SAFETY: The file is open, and so many bytes are there at `to`, which C
-            // code writes: nobody has a reference into them.
-            let ret = unsafe {
-                let left = len.saturating_sub(done);
-                bindings::krping_file_read(self.as_ptr(), to.cast(), left, &mut at)
-            };
-            match usize::try_from(ret) {
-                Ok(0) => break,
-                Ok(count) => done = done.saturating_add(count),
-                Err(_) => return Err(Error::from_errno(ret as c_int)),
-            }
-        }
-        Ok(done)
+        self.transfer(memory, offset, len, from, false)
     }
 
     /// Writes `len` bytes at `offset` of `memory` to `to` of the file. Sleeps.
@@ -286,23 +270,39 @@ impl OpenFile {
     /// As `pwrite(2)` has them, with part of the data written or none; `EINVAL` for a
     /// range that is not within `memory`, or that no file has.
     pub(crate) fn write(&self, memory: &Contiguous, offset: usize, len: usize, to: u64) -> Result {
-        let mut at = position(to, len as u64)?;
+        match self.transfer(memory, offset, len, to, true)? {
+            done if done == len => Ok(()),
+            _ => Err(EIO),
+        }
+    }
+
+    /// Moves `len` bytes between `offset` of `memory` and `place` of the file, to the file if
+    /// it is to `write`, and returns how many were moved until there was no more. Sleeps.
+    fn transfer(
+        &self,
+        memory: &Contiguous,
+        offset: usize,
+        len: usize,
+        place: u64,
+        write: bool,
+    ) -> Result<usize> {
+        let mut at = position(place, len as u64)?;
         let mut done = 0usize;
         while done < len {
-            let from = part(memory, offset, done, len)?;
-            // SAFETY: The file is open, and so many bytes are there at `from`, which
-            // C code copies, whatever they are at the time.
+            let part = part(memory, offset, done, len)?;
+            let left = len.saturating_sub(done);
+            // SAFETY: The file is open, and so many bytes are there at `part`, which C code
+            // writes, or copies whatever they are at the time: nobody has a reference into them.
             let ret = unsafe {
-                let left = len.saturating_sub(done);
-                bindings::krping_file_write(self.as_ptr(), from.cast(), left, &mut at)
+                bindings::krping_file_move(self.as_ptr(), part.cast(), left, &mut at, write)
             };
             match usize::try_from(ret) {
-                Ok(0) => return Err(EIO),
+                Ok(0) => break,
                 Ok(count) => done = done.saturating_add(count),
                 Err(_) => return Err(Error::from_errno(ret as c_int)),
             }
         }
-        Ok(())
+        Ok(done)
     }
 
     /// Waits until all that has been written is on stable storage. Sleeps.
