@@ -96,14 +96,12 @@ impl Segments {
         // SAFETY: The region is ours and not valid; the segments are mapped.
         let covered =
             unsafe { bindings::krping_map_mr_sg(region.as_ptr(), self.list.as_mut_ptr(), count) };
-        match self.take_if(covered != count) {
-            Some(request) => Err((request, EINVAL)),
-            None => Ok(region.advertisement()),
+        if covered != count {
+            if let Some(request) = self.take() {
+                return Err((request, EINVAL));
+            }
         }
-    }
-
-    fn take_if(&mut self, given_up: bool) -> Option<Request> {
-        given_up.then(|| self.take()).flatten()
+        Ok(region.advertisement())
     }
 
     /// Unmaps the segments, and hands the request back. The region over them is not valid,
