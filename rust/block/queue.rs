@@ -85,12 +85,22 @@ impl Slot {
 
     /// What has become of its `request`.
     fn history(&self, request: &Request) -> History {
-        request.history().unwrap_or(History {
-            first_ns: self.posted_ns,
-            losses: 0,
-            in_vain: 0,
-        })
+        request
+            .history()
+            .unwrap_or_else(|| History::first(self.posted_ns))
     }
+}
+
+/// What a server is asked to do for such a request; `None` for what it cannot be asked for.
+pub(crate) fn action_of(op: Op) -> Option<Action> {
+    Some(match op {
+        Op::Read => Action::Read,
+        Op::Write => Action::Write,
+        Op::Flush => Action::Flush,
+        Op::Discard => Action::Discard,
+        Op::WriteZeroes => Action::WriteZeroes,
+        Op::Other => return None,
+    })
 }
 
 /// What became of a request that was handed to [`DiskQueue::submit`].
@@ -246,13 +256,8 @@ impl DiskQueue {
             Op::Flush => (Op::Flush, 0, 0),
             op => (op, request.offset(), request.bytes()),
         };
-        let action = match op {
-            Op::Read => Action::Read,
-            Op::Write => Action::Write,
-            Op::Flush => Action::Flush,
-            Op::Discard => Action::Discard,
-            Op::WriteZeroes => Action::WriteZeroes,
-            Op::Other => return Submitted::Refused(request, errno::EOPNOTSUPP),
+        let Some(action) = action_of(op) else {
+            return Submitted::Refused(request, errno::EOPNOTSUPP);
         };
         let mut covers = 0;
         if op == Op::Flush || request.is_fua() {
@@ -344,11 +349,7 @@ impl DiskQueue {
     /// others end; where it does not, the device may never be able to.
     fn unmapped(&mut self, mut request: Request) -> Submitted {
         let now_ns = monotonic_ns();
-        let history = request.history().unwrap_or(History {
-            first_ns: now_ns,
-            losses: 0,
-            in_vain: 0,
-        });
+        let history = request.history().unwrap_or_else(|| History::first(now_ns));
         let waited_ns = now_ns.saturating_sub(history.first_ns.max(self.started_ns));
         if waited_ns > MAPPING_NS {
             if !core::mem::replace(&mut self.told_unmapped, true) {

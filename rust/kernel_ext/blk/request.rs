@@ -25,20 +25,6 @@ pub(crate) enum Op {
     Other,
 }
 
-impl Op {
-    /// Its name in the log.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Flush => "flush",
-            Self::Discard => "discard",
-            Self::WriteZeroes => "write-zeroes",
-            Self::Other => "request",
-        }
-    }
-}
-
 /// Where the data of a request goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
@@ -60,6 +46,17 @@ pub(crate) struct History {
     pub(crate) losses: u32,
     /// How often of these, the last ones in a row, nothing else was answered either after it.
     pub(crate) in_vain: u32,
+}
+
+impl History {
+    /// That of a request which is sent for the first time, at `first_ns` of the monotonic clock.
+    pub(crate) fn first(first_ns: u64) -> Self {
+        Self {
+            first_ns,
+            losses: 0,
+            in_vain: 0,
+        }
+    }
 }
 
 /// A started request, which its owner must end or requeue.

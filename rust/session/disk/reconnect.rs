@@ -6,10 +6,11 @@
 
 use super::{Link, ATTEMPT_MS};
 use crate::{
-    block::queue::DiskQueue,
+    block::queue::{action_of, DiskQueue},
     kernel_ext::time::{monotonic_ns, Deadline},
     logic::{
         backoff::Backoff,
+        block::Action,
         failure::{Failure, Operation},
         wire::RejectReason,
     },
@@ -187,7 +188,7 @@ impl Link<'_> {
                 "{}: {}: a {} of {} bytes at {} was sent {} times and never answered: it fails\n",
                 session,
                 name,
-                request.op().as_str(),
+                action_of(request.op()).map_or("request", Action::as_str),
                 request.bytes(),
                 request.offset(),
                 losses
