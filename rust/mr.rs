@@ -13,6 +13,7 @@
 //! exists: [`Memory::read`] and [`Memory::write`] copy, and [`Memory::fill`] and
 //! [`Memory::inspect`] take it word by word.
 
+mod budget;
 mod buffer;
 mod domain;
 mod region;
@@ -20,8 +21,10 @@ mod request;
 mod sink;
 mod words;
 
+pub(crate) use budget::Budget;
 pub(crate) use domain::Domain;
 
+use budget::Charge;
 use buffer::Buffer;
 use domain::ProtectionDomain;
 use region::Cover;
@@ -93,6 +96,8 @@ pub(crate) struct Memory {
     regions: KVec<Region>,
     buffers: KVVec<Buffer>,
     pd: Arc<ProtectionDomain>,
+    /// What its buffers are charged to.
+    budget: Option<Arc<Budget>>,
     /// By which it tells its own buffers and regions from those of others.
     owner: Owner,
     /// On the device of the domain.
@@ -122,6 +127,7 @@ impl Memory {
             regions: KVec::new(),
             buffers: KVVec::new(),
             pd: ProtectionDomain::new(id, flags)?,
+            budget: None,
             owner: next_owner(),
             id: id.clone(),
         })
@@ -140,29 +146,59 @@ impl Memory {
             regions: KVec::new(),
             buffers: KVVec::new(),
             pd: domain.0.clone(),
+            budget: None,
             owner: next_owner(),
             id: id.clone(),
         })
+    }
+
+    /// Charges the buffers that are added from now on to `budget`.
+    pub(crate) fn charge_to(&mut self, budget: Option<Arc<Budget>>) {
+        self.budget = budget;
     }
 
     /// Adds a zeroed buffer of `size` bytes. May sleep.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; `EINVAL` for a size of 0 or more than can be contiguous.
+    /// `ENOMEM`; `EDQUOT` where its budget does not have so much; `EINVAL` for a size of 0 or
+    /// more than can be contiguous.
     pub(crate) fn add_buffer(&mut self, size: usize) -> Result<BufferId> {
-        self.share(Arc::new(Contiguous::new(size)?, GFP_KERNEL)?)
+        Ok(self.add_shared(size)?.0)
     }
 
-    /// Adds memory that others may hold too. May sleep.
+    /// As [`add_buffer`](Self::add_buffer), and returns the memory for others to hold, too.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub(crate) fn add_shared(&mut self, size: usize) -> Result<(BufferId, Arc<Contiguous>)> {
+        // Before there is anything to charge for.
+        let charge = match &self.budget {
+            Some(budget) => Some(budget.charge(size)?),
+            None => None,
+        };
+        let memory = Arc::new(Contiguous::new(size)?, GFP_KERNEL)?;
+        Ok((self.push_buffer(memory.clone(), charge)?, memory))
+    }
+
+    /// Adds memory of somebody else's, which is charged to no budget. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn share(&mut self, memory: Arc<Contiguous>) -> Result<BufferId> {
+    pub(crate) fn borrow(&mut self, memory: Arc<Contiguous>) -> Result<BufferId> {
+        self.push_buffer(memory, None)
+    }
+
+    fn push_buffer(
+        &mut self,
+        memory: Arc<Contiguous>,
+        charge: Option<Charge>,
+    ) -> Result<BufferId> {
         let place = self.owner.place(self.buffers.len()).ok_or(ERANGE)?;
         self.buffers
-            .push(Buffer::new(&self.id, memory)?, GFP_KERNEL)?;
+            .push(Buffer::new(&self.id, memory, charge)?, GFP_KERNEL)?;
         Ok(BufferId(place))
     }
 

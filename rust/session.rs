@@ -51,8 +51,10 @@ use crate::{
     },
     logic::{
         command::{Command, Role, Test},
+        errno,
         failure::Failure,
     },
+    mr::Budget,
     results::Report,
 };
 use attachment::Attachment;
@@ -101,6 +103,8 @@ pub(crate) struct Session {
     /// The disk that it makes, if it makes one.
     pub(crate) attachment: Option<Arc<Attachment>>,
     registry: Arc<Registry>,
+    /// What the buffers of a server's connections may take.
+    budget: Option<Arc<Budget>>,
     #[pin]
     peer_log: PeerLog,
     #[pin]
@@ -190,6 +194,7 @@ impl Session {
     ) -> Result<Arc<Self>> {
         let net = Netns::current().ok_or(ESRCH)?;
         let credentials = Credentials::current().ok_or(ESRCH)?;
+        let budget = command.max_memory.map(Budget::new).transpose()?;
         Arc::pin_init(
             pin_init!(Self {
                 id,
@@ -198,6 +203,7 @@ impl Session {
                 credentials,
                 attachment,
                 registry: registry.clone(),
+                budget,
                 peer_log <- PeerLog::new(*id),
                 threads <- new_mutex!(
                     Threads {
@@ -219,6 +225,14 @@ impl Session {
     /// The deadline of waits on a peer, in ms.
     pub(crate) fn timeout(&self) -> u32 {
         self.command.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS)
+    }
+
+    /// Why the buffers of a client could not be made, as `error` says.
+    fn no_buffers(&self, error: Error) -> Failure {
+        match self.command.max_memory {
+            Some(limit) if error.to_errno() == -errno::EDQUOT => Failure::OverMemory(limit),
+            _ => Failure::Kernel("allocating and registering buffers", error.to_errno()),
+        }
     }
 
     /// How often a client gives a sign of life that its peer would not see

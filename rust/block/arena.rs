@@ -70,10 +70,7 @@ impl Arena {
     ///
     /// `ENOMEM`.
     pub(super) fn new(memory: &mut Memory, parts: usize) -> Result<Self> {
-        let mut buffer = || {
-            let pages = Arc::new(Contiguous::new(SIZE as usize)?, GFP_KERNEL)?;
-            Ok::<_, Error>((memory.share(pages.clone())?, pages))
-        };
+        let mut buffer = || memory.add_shared(SIZE as usize);
         Ok(Self {
             buffers: [buffer()?, buffer()?, buffer()?, buffer()?],
             given: Fifo::new(

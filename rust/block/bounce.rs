@@ -53,8 +53,7 @@ impl Bounce {
             free: KVec::with_capacity(BUFFERS, GFP_KERNEL)?,
         };
         for index in 0..BUFFERS {
-            let pages = Arc::new(Contiguous::new(BUFFER)?, GFP_KERNEL)?;
-            let buffer = memory.share(pages.clone())?;
+            let (buffer, pages) = memory.add_shared(BUFFER)?;
             let region = memory.add_region(buffer)?;
             let entry = Entry {
                 memory: pages,

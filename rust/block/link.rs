@@ -81,7 +81,7 @@ impl Link {
         let parts = count.saturating_add(shape.send as usize);
         let mut shared = KVVec::new();
         for chunk in chunks.unwrap_or(&[]) {
-            shared.push(memory.share(chunk.clone())?, GFP_KERNEL)?;
+            shared.push(memory.borrow(chunk.clone())?, GFP_KERNEL)?;
         }
         Ok(Self {
             receives: Receives::new(memory, count)?,

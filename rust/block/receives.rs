@@ -36,8 +36,7 @@ impl Receives {
     pub(super) fn new(memory: &mut Memory, count: usize) -> Result<Self> {
         let mut groups = KVec::new();
         for _ in 0..count.div_ceil(GROUP) {
-            let pages = Arc::new(Contiguous::new(GROUP * ROOM)?, GFP_KERNEL)?;
-            groups.push((memory.share(pages.clone())?, pages), GFP_KERNEL)?;
+            groups.push(memory.add_shared(GROUP * ROOM)?, GFP_KERNEL)?;
         }
         Ok(Self { groups })
     }

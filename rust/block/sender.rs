@@ -56,8 +56,7 @@ impl Sender {
     pub(super) fn new(memory: &mut Memory, depth: u16, traffic: Arc<Traffic>) -> Result<Self> {
         let mut groups = KVec::new();
         for _ in 0..=usize::from(depth).div_euclid(GROUP) {
-            let group = Arc::new(Contiguous::new(GROUP.wrapping_mul(MESSAGE))?, GFP_KERNEL)?;
-            groups.push((memory.share(group.clone())?, group), GFP_KERNEL)?;
+            groups.push(memory.add_shared(GROUP.wrapping_mul(MESSAGE))?, GFP_KERNEL)?;
         }
         Ok(Self {
             groups,

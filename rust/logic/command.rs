@@ -110,6 +110,7 @@ pub(crate) mod limits {
     pub(in super::super) const PORT: RangeInclusive<u64> = 1..=65535;
     pub(in super::super) const COUNT: RangeInclusive<u64> = 0..=u64::MAX;
     pub(in super::super) const SIZE: RangeInclusive<u64> = 1..=0xffff_ffff;
+    pub(in super::super) const MAX_MEMORY: RangeInclusive<u64> = 4096..=u64::MAX;
     pub(in super::super) const TOS: RangeInclusive<u64> = 0..=255;
     pub(in super::super) const TXDEPTH: RangeInclusive<u64> = 1..=MOST_TXDEPTH as u64;
     pub(in super::super) const THREADS: RangeInclusive<u64> = 1..=1024;
@@ -153,7 +154,8 @@ pub(crate) mod limits {
 /// - `server_inv` and `read_inv` are not both set, and need [`MemMode::Reg`].
 /// - `detach` is set for a server, or a client's or loopback's disk only.
 /// - `unsafe_global_rkey` is not set with [`MemMode::Reg`].
-/// - `persist` and `allow` are set for a server only, and [`Test::FastReg`] is never a server's.
+/// - `persist`, `allow` and `max_memory` are set for a server only, and [`Test::FastReg`] is never
+///   a server's.
 /// - `load` suits the test and the size. That of a client's or loopback's [`Test::WriteLatency`]
 ///   has `imm` unless `poll` is set.
 /// - A microbenchmark has [`MemMode::Dma`], and one of latency no `validate`.
@@ -199,6 +201,8 @@ pub(crate) struct Command {
     pub(crate) persist: bool,
     /// The client addresses that a server accepts.
     pub(crate) allow: AllowList,
+    /// The most that the buffers of all of a server's connections take, in bytes.
+    pub(crate) max_memory: Option<u64>,
     /// The server or the disk goes on when the command is done.
     pub(crate) detach: bool,
     /// Open all memory to the peer.
@@ -254,6 +258,7 @@ impl Command {
             poll: false,
             persist: false,
             allow: AllowList::ALL,
+            max_memory: None,
             detach: false,
             unsafe_global_rkey: false,
             mem_mode: MemMode::Dma,
@@ -368,6 +373,9 @@ impl fmt::Display for Command {
         }
         if !self.allow.is_all() {
             write!(f, ",allow={}", self.allow)?;
+        }
+        if let Some(bytes) = self.max_memory {
+            write!(f, ",max_memory={bytes}")?;
         }
         if let Some(tos) = self.tos {
             write!(f, ",tos={tos}")?;

@@ -111,6 +111,9 @@ pub(crate) enum Failure {
     Unsupported(&'static str),
     /// The size asked for is above this limit.
     TooLarge(u32),
+    /// The buffers of a connection take more than the others have left of `max_memory=`, so many
+    /// bytes.
+    OverMemory(u64),
     /// The 99th percentile is above `max_p99=`: (got, limit), in nanoseconds.
     AboveP99(u64, u64),
     /// The bandwidth is below `min_bw=`: (got, limit), in bytes per second.
@@ -277,6 +280,7 @@ impl Failure {
             Self::Unsupported(_) => errno::EOPNOTSUPP,
             Self::Deviates(..) => errno::EBADE,
             Self::NoCpu(_) => errno::EINVAL,
+            Self::OverMemory(_) => errno::ENOMEM,
             Self::TooLarge(_)
             | Self::AboveP99(..)
             | Self::BelowBandwidth(..)
@@ -369,6 +373,11 @@ impl fmt::Display for Failure {
             Self::AboveP99(got, limit) => write!(
                 f,
                 "the 99th percentile is {got} ns, above the {limit} ns of max_p99"
+            ),
+            Self::OverMemory(limit) => write!(
+                f,
+                "its buffers take more than the other connections have left of the {limit} bytes \
+                 of max_memory"
             ),
             Self::BelowBandwidth(got, limit) => write!(
                 f,

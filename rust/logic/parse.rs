@@ -41,6 +41,7 @@ use super::{
         Result,
         RATE,
         SECONDS,
+        SIZE,
         SPACE,
         TIME, //
     },
@@ -211,6 +212,9 @@ impl<'a> Parser<'a> {
                 let value = given.value("192.0.2.0/24")?;
                 let list = AllowList::parse(value);
                 command.allow = list.ok_or(given.invalid(Reason::NotNetworks { value }))?;
+            }
+            Opt::MaxMemory => {
+                command.max_memory = Some(given.scaled("1G", limits::MAX_MEMORY, &SIZE)?);
             }
             Opt::Tos => command.tos = Some(given.number("32", limits::TOS)?),
             Opt::TxDepth => command.txdepth = given.number("64", limits::TXDEPTH)?,

@@ -215,6 +215,7 @@ fn fits_rest(command: &Command, given: OptSet) -> Result<'static, ()> {
         (Opt::Fr, !is_server, Reason::FollowsClient),
         (Opt::Persist, is_server, Reason::NeedsServer),
         (Opt::Allow, is_server, Reason::NeedsServer),
+        (Opt::MaxMemory, is_server, Reason::NeedsServer),
         (Opt::ServerInv, is_reg, Reason::NeedsReg),
         (Opt::ReadInv, is_reg, Reason::NeedsReg),
         (Opt::UnsafeGlobalRkey, !is_reg, Reason::NeedsDma),

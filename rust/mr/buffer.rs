@@ -4,6 +4,7 @@
 //!
 //! C header: `include/rdma/ib_verbs.h` (`ib_dma_map_single()`)
 
+use super::budget::Charge;
 use crate::{bindings, cm::CmId, kernel_ext::pages::Contiguous};
 use kernel::{prelude::*, sync::Arc};
 
@@ -14,18 +15,24 @@ use kernel::{prelude::*, sync::Arc};
 /// `dma` maps `size` bytes of `memory` for the device of `id`.
 pub(super) struct Buffer {
     pub(super) memory: Arc<Contiguous>,
+    /// What it takes of a budget.
+    _charge: Option<Charge>,
     pub(super) dma: u64,
     pub(super) size: usize,
     id: Arc<CmId>,
 }
 
 impl Buffer {
-    /// Maps `memory` for the device of `id`. May sleep.
+    /// Maps `memory`, which `charge` is for, for the device of `id`. May sleep.
     ///
     /// # Errors
     ///
     /// `ENODEV` for an unbound identifier; `ENOMEM`.
-    pub(super) fn new(id: &Arc<CmId>, memory: Arc<Contiguous>) -> Result<Self> {
+    pub(super) fn new(
+        id: &Arc<CmId>,
+        memory: Arc<Contiguous>,
+        charge: Option<Charge>,
+    ) -> Result<Self> {
         let size = memory.len();
         let device = id.device()?;
         // SAFETY: The device is alive, the memory is ours and of that size.
@@ -39,6 +46,7 @@ impl Buffer {
         // INVARIANT: Mapped just now.
         Ok(Self {
             memory,
+            _charge: charge,
             dma,
             size,
             id: id.clone(),

@@ -389,6 +389,7 @@ impl Serving<'_> {
         self.id.set_short_rnr_timer();
         let mut memory =
             Memory::new(self.id, false).map_err(failed("allocating a protection domain"))?;
+        memory.charge_to(self.session.budget.clone());
         let room = room(self.session, &device);
         let terms = Terms {
             hello,
@@ -411,7 +412,7 @@ impl Serving<'_> {
             .and_then(|traffic| {
                 BlockServer::new(terms, self.export.store.clone(), &mut memory, traffic)
             })
-            .map_err(failed("allocating and registering buffers"))?;
+            .map_err(|error| self.session.no_buffers(error))?;
         let depths = server.depths();
         let needs_thread = server.needs_thread();
         let queue_pair = QueuePair::new(memory, depths, PollMode::Event, server)

@@ -300,12 +300,13 @@ impl Serving<'_> {
         self.id.set_short_rnr_timer();
         let mut memory = Memory::new(self.id, terms.unsafe_global_rkey)
             .map_err(failed("allocating a protection domain"))?;
+        memory.charge_to(self.session.budget.clone());
         let room = room(self.session, &device);
         let server = self
             .worker
             .add_traffic()
             .and_then(|traffic| build(&room, &mut memory, traffic))
-            .map_err(failed("allocating and registering buffers"))?;
+            .map_err(|error| self.session.no_buffers(error))?;
         let depths = server.depths();
         let queue_pair = QueuePair::new(memory, depths, terms.poll, server)
             .map_err(failed("creating the queue pair"))?;

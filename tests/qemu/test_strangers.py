@@ -3,6 +3,7 @@
 on its host."""
 
 import errno
+import os
 import re
 
 import block
@@ -98,6 +99,57 @@ def allow_timeout():
 		return not server.is_alive()
 	krping.wait_for(ended, 60)
 	assert server.wait() == errno.ETIMEDOUT
+
+
+def left():
+	"""Wait until the server has taken its connections down, too."""
+	krping.wait_for(lambda: not any(line.counters for line in krping.lines()))
+
+
+OVER = "more than the other connections have left"
+
+
+@suite.test("max_memory= rejects clients whose buffers are too many, until others leave")
+def max_memory():
+	log, port, tag = Log(), new_port(), new_tag()
+	server = krping.Command(f"server,persist,addr={ADDR},port={port},max_memory=1500K,tag={tag}")
+	krping.wait_for(lambda: krping.listens(port))
+	run_ok(client(port, ADDR, count=10, size="1M") + ",validate")
+	first = krping.Command(client(port, ADDR, size="1M"))
+	krping.wait_for(lambda: sum(any(line.counters.values()) for line in krping.lines()) == 2)
+	for test in ("", ",bw", ",slat,qps=2", ",mem_mode=reg"):
+		krping.run_fails(client(port, ADDR, count=1, size="1M") + test, errno.ECONNREFUSED,
+				 "lacks memory")
+	log.wait(f"a client was not served: {OVER}|was not served.*{OVER}")
+	run_ok(client(port, ADDR, count=10, size="64K"))
+	assert first.interrupt() == errno.EINTR
+	left()
+	run_ok(client(port, ADDR, count=10, size="1M"))
+	assert server.interrupt() == errno.EINTR
+
+
+@suite.test("max_memory= of a server without persist: it ends with ENOMEM")
+def max_memory_once():
+	log, port = Log(), new_port()
+	server = krping.Command(f"server,addr={ADDR},port={port},max_memory=4K")
+	krping.wait_for(lambda: krping.listens(port))
+	assert run(client(port, ADDR, count=1, size=8192)) == errno.ECONNREFUSED
+	assert server.wait() == errno.ENOMEM
+	log.wait(OVER)
+
+
+@suite.test("a server of disks with max_memory=")
+def max_memory_disks():
+	with open("/tmp/store", "wb") as file:
+		file.truncate(block.MIB)
+	with block.Server("store=/tmp/store,persist,max_memory=6M") as server:
+		# Each connection has 4.6 MiB.
+		krping.run_fails(client(server.port, ADDR, queues=2) + ",blk", errno.ECONNREFUSED,
+				 "lacks memory")
+		left()
+		with server.disk() as disk, block.Raw(disk) as raw:
+			raw.put(0, b"!" * 4096)
+	os.unlink("/tmp/store")
 
 
 @suite.test("a server of disks with allow=, and a disk that it accepts no longer")

@@ -39,8 +39,7 @@ impl Data {
     ///
     /// `ENOMEM`; what the device says.
     pub(super) fn new(memory: &mut Memory, size: u32) -> Result<Self> {
-        let pages = Arc::new(Contiguous::new(size as usize)?, GFP_KERNEL)?;
-        let buffer = memory.share(pages.clone())?;
+        let (buffer, pages) = memory.add_shared(size as usize)?;
         Ok(Self {
             buffer,
             memory: pages,
@@ -79,10 +78,10 @@ impl Slot {
     ///
     /// `ENOMEM`.
     pub(super) fn new(memory: &mut Memory, data: Option<Data>) -> Result<Self> {
-        let pages = Arc::new(Contiguous::new(MESSAGE)?, GFP_KERNEL)?;
+        let (message, message_memory) = memory.add_shared(MESSAGE)?;
         Ok(Self {
-            message: memory.share(pages.clone())?,
-            message_memory: pages,
+            message,
+            message_memory,
             data,
             seq: 0,
             sending: false,

@@ -131,6 +131,7 @@ pub(super) fn block_command() -> impl Strategy<Value = Command> {
                     poll: false,
                     persist: persist && is_server,
                     allow: allow(pin && is_server),
+                    max_memory: (persist && is_server).then_some(4096),
                     detach: detach && (is_server || test == Test::Block),
                     unsafe_global_rkey: false,
                     mem_mode: MemMode::Dma,

@@ -79,7 +79,7 @@ fn defaults() {
 type Set = fn(&mut Command);
 
 /// Each option with the sides that take it, and what it then sets.
-const TAKEN: [(&str, &str, Set); 28] = [
+const TAKEN: [(&str, &str, Set); 29] = [
     ("port=7", "sclatx", |c| c.port = 7),
     ("timeout=9", "sclatx", |c| c.timeout_ms = Some(9)),
     ("tos=3", "sclatx", |c| c.tos = Some(3)),
@@ -91,6 +91,7 @@ const TAKEN: [(&str, &str, Set); 28] = [
     ("allow=192.0.2.0/24", "sat", |c| {
         c.allow = AllowList::parse("192.0.2.0/24").unwrap()
     }),
+    ("max_memory=1G", "sat", |c| c.max_memory = Some(1 << 30)),
     ("count=5", "x", |c| c.count = 5),
     ("ro", "sl", |c| c.block.read_only = true),
     ("direct", "sla", |c| c.block.direct = true),

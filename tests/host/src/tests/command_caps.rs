@@ -61,6 +61,7 @@ fn it_takes_nothing_else() {
         "poll",
         "persist",
         "allow=::1",
+        "max_memory=1M",
         "tos=0",
         "txdepth=1",
         "threads=1",

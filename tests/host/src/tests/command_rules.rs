@@ -63,6 +63,11 @@ fn contradictions_name_the_options() {
         let text = format!("{role},addr=192.0.2.1,allow=::1");
         invalid(&text, "allow", allow);
     }
+    let memory = "max_memory is for a server; give server,max_memory";
+    for role in ["client", "loopback"] {
+        let text = format!("{role},addr=192.0.2.1,max_memory=1M");
+        invalid(&text, "max_memory", memory);
+    }
     let fr = "fr is for the client or loopback; a server does what its client asks for";
     invalid("server,fr", "fr", fr);
 }

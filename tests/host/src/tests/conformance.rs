@@ -140,6 +140,7 @@ fn options_that_mean_nothing_with_it_are_named() {
         ("poll", "poll"),
         ("persist", "persist"),
         ("allow=::1", "allow"),
+        ("max_memory=1M", "max_memory"),
         ("txdepth=8", "txdepth"),
         ("threads=2", "threads"),
         ("max_p99=1us", "max_p99"),
