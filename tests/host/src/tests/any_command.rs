@@ -103,7 +103,6 @@ pub(super) fn command() -> impl Strategy<Value = Command> {
     prop_oneof![4 => plain_command(), 2 => block_command(), 1 => caps_command()]
 }
 
-/// Any that asks what a device can do.
 /// Two networks, or all addresses.
 pub(super) fn allow(given: bool) -> AllowList {
     if given {
@@ -113,6 +112,7 @@ pub(super) fn allow(given: bool) -> AllowList {
     }
 }
 
+/// Any that asks what a device can do.
 fn caps_command() -> impl Strategy<Value = Command> {
     let timeout = option::of(1u32..=3_600_000);
     let expect = option::of(select(&["ok", "ENODEV", "EINTR"]));
