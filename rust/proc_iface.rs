@@ -18,7 +18,9 @@ use crate::{
     },
     logic::{
         command::{
+            Command,
             Order,
+            Role,
             Target, //
         },
         parse_error::Kind,
@@ -125,7 +127,7 @@ impl ProcFile for Interface {
 
 /// Checks that the writer may do what only some administrators of networks may: disks are
 /// the host's, and so is its memory.
-fn check_rights(order: &Order) -> Result {
+fn check_rights(order: &Order<KBox<Command>>) -> Result {
     let has_disk = match order {
         Order::Run(command) => command.test.is_block(),
         Order::Stop { target, .. } => matches!(target, Target::Disk(_)),
@@ -143,12 +145,19 @@ fn check_rights(order: &Order) -> Result {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<Order> {
+/// Somewhere to make a command, which is too large for the stack.
+#[inline(never)]
+fn new_command() -> Result<KBox<Command>> {
+    let place = KBox::new(Command::new(Role::Client), GFP_KERNEL);
+    Ok(place.inspect_err(|_| pr_err!("a command: ENOMEM\n"))?)
+}
+
+fn parse(bytes: &[u8]) -> Result<Order<KBox<Command>>> {
     let Ok(text) = core::str::from_utf8(bytes) else {
         pr_err!("a command that is not text\n");
         return Err(EINVAL);
     };
-    Order::parse(text).map_err(|error| {
+    Order::parse(text, new_command()?).map_err(|error| {
         pr_err!("{}\n", error);
         match error.kind {
             Kind::Invalid => EINVAL,

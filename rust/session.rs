@@ -95,7 +95,7 @@ pub(crate) struct Session {
     /// The number of the command, in the log and in results.
     pub(crate) id: u32,
     /// What was asked for.
-    pub(crate) command: Command,
+    pub(crate) command: KBox<Command>,
     /// The writer's network namespace.
     pub(crate) net: Netns,
     /// The writer's credentials, with which all threads act.
@@ -122,7 +122,7 @@ impl Session {
     /// The errno of the failure; the log has the sentence.
     pub(crate) fn begin(
         registry: &Arc<Registry>,
-        command: Command,
+        command: KBox<Command>,
         in_use: &ModuleRef,
     ) -> Result<Waiting> {
         if command.test == Test::Block && command.role != Role::Server {
@@ -189,7 +189,7 @@ impl Session {
     fn new(
         registry: &Arc<Registry>,
         id: u32,
-        command: Command,
+        command: KBox<Command>,
         attachment: Option<Arc<Attachment>>,
     ) -> Result<Arc<Self>> {
         let net = Netns::current().ok_or(ESRCH)?;
@@ -364,6 +364,7 @@ impl Session {
     }
 
     /// Keeps the result of one connection.
+    #[inline(never)]
     pub(crate) fn report(&self, report: &Report<'_>) {
         self.registry.results().add(report);
     }

@@ -237,7 +237,7 @@ pub(crate) struct Command {
 
 impl Command {
     /// A command of that role with every default; it has no address yet.
-    pub(super) const fn new(role: Role) -> Self {
+    pub(crate) const fn new(role: Role) -> Self {
         Self {
             role,
             test: Test::PingPong,

@@ -18,7 +18,7 @@ use super::{
         Result, //
     },
 };
-use core::fmt;
+use core::{fmt, ops::Deref};
 
 /// What a command has left that goes on without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,11 +60,9 @@ impl fmt::Display for Target {
 ///
 /// Its `Display` is the shortest text that means the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-// There is no allocation here, and one of them at a time.
-#[allow(clippy::large_enum_variant)]
-pub(crate) enum Order {
-    /// Run a command.
-    Run(Command),
+pub(crate) enum Order<C> {
+    /// Run a command, which is kept in `C`.
+    Run(C),
     /// End a disk or servers that other commands have left.
     Stop {
         /// Which.
@@ -74,7 +72,7 @@ pub(crate) enum Order {
     },
 }
 
-impl Order {
+impl<C> Order<C> {
     /// The end of `target`, where nothing else is `given`.
     pub(super) fn stop(target: Option<Target>, given: OptSet) -> Result<'static, Self> {
         let Some(target) = target else {
@@ -89,10 +87,10 @@ impl Order {
     }
 }
 
-impl fmt::Display for Order {
+impl<C: Deref<Target = Command>> fmt::Display for Order<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Run(command) => write!(f, "{command}"),
+            Self::Run(command) => fmt::Display::fmt(&**command, f),
             Self::Stop { target, force } => {
                 write!(f, "stop={target}{}", if *force { ",force" } else { "" })
             }

@@ -46,21 +46,23 @@ use super::{
         TIME, //
     },
 };
+use core::ops::DerefMut;
 
-impl Order {
-    /// Reads what was written to `/proc/krping`.
+impl<C: DerefMut<Target = Command>> Order<C> {
+    /// Reads what was written to `/proc/krping`. A command is made in `place`, as it is large:
+    /// whatever is there is overwritten.
     ///
     /// # Errors
     ///
     /// What is wrong with it: the first option that is not read, else the first rule broken.
-    pub(crate) fn parse(text: &str) -> Result<'_, Order> {
-        let mut parser = Parser::new();
+    pub(crate) fn parse(text: &str, mut place: C) -> Result<'_, Self> {
+        let mut parser = Parser::new(&mut place);
         parser.read(text)?;
         if parser.seen.has(Opt::Stop) || parser.seen.has(Opt::Force) {
             return Order::stop(parser.stop, parser.seen);
         }
-        rules::settle(&mut parser.command, &parser.late, parser.seen)?;
-        Ok(Order::Run(parser.command))
+        rules::settle(parser.command, &parser.late, parser.seen)?;
+        Ok(Order::Run(place))
     }
 }
 
@@ -71,8 +73,8 @@ pub(super) struct Late<'a> {
 }
 
 /// A command that is being read.
-struct Parser<'a> {
-    command: Command,
+struct Parser<'c, 'a> {
+    command: &'c mut Command,
     /// What is to be stopped.
     stop: Option<Target>,
     late: Late<'a>,
@@ -80,12 +82,13 @@ struct Parser<'a> {
     seen: OptSet,
 }
 
-impl<'a> Parser<'a> {
+impl<'c, 'a> Parser<'c, 'a> {
     /// Before the first option. The role is known at the end: until then it is a guess that nothing
     /// reads.
-    const fn new() -> Self {
+    fn new(command: &'c mut Command) -> Self {
+        *command = Command::new(Role::Client);
         Self {
-            command: Command::new(Role::Client),
+            command,
             stop: None,
             late: Late {
                 size: None,
@@ -138,7 +141,7 @@ impl<'a> Parser<'a> {
 
     /// Takes the value of one option.
     fn take(&mut self, opt: Opt, given: Given<'a>) -> Result<'a, ()> {
-        let command = &mut self.command;
+        let command = &mut *self.command;
         match opt {
             // Which role it is counts when all options are known.
             Opt::Client | Opt::Server | Opt::Loopback => given.flag()?,

@@ -266,7 +266,7 @@ impl Attachment {
 /// `ENOMEM`, and what else there is before there is a session.
 pub(super) fn begin(
     registry: &Arc<Registry>,
-    command: Command,
+    command: KBox<Command>,
     in_use: &ModuleRef,
 ) -> Result<Waiting> {
     let detach = command.detach;

@@ -21,7 +21,7 @@ use logic::{
     block_survey::Survey,
     caps::{self, Caps},
     claims::{Feature, Features},
-    command::{Command, Order},
+    command::{Command, Order, Role},
     control::Control,
     cpus::CpuList,
     extensions::Extensions,
@@ -41,8 +41,9 @@ use logic::{
 };
 
 pub fn command(text: &str, out: &mut dyn Write) -> fmt::Result {
-    match Order::parse(text) {
-        Ok(Order::Run(command)) => run(&command, out),
+    let mut place = Command::new(Role::Client);
+    match Order::parse(text, &mut place) {
+        Ok(Order::Run(command)) => run(command, out),
         Ok(stop) => write!(out, "{stop}"),
         Err(error) => write!(out, "{error}"),
     }

@@ -10,13 +10,17 @@
 mod logic;
 
 use libfuzzer_sys::fuzz_target;
-use logic::command::Order;
+use logic::command::{Command, Order, Role};
+
+fn read(text: &str) -> Result<Order<Box<Command>>, logic::parse_error::ParseError<'_>> {
+    Order::parse(text, Box::new(Command::new(Role::Client)))
+}
 
 fuzz_target!(|text: &str| {
-    match Order::parse(text) {
+    match read(text) {
         Ok(order) => {
             let shown = order.to_string();
-            assert_eq!(Order::parse(&shown), Ok(order), "{shown}");
+            assert_eq!(read(&shown), Ok(order), "{shown}");
         }
         Err(error) => {
             let sentence = error.to_string();

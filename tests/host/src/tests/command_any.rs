@@ -57,10 +57,10 @@ fn is_one_clean_line(sentence: &str) -> bool {
 
 /// Whatever it is, it is taken and means itself again, or refused with a line.
 fn digest(text: &str) -> Result<(), TestCaseError> {
-    match Order::parse(text) {
+    match Order::read(text) {
         Ok(order) => {
             let shown = order.to_string();
-            prop_assert_eq!(Order::parse(&shown), Ok(order), "{}", shown);
+            prop_assert_eq!(Order::read(&shown), Ok(order), "{}", shown);
         }
         Err(error) => {
             prop_assert!(is_one_clean_line(&error.to_string()), "{}", error);

@@ -47,16 +47,23 @@ mod window;
 mod wire;
 
 use crate::logic::{
-    command::{Command, Order},
+    command::{Command, Order, Role},
     parse_error::ParseError,
 };
 use proptest::prelude::ProptestConfig;
 
+impl Order<Box<Command>> {
+    /// Reads an order, with a place for its command.
+    fn read(text: &str) -> Result<Self, ParseError<'_>> {
+        Self::parse(text, Box::new(Command::new(Role::Server)))
+    }
+}
+
 impl Command {
     /// Reads a command that runs something.
     fn parse(text: &str) -> Result<Self, ParseError<'_>> {
-        match Order::parse(text)? {
-            Order::Run(command) => Ok(command),
+        match Order::read(text)? {
+            Order::Run(command) => Ok(*command),
             stop => panic!("{text} was taken as {stop}"),
         }
     }
