@@ -191,11 +191,7 @@ impl Memory {
         self.push_buffer(memory, None)
     }
 
-    fn push_buffer(
-        &mut self,
-        memory: Arc<Contiguous>,
-        charge: Option<Charge>,
-    ) -> Result<BufferId> {
+    fn push_buffer(&mut self, memory: Arc<Contiguous>, charge: Option<Charge>) -> Result<BufferId> {
         let place = self.owner.place(self.buffers.len()).ok_or(ERANGE)?;
         self.buffers
             .push(Buffer::new(&self.id, memory, charge)?, GFP_KERNEL)?;

@@ -85,8 +85,9 @@ const ALL: [Operation; OPERATIONS] = [
 ];
 
 struct Inner<W> {
-    /// Taken out at the end: completions then have nothing to drive.
-    workload: Option<W>,
+    /// Taken out at the end: completions then have nothing to drive. In a box, as it is too
+    /// large to be moved over the stack.
+    workload: Option<KBox<W>>,
     /// Its requests name `memory`.
     batch: Batch,
     memory: Memory,
@@ -136,7 +137,7 @@ impl<W: Workload> QueuePair<W> {
         memory: Memory,
         depths: Depths,
         poll: PollMode,
-        workload: W,
+        workload: KBox<W>,
     ) -> Result<Pin<KBox<Self>>> {
         let room = KBox::<Self>::new_uninit(GFP_KERNEL)?;
         let owner = room.as_ptr().cast();
@@ -222,7 +223,7 @@ impl<W: Workload> QueuePair<W> {
 
     /// Ends the workload and hands it back: what completes from now on drives
     /// nothing. `None` where it was stopped before.
-    pub(crate) fn stop(&self) -> Option<W> {
+    pub(crate) fn stop(&self) -> Option<KBox<W>> {
         self.inner.lock().workload.take()
     }
 
@@ -232,7 +233,7 @@ impl<W: Workload> QueuePair<W> {
     pub(crate) fn end(
         this: Pin<KBox<Self>>,
         mut give_back: impl FnMut(&mut W, Request),
-    ) -> Option<W> {
+    ) -> Option<KBox<W>> {
         let mut workload = this.stop();
         this.destroy();
         while let Some(region) = this.pop_region() {

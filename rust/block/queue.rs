@@ -153,13 +153,14 @@ impl DiskQueue {
     /// # Errors
     ///
     /// `ENOMEM`; what the device says.
+    #[inline(never)]
     pub(crate) fn new(
         layout: &Layout,
         memory: &mut Memory,
         live: Arc<Live>,
         stability: Arc<Stability>,
         traffic: Arc<Traffic>,
-    ) -> Result<Self> {
+    ) -> Result<KBox<Self>> {
         let depth = usize::from(layout.depth);
         let mut slots = KVec::with_capacity(depth, GFP_KERNEL)?;
         for _ in 0..depth {
@@ -171,28 +172,31 @@ impl DiskQueue {
             slots.push((Slot::default(), region), GFP_KERNEL)?;
         }
         let bounce = layout.bounce.then(|| Bounce::new(memory)).transpose()?;
-        Ok(Self {
-            slots,
-            receives: Receives::new(memory, depth.saturating_add(1))?,
-            bounce,
-            sender: Sender::new(memory, layout.depth, traffic.clone())?,
-            seq: 0,
-            bare: BareWrite::new(layout.depth),
-            control: None,
-            closing: false,
-            surveys: false,
-            started_ns: 0,
-            told_unmapped: false,
-            heard_ns: 0,
-            kept_ns: 0,
-            inline: 0,
-            keeps_space: false,
-            answered: 0,
-            live,
-            stability,
-            stages: Stages::new()?,
-            traffic,
-        })
+        Ok(KBox::new(
+            Self {
+                slots,
+                receives: Receives::new(memory, depth.saturating_add(1))?,
+                bounce,
+                sender: Sender::new(memory, layout.depth, traffic.clone())?,
+                seq: 0,
+                bare: BareWrite::new(layout.depth),
+                control: None,
+                closing: false,
+                surveys: false,
+                started_ns: 0,
+                told_unmapped: false,
+                heard_ns: 0,
+                kept_ns: 0,
+                inline: 0,
+                keeps_space: false,
+                answered: 0,
+                live,
+                stability,
+                stages: Stages::new()?,
+                traffic,
+            },
+            GFP_KERNEL,
+        )?)
     }
 
     /// How large its queue pair must be.

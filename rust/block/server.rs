@@ -83,12 +83,13 @@ impl BlockServer {
     /// # Errors
     ///
     /// `ENOMEM`; `EINVAL` for a device whose queues are too small.
+    #[inline(never)]
     pub(crate) fn new(
         terms: Terms<'_>,
         store: Arc<Store>,
         memory: &mut Memory,
         traffic: Arc<Traffic>,
-    ) -> Result<Self> {
+    ) -> Result<KBox<Self>> {
         let Terms {
             hello,
             max_bytes,
@@ -110,20 +111,23 @@ impl BlockServer {
             true => Some(Jobs::new(link.depths().slots, terms.bell)?),
             false => None,
         };
-        Ok(Self {
-            link,
-            limits: geometry.limits(),
-            jobs,
-            farewell: terms.farewell,
-            account: terms.account,
-            telling: None,
-            figures: BlockFigures {
-                size: store.size(),
-                ..Default::default()
+        Ok(KBox::new(
+            Self {
+                link,
+                limits: geometry.limits(),
+                jobs,
+                farewell: terms.farewell,
+                account: terms.account,
+                telling: None,
+                figures: BlockFigures {
+                    size: store.size(),
+                    ..Default::default()
+                },
+                geometry,
+                store,
             },
-            geometry,
-            store,
-        })
+            GFP_KERNEL,
+        )?)
     }
 
     /// What to tell the client.

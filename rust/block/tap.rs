@@ -90,29 +90,33 @@ impl Tap {
     /// # Errors
     ///
     /// `ENOMEM`; what the device says.
+    #[inline(never)]
     pub(crate) fn new(
         memory: &mut Memory,
         largest: u32,
         live: Arc<Live>,
         traffic: Arc<Traffic>,
-    ) -> Result<Self> {
+    ) -> Result<KBox<Self>> {
         let mut slots = KVec::with_capacity(SLOTS, GFP_KERNEL)?;
         for _ in 0..WINDOW {
             let data = Data::new(memory, largest)?;
             slots.push(Slot::new(memory, Some(data))?, GFP_KERNEL)?;
         }
         slots.push(Slot::new(memory, None)?, GFP_KERNEL)?;
-        Ok(Self {
-            slots,
-            answers: memory.add_buffer(RECEIVES.saturating_mul(ANSWERS as usize))?,
-            requests: Requests::new(live)?,
-            inline: 0,
-            window: 0,
-            waiting: false,
-            heard_ns: 0,
-            sent_ns: 0,
-            traffic,
-        })
+        Ok(KBox::new(
+            Self {
+                slots,
+                answers: memory.add_buffer(RECEIVES.saturating_mul(ANSWERS as usize))?,
+                requests: Requests::new(live)?,
+                inline: 0,
+                window: 0,
+                waiting: false,
+                heard_ns: 0,
+                sent_ns: 0,
+                traffic,
+            },
+            GFP_KERNEL,
+        )?)
     }
 
     /// How large its queue pair must be.

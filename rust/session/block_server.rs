@@ -195,6 +195,7 @@ fn run(session: &Arc<Session>, worker: &Arc<Worker>, request: Request, export: &
     session.report(&report);
 }
 
+#[inline(never)]
 fn serve(
     session: &Arc<Session>,
     worker: &Arc<Worker>,
@@ -302,6 +303,7 @@ impl Serving<'_> {
     /// Accepts the client, serves it until it leaves or is lost, and takes the
     /// connection down. What is left of it is the thread of `jobs`, which may still be
     /// working.
+    #[inline(never)]
     fn follow(
         &self,
         hello: &Hello,
@@ -377,6 +379,7 @@ impl Serving<'_> {
 
     /// Makes the queue pair, with all receives posted, and starts the thread of `jobs` where
     /// there is to be one.
+    #[inline(never)]
     fn prepare(
         &self,
         hello: &Hello,
@@ -442,6 +445,7 @@ impl Serving<'_> {
 
     /// Takes a connection that `failure` has ended out of its client, and returns the
     /// failure.
+    #[inline(never)]
     fn part(&self, membership: &mut Membership, failure: Failure) -> Failure {
         let session = self.session;
         let (is_up, broken) = (membership.is_up(), failure.errno() == EPROTO);

@@ -73,6 +73,7 @@ fn run(session: &Session, worker: &Worker, addr: &SocketAddress) {
 /// # Errors
 ///
 /// The failure before anything is known.
+#[inline(never)]
 fn find(
     session: &Session,
     worker: &Worker,
@@ -159,6 +160,7 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     /// Tries all items, as far as what must work does, and notes what became of them.
+    #[inline(never)]
     fn try_all(&self, preflight: &mut Preflight) -> Result<(), Failure> {
         let plain = Depths::plain(DEFAULT_TXDEPTH, RECEIVES as u32);
         let entries = plain.entries().map_err(failed("sizing the queues"))?;

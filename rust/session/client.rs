@@ -135,10 +135,11 @@ impl Client<'_> {
     /// # Errors
     ///
     /// The failure of the first connection to come up; a later one is in the report.
+    #[inline(never)]
     fn lead<W: Lead>(
         &self,
         report: &mut Report<'_>,
-        build: impl Fn(&Room, &mut Memory, Arc<Traffic>) -> Result<W>,
+        build: impl Fn(&Room, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
     ) -> Result<(), Failure> {
         let load = &self.session.command.load;
         let no_memory = failed("starting the client");

@@ -117,6 +117,7 @@ struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
+    #[inline(never)]
     fn new(
         session: &'a Arc<Session>,
         worker: &'a Worker,
@@ -159,6 +160,7 @@ impl<'a> Bench<'a> {
     /// # Errors
     ///
     /// The command was cancelled, or the device removed.
+    #[inline(never)]
     fn run(&self, trials: &mut KVec<Trial>, report: &mut Report<'_>) -> Result<(), Failure> {
         let command = &self.session.command;
         for case in command.cases.iter() {
@@ -189,6 +191,7 @@ impl<'a> Bench<'a> {
     /// # Errors
     ///
     /// As [`Self::run`].
+    #[inline(never)]
     fn attempt(&self, case: Case, report: &mut Report<'_>) -> Result<Tried, Failure> {
         if case == Case::UnsupportedOpcode && self.device()?.has_masked_atomics() {
             return Ok(Tried::Skipped(
@@ -220,6 +223,7 @@ impl<'a> Bench<'a> {
         Ok(Tried::Done(seen, recovery.err()))
     }
 
+    #[inline(never)]
     fn provoke(&self, case: Case, report: &mut Report<'_>) -> Result<Seen, Failure> {
         let setup = Setup::of(case, self.fabric);
         let mut stranger = match setup.needs_stranger {
@@ -259,6 +263,7 @@ impl<'a> Bench<'a> {
     /// # Errors
     ///
     /// What did not work; the command was cancelled.
+    #[inline(never)]
     fn connect(
         &'a self,
         setup: &Setup,

@@ -27,7 +27,7 @@ use crate::{
     outcome::{Bell, Outcome},
     qp::QueuePair,
     results::Report,
-    test::{plan::Room, Lead, Side},
+    test::{plan::Room, Lead},
     traffic::Traffic,
 };
 use kernel::{prelude::*, sync::Arc};
@@ -50,7 +50,7 @@ impl<W: Lead> Connection<W> {
         bell: &Bell,
         index: u16,
         report: &mut Report<'_>,
-        build: impl Fn(&Room, &mut Memory, Arc<Traffic>) -> Result<W>,
+        build: impl Fn(&Room, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
     ) -> Result<Self, Failure> {
         let outcome = Outcome::new(bell).map_err(failed("starting the client"))?;
         client
@@ -61,12 +61,13 @@ impl<W: Lead> Connection<W> {
             .map_err(|failure| outcome.cause_of(failure))
     }
 
+    #[inline(never)]
     fn connect(
         client: &Client<'_>,
         outcome: Arc<Outcome>,
         index: u16,
         report: &mut Report<'_>,
-        build: impl Fn(&Room, &mut Memory, Arc<Traffic>) -> Result<W>,
+        build: impl Fn(&Room, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
     ) -> Result<Self, Failure> {
         let session = client.session;
         let command = &session.command;
@@ -112,6 +113,7 @@ impl<W: Lead> Connection<W> {
         }
     }
 
+    #[inline(never)]
     fn establish(
         &self,
         client: &Client<'_>,
@@ -172,9 +174,9 @@ impl<W: Lead> Connection<W> {
 
     /// Ends the workload and the connection, and hands the workload back. May
     /// sleep.
-    pub(super) fn stop(&self) -> Option<W> {
+    pub(super) fn stop(&self) -> Option<KBox<W>> {
         let mut lead = self.queue_pair.stop();
-        lead.iter_mut().for_each(Side::end);
+        lead.iter_mut().for_each(|lead| lead.end());
         // Where there is no connection any more, nothing is waited for.
         if !self.id.disconnect() {
             self.id.outcome().disconnected();

@@ -109,6 +109,7 @@ struct Link<'a> {
 
 impl<'a> Link<'a> {
     /// Makes the connections for the first time, and the disk that the server has.
+    #[inline(never)]
     fn open(
         session: &'a Arc<Session>,
         worker: &'a Arc<Worker>,
@@ -204,6 +205,7 @@ impl<'a> Link<'a> {
     }
 
     /// Makes a connection for each hardware queue, as one generation.
+    #[inline(never)]
     fn connect(
         terms: &mut Terms<'a>,
         data: &DiskData,
@@ -230,6 +232,7 @@ impl<'a> Link<'a> {
     }
 
     /// Has the disk added, and keeps its connections until it is gone.
+    #[inline(never)]
     fn run(&mut self, report: &mut Report<'_>) -> Result<(), Failure> {
         self.attachment.ready(self.disk.clone());
         let result = self.keep(report);
@@ -303,6 +306,7 @@ impl<'a> Link<'a> {
     }
 
     /// Watches the connections until the disk is gone.
+    #[inline(never)]
     fn keep(&mut self, report: &mut Report<'_>) -> Result<(), Failure> {
         let control = &self.attachment.control;
         let mut beat = self.beat();

@@ -80,7 +80,7 @@ impl Connection {
         index: u16,
         timeout: u32,
         report: &mut Report<'_>,
-        build: impl FnOnce(&Layout, &mut Memory) -> Result<DiskQueue>,
+        build: impl FnOnce(&Layout, &mut Memory) -> Result<KBox<DiskQueue>>,
     ) -> Result<Self, Failure> {
         let outcome = Outcome::new(terms.bell).map_err(failed("starting a connection"))?;
         // As long as it comes up, the end of the disk ends it.
@@ -94,13 +94,14 @@ impl Connection {
         result
     }
 
+    #[inline(never)]
     fn connect(
         terms: &Terms<'_>,
         outcome: &Arc<Outcome>,
         index: u16,
         timeout: u32,
         report: &mut Report<'_>,
-        build: impl FnOnce(&Layout, &mut Memory) -> Result<DiskQueue>,
+        build: impl FnOnce(&Layout, &mut Memory) -> Result<KBox<DiskQueue>>,
     ) -> Result<Self, Failure> {
         let session = terms.session;
         let command = &session.command;

@@ -116,6 +116,7 @@ impl Serving<'_> {
     }
 
     /// Checks what the client asks for.
+    #[inline(never)]
     fn admit(
         &self,
         data: &PeerData,
@@ -258,11 +259,12 @@ impl Serving<'_> {
 
     /// Accepts the client, follows it to the end, takes the connection down, and
     /// reports.
+    #[inline(never)]
     fn follow<W: Follow>(
         &self,
         terms: &Terms,
         report: &mut Report<'_>,
-        build: impl FnOnce(&Room, &mut Memory, Arc<Traffic>) -> Result<W>,
+        build: impl FnOnce(&Room, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
     ) -> Result<(), Failure> {
         let queue_pair = self
             .prepare(terms, build)
@@ -291,10 +293,11 @@ impl Serving<'_> {
         Ok(())
     }
 
+    #[inline(never)]
     fn prepare<W: Follow>(
         &self,
         terms: &Terms,
-        build: impl FnOnce(&Room, &mut Memory, Arc<Traffic>) -> Result<W>,
+        build: impl FnOnce(&Room, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
     ) -> Result<Pin<KBox<QueuePair<W>>>, Failure> {
         let device = self.device()?;
         self.id.set_short_rnr_timer();
@@ -318,6 +321,7 @@ impl Serving<'_> {
 
     /// Tells the client's leaving from its breaking off, takes all down, and
     /// reports.
+    #[inline(never)]
     fn finish<W: Follow>(
         &self,
         terms: &Terms,
@@ -335,8 +339,8 @@ impl Serving<'_> {
             other => other.map_err(|failure| self.id.cause_of(failure)),
         };
         let mut server = queue_pair.stop();
-        server.iter_mut().for_each(Side::end);
-        let verdict = server.as_ref().map_or(Ok(()), Follow::verdict);
+        server.iter_mut().for_each(|server| server.end());
+        let verdict = server.as_ref().map_or(Ok(()), |server| server.verdict());
         // What else went wrong may follow from it.
         let result = verdict
             .and(result)

@@ -30,7 +30,6 @@ use crate::{
             cutter::{Cutter, Most, Part, Step},
             intake::Intake,
             ring::Ring,
-            Tap,
         },
     },
     cm::addr::SocketAddress,
@@ -184,6 +183,7 @@ struct Forwarding<'a> {
 
 impl Forwarding<'_> {
     /// Hooks the disk, forwards to the end, takes all down, and reports.
+    #[inline(never)]
     fn run(self, report: &mut Report<'_>) {
         let Setup { tapped, view, .. } = self.setup;
         let command = &self.session.command;
@@ -230,7 +230,7 @@ impl Forwarding<'_> {
             figures.errors
         );
         self.session.report(&Report {
-            stages: tap.as_ref().map(Tap::stages),
+            stages: tap.as_ref().map(|tap| tap.stages()),
             ..*report
         });
     }
@@ -257,6 +257,7 @@ impl Forwarding<'_> {
     }
 
     /// Forwards until all has been, or the tap is to end.
+    #[inline(never)]
     fn forward(&self, watch: &mut Watch) -> Result<(), Failure> {
         let ring = &self.setup.view.ring;
         let outcome = self.connection.outcome();

@@ -76,6 +76,7 @@ impl Connection {
         result.map_err(|failure| outcome.cause_of(failure))
     }
 
+    #[inline(never)]
     fn connect(
         terms: &Terms<'_>,
         outcome: &Arc<Outcome>,
@@ -178,7 +179,7 @@ impl Connection {
     }
 
     /// Takes it down, and returns its workload. Sleeps.
-    pub(super) fn close(self) -> Option<Tap> {
+    pub(super) fn close(self) -> Option<KBox<Tap>> {
         let tap = self.pair.stop();
         if self.id.disconnect() {
             self.id.wait_disconnected(Deadline::after_ms(PATIENCE_MS));

@@ -53,24 +53,28 @@ impl FastReg {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(command: &Command, txdepth: u32, memory: &mut Memory) -> Result<Self> {
+    #[inline(never)]
+    pub(crate) fn new(command: &Command, txdepth: u32, memory: &mut Memory) -> Result<KBox<Self>> {
         let buffer = memory.add_buffer(command.size as usize)?;
         let mut regions = KVec::new();
         for _ in 0..(txdepth / 2).clamp(1, MAX_REGIONS) {
             regions.push(memory.add_region(buffer)?, GFP_KERNEL)?;
         }
         let now = Instant::now();
-        Ok(Self {
-            regions,
-            count: command.count,
-            duration_ms: command.duration_ms(),
-            until: None,
-            txdepth,
-            posted: 0,
-            finished: 0,
-            started: now,
-            ended: now,
-        })
+        Ok(KBox::new(
+            Self {
+                regions,
+                count: command.count,
+                duration_ms: command.duration_ms(),
+                until: None,
+                txdepth,
+                posted: 0,
+                finished: 0,
+                started: now,
+                ended: now,
+            },
+            GFP_KERNEL,
+        )?)
     }
 
     fn post_pair(&mut self, queue: &mut Queue<'_>, index: usize) -> Result<(), Failure> {

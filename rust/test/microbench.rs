@@ -90,12 +90,13 @@ impl Microbench {
     /// # Errors
     ///
     /// `ENOMEM`.
+    #[inline(never)]
     pub(crate) fn new(
         plan: Plan,
         memory: &mut Memory,
         traffic: Arc<Traffic>,
         team: Option<Arc<Team>>,
-    ) -> Result<Self> {
+    ) -> Result<KBox<Self>> {
         let operation = plan.operation();
         let link = Link::new(
             memory,
@@ -130,20 +131,23 @@ impl Microbench {
         } else {
             Work::Bandwidth(Bandwidth::new(poster, plan.warmup(), plan.duration_ms))
         };
-        Ok(Self {
-            plan,
-            link,
-            buffers,
-            work,
-            phase: Phase::Waiting,
-            warm: false,
-            has_gone: false,
-            may_end: !plan.ends_together(),
-            arrivals: 0,
-            peer: None,
-            mismatch: None,
-            peer_mismatch: false,
-        })
+        Ok(KBox::new(
+            Self {
+                plan,
+                link,
+                buffers,
+                work,
+                phase: Phase::Waiting,
+                warm: false,
+                has_gone: false,
+                may_end: !plan.ends_together(),
+                arrivals: 0,
+                peer: None,
+                mismatch: None,
+                peer_mismatch: false,
+            },
+            GFP_KERNEL,
+        )?)
     }
 
     fn broken(&self, violation: Violation) -> Failure {

@@ -105,36 +105,40 @@ impl PingPongClient {
     /// # Errors
     ///
     /// `ENOMEM`.
+    #[inline(never)]
     pub(crate) fn new(
         command: &Command,
         pattern: Pattern,
         txdepth: u32,
         memory: &mut Memory,
         traffic: Arc<Traffic>,
-    ) -> Result<Self> {
+    ) -> Result<KBox<Self>> {
         let now = Instant::now();
-        Ok(Self {
-            exchange: Exchange::new(memory, traffic)?,
-            source: Target::new(memory, command, Access::RemoteRead)?,
-            sink: Target::new(memory, command, Access::RemoteWrite)?,
-            machine: Client::new(command.server_inv),
-            pattern,
-            size: command.size as usize,
-            count: command.count,
-            duration_ms: command.duration_ms(),
-            until: None,
-            txdepth,
-            reregister: command.mem_mode == MemMode::Reg,
-            server_inv: command.server_inv,
-            validate: command.validate,
-            verbose: command.verbose,
-            iteration: 0,
-            advertised: 0,
-            started: now,
-            begun: now,
-            ended: now,
-            histogram: crate::kernel_ext::zeroed::zeroed_box()?,
-        })
+        Ok(KBox::new(
+            Self {
+                exchange: Exchange::new(memory, traffic)?,
+                source: Target::new(memory, command, Access::RemoteRead)?,
+                sink: Target::new(memory, command, Access::RemoteWrite)?,
+                machine: Client::new(command.server_inv),
+                pattern,
+                size: command.size as usize,
+                count: command.count,
+                duration_ms: command.duration_ms(),
+                until: None,
+                txdepth,
+                reregister: command.mem_mode == MemMode::Reg,
+                server_inv: command.server_inv,
+                validate: command.validate,
+                verbose: command.verbose,
+                iteration: 0,
+                advertised: 0,
+                started: now,
+                begun: now,
+                ended: now,
+                histogram: crate::kernel_ext::zeroed::zeroed_box()?,
+            },
+            GFP_KERNEL,
+        )?)
     }
 
     fn begin(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {

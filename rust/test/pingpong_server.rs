@@ -91,12 +91,13 @@ impl PingPongServer {
     /// # Errors
     ///
     /// `ENOMEM`.
+    #[inline(never)]
     pub(crate) fn new(
         service: Service,
         txdepth: u32,
         memory: &mut Memory,
         traffic: Arc<Traffic>,
-    ) -> Result<Self> {
+    ) -> Result<KBox<Self>> {
         let exchange = Exchange::new(memory, traffic)?;
         let buffer = memory.add_buffer(service.size as usize)?;
         let region = if service.mem_mode == MemMode::Reg || memory.sink_needs_region() {
@@ -105,19 +106,22 @@ impl PingPongServer {
             None
         };
         let now = Instant::now();
-        Ok(Self {
-            exchange,
-            service,
-            txdepth,
-            machine: Server::new(service.size, service.count),
-            buffer,
-            region,
-            sink_access: memory.sink_access(),
-            iteration: 0,
-            written: false,
-            started: now,
-            ended: now,
-        })
+        Ok(KBox::new(
+            Self {
+                exchange,
+                service,
+                txdepth,
+                machine: Server::new(service.size, service.count),
+                buffer,
+                region,
+                sink_access: memory.sink_access(),
+                iteration: 0,
+                written: false,
+                started: now,
+                ended: now,
+            },
+            GFP_KERNEL,
+        )?)
     }
 
     fn local(&self, len: u32, region: Option<RegionId>) -> Local {

@@ -63,6 +63,7 @@ impl Link<'_> {
     /// # Errors
     ///
     /// Why the disk cannot come back, or what told it to end.
+    #[inline(never)]
     pub(super) fn come_back(
         &mut self,
         failure: Failure,

@@ -29,11 +29,15 @@ impl Recorder {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(super) fn new(count: usize) -> Result<Self> {
-        Ok(Self {
-            records: KVVec::with_capacity(count, GFP_KERNEL)?,
-            beyond: 0,
-        })
+    #[inline(never)]
+    pub(super) fn new(count: usize) -> Result<KBox<Self>> {
+        Ok(KBox::new(
+            Self {
+                records: KVVec::with_capacity(count, GFP_KERNEL)?,
+                beyond: 0,
+            },
+            GFP_KERNEL,
+        )?)
     }
 
     /// How the request to the send queue, or the receive, number `slot` ended.
