@@ -66,10 +66,10 @@ fn unknown_options_with_what_was_probably_meant() {
     let list = "valid are client, server, loopback, addr, addr6, port, count, size, verbose, \
                 validate, mem_mode, server_inv, read_inv, local_dma_lkey, unsafe_global_rkey, fr, \
                 wlat, rlat, slat, bw, rbw, sbw, blk, tap, caps, duplex, duration, qps, \
-                 postlist, signal_every, inline, sge, imm, untimed, poll, persist, allow, \
-                 max_memory, tos, txdepth, tx-depth, threads, timeout, cpu, max_p99, min_bw, expect, pattern, tag, \
-                 store, ro, direct, queues, depth, reconnect, request_timeout, detach, comm, log, \
-                 stop, force, neg";
+                postlist, signal_every, inline, sge, imm, untimed, poll, persist, allow, \
+                max_memory, tos, txdepth, tx-depth, threads, timeout, cpu, max_p99, min_bw, \
+                expect, pattern, tag, store, ro, direct, queues, depth, reconnect, \
+                request_timeout, detach, comm, log, stop, force, neg";
     for typed in ["q", "iterations", "sizable", "", &"x".repeat(64)] {
         let sentence = format!("unknown option '{typed}'; {list}");
         invalid(&format!("server,{typed}=5"), typed, &sentence);
