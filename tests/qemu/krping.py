@@ -47,7 +47,7 @@ COUNTERS = ("send_bytes", "send_msgs", "recv_bytes", "recv_msgs",
 	    "write_bytes", "write_msgs", "read_bytes", "read_msgs")
 
 
-def wait_for(predicate, timeout=10, what=""):
+def wait_for(predicate, timeout=30, what=""):
 	"""Wait until PREDICATE() is true, and return what it returned. TIMEOUT is that of the
 	stock kernel, here as everywhere below."""
 	end = time.monotonic() + timeout * SLOW
@@ -162,7 +162,7 @@ class Command(threading.Thread):
 			raise self.error
 		return self.errno
 
-	def interrupt(self, timeout=10):
+	def interrupt(self, timeout=30):
 		"""Interrupt its write with a signal, and wait for its end. A signal from
 		before the write is lost, so it is sent again and again."""
 		end = time.monotonic() + timeout * SLOW
@@ -182,7 +182,7 @@ def results(tag):
 	return [result for result in found if result["tag"] == tag]
 
 
-def result(tag, role, timeout=5):
+def result(tag, role, timeout=20):
 	"""The only result of TAG and ROLE. That of a server comes a moment after its
 	client's end."""
 	def find():
@@ -301,7 +301,7 @@ class Log:
 		"""The match of the regular expression SENTENCE, or None."""
 		return re.search(sentence, self.text())
 
-	def wait(self, sentence, timeout=5):
+	def wait(self, sentence, timeout=20):
 		"""Wait for a match of SENTENCE, and return it."""
 		try:
 			return wait_for(lambda: self.find(sentence), timeout)
@@ -393,7 +393,7 @@ class Program(subprocess.Popen):
 		Program.running.remove(self)
 		return self.returncode, self.output()
 
-	def stop(self, number=signal.SIGTERM, timeout=10):
+	def stop(self, number=signal.SIGTERM, timeout=30):
 		"""End it by a signal, if it has not ended. Return as finish() does."""
 		self.send_signal(number)
 		return self.finish(timeout)

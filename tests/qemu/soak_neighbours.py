@@ -106,10 +106,16 @@ def rping(lab):
 	server = Program("ip", "netns", "exec", lab.NAME,
 			 "rping", "-s", "-P", "-a", FAR, "-p", str(port))
 	wait_for(lambda: f":{port} " in lab.exec("rdma", "resource", "show", "cm_id"))
+
+	def once():
+		try:
+			return subprocess.run(("rping", "-c", "-a", FAR, "-p", str(port), "-C", "1"),
+					      stdin=subprocess.DEVNULL, capture_output=True,
+					      timeout=60, check=False).returncode
+		except subprocess.TimeoutExpired:
+			return 1
 	try:
-		yield lambda: subprocess.run(("rping", "-c", "-a", FAR, "-p", str(port), "-C", "1"),
-					     stdin=subprocess.DEVNULL, capture_output=True,
-					     timeout=60, check=False).returncode
+		yield once
 	finally:
 		server.stop()
 

@@ -18,7 +18,7 @@ from krping import ADDR, Command, Log, new_port, wait_for
 from ktap import Skip, Suite
 from puppet import DATA, READ, WRITE, geometry, response
 
-suite = Suite(check=block.check, limit=180)
+suite = Suite(check=block.check, limit=400)
 
 SURVEY = 9
 # What a server of surveys says behind the rest.
@@ -43,8 +43,8 @@ class Slow:
 			with open(f"{path}/queue/max_sectors_kb", "w", encoding="ascii") as file:
 				file.write("16")
 			self.server = stack.enter_context(
-				Server(f"store={self.store.path},persist,timeout=2000"))
-			self.disk = stack.enter_context(self.server.disk(f"timeout=2000,{self.options}"))
+				Server(f"store={self.store.path},persist,timeout=4000"))
+			self.disk = stack.enter_context(self.server.disk(f"timeout=4000,{self.options}"))
 			self.raw = stack.enter_context(Raw(self.disk))
 			self.stack = stack.pop_all()
 		return self
@@ -93,7 +93,7 @@ def slow_flush():
 		os.fsync(slow.raw.fd)
 		taken = time.monotonic() - start
 		figures = slow.disk.figures()
-		assert taken > 4, f"{taken:.1f} s: the store is not slow"
+		assert taken > 5, f"{taken:.1f} s: the store is not slow"
 		assert figures["reconnects"] == figures["errors"] == 0, figures
 		slow.raw.put(0, b"x" * 4096)
 
@@ -113,18 +113,18 @@ def slow_zeroes():
 
 @suite.test("the RDMA device goes while the store works, and the disk waits for that work")
 def unplugged():
-	with Slow("reconnect=3") as slow:
-		slow.fill(16)
+	with Slow("reconnect=8") as slow:
+		slow.fill(28)
 		log = Log()
 		flush = Beside(lambda: os.fsync(slow.raw.fd))
 		wait_for(lambda: slow.disk.figures()["in_flight"] > 0)
 		try:
-			# The store is busy for 16 s.
-			network.unplug(limit=6)
+			# The store is busy for 28 s.
+			network.unplug(limit=15)
 		finally:
 			network.plug()
 		assert flush.errno is None, "the flush was done before"
-		# The server's words keep it from giving up after 3 s.
+		# The server's words keep it from giving up after 8 s.
 		wait_for(lambda: log.find("still works on a request of the old connection"), 30,
 			 log.text())
 		number = flush.ends(90)
@@ -141,7 +141,8 @@ def limited():
 		log = Log()
 		number = Beside(lambda: os.fsync(slow.raw.fd)).ends(60)
 		assert number in (errno.ETIMEDOUT, errno.EIO), krping.name(number)
-		assert log.find("within request_timeout=2"), log.text()
+		# The request ends before that is said.
+		log.wait("within request_timeout=2", 30)
 		wait_for(lambda: slow.disk.figures()["in_flight"] == 0, 60)
 		assert slow.disk.figures()["errors"] > 0, slow.disk.figures()
 		slow.raw.put(0, b"z" * 4096)
@@ -185,7 +186,7 @@ def cpu_offline():
 	cpu_online()
 	with Server("size=16M,store=ram,persist") as server, \
 	     server.disk("queues=2,reconnect=60") as disk:
-		job = {"filename": disk, "size": "8M", "time_based": 1, "runtime": 30,
+		job = {"filename": disk, "size": "8M", "time_based": 1, "runtime": 60,
 		       **block.VERIFY, "iodepth": 16}
 		fio = block.Fio([job | {"cpus_allowed": 0},
 				 job | {"cpus_allowed": 1, "offset": "8M"}])
@@ -195,11 +196,11 @@ def cpu_offline():
 			take_device(disk, 16)
 			before = disk.figures()["reconnects"]
 			offline = Beside(lambda: cpu_online(False))
-			assert offline.ends(10) == 0
+			assert offline.ends(60) == 0
 			assert disk.figures()["in_flight"] > 16, disk.figures()
 			network.plug()
 			wait_for(lambda: disk.figures()["reconnects"] > before, 30, disk.line())
-			fio.succeed(90)
+			fio.succeed(180)
 		finally:
 			network.plug()
 			if offline:
@@ -254,11 +255,14 @@ class Played:
 				return found
 
 	def survey(self, wanted=SURVEY, timeout=20):
-		"""The next survey, or what else is WANTED."""
+		"""The next survey, or what else is WANTED; surveys before that are answered, as the
+		disk sends the next one after the answer only."""
 		while True:
 			found = self.asked(timeout)
 			if found and found.action == wanted:
 				return found
+			if found and found.action == SURVEY:
+				self.tell(found)
 
 	def tell(self, asked, tags=(), kind=0x82, length=24):
 		"""Answer a survey with a list of TAGS, LENGTH bytes in all."""
@@ -334,7 +338,7 @@ def repeated():
 
 @suite.test("a disk says farewell after the answer to its keepalive, not in place of it")
 def farewell():
-	for _ in range(5):
+	for _ in range(20):
 		with Played("reconnect=0") as played:
 			number = block.numbers()[0]
 			asked = played.survey()
@@ -349,7 +353,7 @@ def farewell():
 				close = puppet.Asked(found[1])
 				assert (close.tag, close.seq) == (DEPTH, asked.seq + 1), vars(close)
 				return
-	raise AssertionError("no farewell in five ends")
+	raise AssertionError("no farewell in twenty ends")
 
 
 @suite.test("a disk that is stopped as soon as it has a number goes at once")

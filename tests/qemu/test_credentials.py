@@ -31,7 +31,7 @@ def check():
 	block.check()
 
 
-suite = Suite(check=check)
+suite = Suite(check=check, limit=300)
 
 
 def drop(*capabilities):

@@ -25,7 +25,7 @@ def check():
 	assert not left, f"the test left servers on {left}"
 
 
-suite = Suite(check=check, limit=120)
+suite = Suite(check=check, limit=300)
 
 
 def a_port():
@@ -82,12 +82,14 @@ def not_begun():
 
 @suite.test("it goes on when its writer is gone, with the shell and by Ctrl-C")
 def writer_gone():
-	port = a_port()
+	port, log = a_port(), Log()
 	shell = subprocess.Popen(["sh", "-c", f"echo server,port={port},persist,detach "
 				  f">{krping.PROC}; sleep 100"], start_new_session=True)
-	wait_for(lambda: listens(port))
+	# From here on it needs its writer no more; before that, a thread may not be begun.
+	log.wait(f"listens; stop=server:{port} ends it", 30)
+	assert listens(port)
 	os.killpg(shell.pid, signal.SIGINT)
-	shell.wait(10)
+	shell.wait(60)
 	run_ok(f"client,addr={ADDR},port={port},count=10,validate")
 	assert listens(port)
 	assert stop(port) == 0
@@ -98,7 +100,8 @@ def serving():
 	port, log = a_port(), Log()
 	run_ok(f"server,port={port},persist,detach")
 	clients = [Command(f"client,addr={ADDR},port={port}") for _ in range(2)]
-	wait_for(lambda: microbench.moving(2))
+	# Both sides of both connections.
+	wait_for(lambda: microbench.moving(4), 60)
 	assert stop(port) == errno.EBUSY
 	log.wait(f"stop: the server on port {port} serves 2 connection")
 	assert all(client.is_alive() for client in clients)

@@ -511,7 +511,7 @@ def malformed():
 				 "krping: " + re.escape(sentence))
 
 
-@suite.test("more memory than there is: ENOMEM, and all of it is given back", limit=400)
+@suite.test("more memory than there is: ENOMEM, and all of it is given back", limit=600)
 def no_memory():
 	def available():
 		with open("/proc/meminfo", encoding="ascii") as file:
@@ -522,8 +522,8 @@ def no_memory():
 	if before > 1000 * (2 << 21):
 		raise Skip("too much memory here to use it up")
 	with network.deaf(ABSENT):
-		fails(f"client,addr={ABSENT},threads=1024,size=2M,timeout=200000", errno.ENOMEM,
-		      "failed with ENOMEM", role="many", most=200)
+		fails(f"client,addr={ABSENT},threads=1024,size=2M,timeout=400000", errno.ENOMEM,
+		      "failed with ENOMEM", role="many", most=400)
 	krping.wait_for(lambda: available() > before - (100 << 20), what="memory to come back")
 
 

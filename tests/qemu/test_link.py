@@ -37,7 +37,7 @@ def check():
 	assert state == "RTS", f"the connection management of {DEVICE} is broken: {state}"
 
 
-suite = Suite(check=check, limit=120)
+suite = Suite(check=check, limit=300)
 
 
 def connects():
@@ -117,7 +117,8 @@ def runs():
 	kinds = ("", "mem_mode=reg", "poll", "slat", "bw", "rbw", "sbw,qps=3")
 	for seconds in (0.3, 2):
 		tag, log = new_tag(), Log()
-		commands = {kind: Command(f"loopback,addr={ADDR},timeout=2000,tag={tag},"
+		# Less than the 4.3 s after which mem_mode=reg repeats what was lost, and goes on.
+		commands = {kind: Command(f"loopback,addr={ADDR},timeout=4000,tag={tag},"
 					  f"count=1000000000,{kind}".strip(","))
 			    for kind in kinds}
 		# The client of several queue pairs is one side, each of its servers another.
@@ -131,8 +132,10 @@ def runs():
 			ended[kind] = f"{name(number)} {time.monotonic() - start:.1f} s later"
 		taken = time.monotonic() - start
 		diag(f"{seconds} s: {ended}")
-		assert taken < 2 + SLACK, f"took {taken:.1f} s: {log.text()}"
-		log.wait(rf"tag={tag}.*: ENETDOWN \(100\): {DOWN}")
+		assert taken < 4 + SLACK, f"took {taken:.1f} s: {log.text()}"
+		# The port is looked at 200 ms after the end, when a short flap may be over.
+		if seconds > 1:
+			log.wait(rf"tag={tag}.*: ENETDOWN \(100\): {DOWN}")
 		assert network.management_state() == "RTS"
 		connects()
 
@@ -187,7 +190,7 @@ def waiting():
 def device_removed():
 	try:
 		end_without_link()
-		taken = network.unplug(limit=5)
+		taken = network.unplug(limit=15)
 		diag(f"unplugged in {taken:.2f} s")
 	finally:
 		network.ip(f"link set {krping.NETDEV} up")

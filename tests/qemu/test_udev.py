@@ -35,7 +35,7 @@ def check():
 
 def settle():
 	"""Wait until udevd has nothing to do, and so no disk open."""
-	call("udevadm", "settle", "--timeout=60")
+	call("udevadm", "settle", "--timeout=60", timeout=120)
 
 
 def links(kind):
@@ -53,7 +53,7 @@ def await_links(kind, expected):
 	settle()
 
 
-suite = Suite(check=check, limit=120)
+suite = Suite(check=check, limit=400)
 
 
 @suite.test("the rule is one that udev takes")
