@@ -71,7 +71,7 @@ pub(crate) trait Cells {
 const WORD: usize = size_of::<u64>();
 
 /// Words that a loop takes at a time, so that most of what it costs is their own.
-const STEP: usize = 4;
+const STEP: usize = 8;
 
 /// The bits of the first `bytes` bytes of a word.
 const fn first(bytes: usize) -> u64 {
