@@ -115,6 +115,19 @@ def growth():
 		print(f"{threads:10}" + "".join(f"{v * 1e9:12.0f}" for v in values), flush=True)
 
 
+def validation():
+	print("\nwhat making and comparing the data takes of an iteration of 64 KiB\n")
+	print(f"{'':28}{'dma':>8}{'reg':>8}")
+	plain = {mode: measure(f"mem_mode={mode}", 200, 65536)[0] for mode in MODES}
+	for options in ("validate", "pattern=binary", "pattern=binary,validate"):
+		line = f"{options:28}"
+		for mode in MODES:
+			value = measure(f"mem_mode={mode},{options}", 200, 65536)[0]
+			line += f"{1 - plain[mode] / value:8.1%}"
+		print(line, flush=True)
+
+
 if __name__ == "__main__":
 	compare()
 	growth()
+	validation()
