@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Direct I/O of a file from and to any memory.
+//! Direct I/O: reads and writes of a file past the page cache.
 //!
-//! What goes past the page cache goes to the device as it lies in memory, which that wants to be
-//! aligned. Data that came in a message is not, and passes through a buffer.
+//! A device takes such data from where it lies, and only if its address is aligned. Data that came
+//! in a message is not aligned: it is copied to a buffer that is.
 
 #![forbid(unsafe_code)]
 
@@ -20,18 +20,18 @@ use kernel::{
 /// The size of the buffer, in bytes.
 const BUFFER: usize = 64 * 1024;
 
-/// How a file is read and written past the page cache.
+/// The alignment that a file's direct I/O needs, and a buffer that has it.
 pub(super) struct Direct {
-    /// What the address of memory must be a multiple of.
+    /// The alignment of addresses, in bytes.
     memory: usize,
-    /// What positions and lengths must be a multiple of.
+    /// The alignment of positions and lengths, in bytes.
     positions: u32,
     /// For one thread at a time: only what is small comes in messages.
     buffer: Pin<KBox<Mutex<Contiguous>>>,
 }
 
 impl Direct {
-    /// Has `file` go past the page cache from now on. Process context of the writer; sleeps.
+    /// Sets `file` to direct I/O. Process context of the writer; sleeps.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl Direct {
         })
     }
 
-    /// What positions and lengths must be a multiple of, in bytes.
+    /// Returns the alignment of positions and lengths, in bytes.
     pub(super) fn positions(&self) -> u32 {
         self.positions
     }

@@ -55,12 +55,48 @@ pub(crate) struct FileStore {
     zeroes: Contiguous,
     /// Where it goes past the page cache.
     direct: Option<Direct>,
+    number: u64,
     hold: Hold,
 }
 
+const OPENING: &str = "opening the store";
+
+/// Turns an errno into a failure that says what was being done.
+fn failed(what: &'static str) -> impl Fn(Error) -> Failure {
+    move |error| Failure::Kernel(what, error.to_errno())
+}
+
+/// Opens the file `path`, or makes it where it is not there and `how` says so.
+fn open_or_make(path: &str, how: Opening) -> Result<OpenFile, Failure> {
+    let name = CString::try_from_fmt(fmt!("{path}")).map_err(failed(OPENING))?;
+    let mode = match how.read_only {
+        true => Mode::Read,
+        false => Mode::Write,
+    };
+    match OpenFile::open(&name, mode) {
+        Err(error) if error == ENOENT && how.create && !how.read_only => {
+            if NOT_BELOW.iter().any(|place| path.starts_with(place)) {
+                let what = "opening the store, which is not there and is not made below /dev, \
+                            /proc or /sys,";
+                return Err(failed(what)(ENOENT));
+            }
+            OpenFile::open(&name, Mode::Create).map_err(|error| match error {
+                error if error == EEXIST => {
+                    failed("opening the store, a symbolic link to what is not there,")(ENOENT)
+                }
+                error => failed(OPENING)(error),
+            })
+        }
+        Err(error) if error == EINVAL => Err(failed(
+            "opening the store, which is neither a file nor a block device,",
+        )(error)),
+        other => other.map_err(failed(OPENING)),
+    }
+}
+
 impl FileStore {
-    /// Opens the file `path` as `how` says. `number` makes its identity the number by which
-    /// `ledgers` know it. Process context of the writer; sleeps.
+    /// Opens the file `path` as `how` says. `number` makes of its identity the number by which
+    /// `ledgers` and clients know it. Process context of the writer; sleeps.
     ///
     /// # Errors
     ///
@@ -71,44 +107,15 @@ impl FileStore {
         path: &str,
         how: Opening,
         ledgers: &Arc<Ledgers>,
-        number: impl FnOnce(&Identity) -> u64,
+        number: fn(&Identity) -> u64,
     ) -> Result<Self, Failure> {
-        const OPENING: &str = "opening the store";
-        let failed = |what| move |e: Error| Failure::Kernel(what, e.to_errno());
-        let name = CString::try_from_fmt(fmt!("{path}")).map_err(|e| failed(OPENING)(e))?;
-        let Opening {
-            read_only,
-            create,
-            direct,
-        } = how;
-        let mode = if read_only { Mode::Read } else { Mode::Write };
-        let opened = match OpenFile::open(&name, mode) {
-            Err(error) if error == ENOENT && create && !read_only => {
-                if NOT_BELOW.iter().any(|place| path.starts_with(place)) {
-                    let what = "opening the store, which is not there and is not made below \
-                                /dev, /proc or /sys,";
-                    return Err(failed(what)(ENOENT));
-                }
-                OpenFile::open(&name, Mode::Create).map_err(|error| {
-                    if error == EEXIST {
-                        failed("opening the store, a symbolic link to what is not there,")(ENOENT)
-                    } else {
-                        failed(OPENING)(error)
-                    }
-                })
-            }
-            Err(error) if error == EINVAL => Err(failed(
-                "opening the store, which is neither a file nor a block device,",
-            )(error)),
-            other => other.map_err(failed(OPENING)),
-        };
-        let mut file = opened?;
+        let mut file = open_or_make(path, how)?;
         if file.is_pseudo() {
             return Err(failed(
                 "opening the store, a file of the kernel's that keeps no data,",
             )(EINVAL));
         }
-        let direct = direct.then(|| Direct::of(&mut file)).transpose();
+        let direct = how.direct.then(|| Direct::of(&mut file)).transpose();
         let direct = direct.map_err(|error| {
             let without = "opening the store, whose file system has no direct I/O for it,";
             failed(if error.to_errno() == -errno::EOPNOTSUPP {
@@ -118,16 +125,24 @@ impl FileStore {
             })(error)
         })?;
         let number = number(&file.identity());
-        let hold = ledgers.open(number, &file, read_only).map_err(|error| {
-            let busy = "opening the store, which another server of this host writes to,";
-            failed(if error == EBUSY { busy } else { OPENING })(error)
-        })?;
+        let hold = ledgers
+            .open(number, &file, how.read_only)
+            .map_err(|error| {
+                let busy = "opening the store, which another server of this host writes to,";
+                failed(if error == EBUSY { busy } else { OPENING })(error)
+            })?;
         Ok(Self {
             file,
             zeroes: Contiguous::new(ZEROES).map_err(failed(OPENING))?,
             direct,
+            number,
             hold,
         })
+    }
+
+    /// The number by which it is told from others.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     /// The record of the file's failures.

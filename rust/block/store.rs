@@ -92,22 +92,18 @@ impl Store {
                 (Backing::Ram(ram), options.bytes, BLOCK, random())
             }
             Some(StoreName::Path(path)) => {
-                let mut id = 0;
                 let how = Opening {
                     read_only,
                     create: options.bytes > 0,
                     direct: options.direct,
                 };
-                let file = FileStore::open(path.as_str(), how, ledgers, |identity| {
-                    id = number(identity);
-                    id
-                })?;
+                let file = FileStore::open(path.as_str(), how, ledgers, number)?;
                 let size = file.provide(options.bytes, read_only).map_err(explained(
                     ENOSPC,
                     "finding size= bytes in the store, which cannot grow,",
                     "giving the store its size",
                 ))?;
-                let block = file.block();
+                let (block, id) = (file.block(), file.number());
                 (Backing::File(file), size, block, id)
             }
             None => (Backing::Nothing, limits::MOST_BYTES, BLOCK, random()),
