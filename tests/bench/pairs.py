@@ -6,7 +6,8 @@
 Made for a guest with --icount, where a nanosecond is an instruction of the one CPU. While
 every queue pair has work the CPU is never idle, so what a run says that an operation
 takes is what it costs. That is counted apart: how much longer a command takes that does
-more of the same.
+more of the same. WORKLOADS in the environment are the tests to run, and QPS the numbers of
+queue pairs.
 """
 
 import os
@@ -17,10 +18,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 
 import krping
 
-TESTS = os.environ.get("TESTS", "slat wlat rlat bw bw,duplex").split()
-PAIRS = [int(each) for each in os.environ.get("PAIRS", "1 4 16 64").split()]
+TESTS = os.environ.get("WORKLOADS", "slat wlat rlat bw bw,duplex").split()
+QPS = [int(each) for each in os.environ.get("QPS", "1 4 16 64").split()]
 # Operations of each queue pair in the runs whose figures are judged.
-COUNTS = [int(each) for each in os.environ.get("COUNTS", "50 200").split()]
+COUNTS = (50, 200)
 # Operations of all queue pairs in the two runs whose difference is counted.
 SHORT, LONG = 6400, 19200
 
@@ -42,7 +43,7 @@ def main():
 	print(f"{'':12}{'pairs':>6}{'counted':>10}" + "".join(
 		f"{f'of {count}':>10}{'ratio':>8}" for count in COUNTS))
 	for test in TESTS:
-		for pairs in PAIRS:
+		for pairs in QPS:
 			counts = [total // pairs for total in (SHORT, LONG)]
 			short, long = (run(test, pairs, count)[0] for count in counts)
 			ways = 2 if "duplex" in test else 1
