@@ -80,8 +80,9 @@ class Generator:
 	POISON = b",client,client"
 	BLOCKS = ("blk", "blk", "tap", "tap=no-such-disk", "tap=/tmp", "store=ram", "store=/none/x",
 		  "store=/tmp", "store=/dev/null", "store=", "store=x", "size=64K", "size=1", "size=4097",
-		  "size=1M", "ro", "queues=2", "queues=65", "depth=8", "depth=0", "reconnect=0", "request_timeout=0",
-		  "reconnect=86401", "detach", "persist", "allow=::1+10.0.0.0/8", "allow=1", "comm=dd", "comm=" + "c" * 16, "log",
+		  "size=1M", "ro", "queues=2", "queues=65", "depth=8", "depth=0", "reconnect=0",
+		  "request_timeout=0", "reconnect=86401", "detach", "persist", "allow=::1+10.0.0.0/8",
+		  "allow=1", "max_memory=1M", "max_memory=1", "comm=dd", "comm=" + "c" * 16, "log",
 		  "threads=2", "count=1", "stop=7", "force", "timeout=100")
 	ENDS = ("stop=4000000000", "stop=7", "stop=", "stop=-1", "stop=7,force", "force", "stop=7,blk",
 		"stop=7,force,force", "stop=4294967296", "stop=krping0")
