@@ -156,11 +156,11 @@ def starting():
 		out, err = program.communicate()
 	assert (program.returncode, out, err) == (-signal.SIGINT, "", ""), (program.returncode, err)
 	# And while it reads its arguments.
-	with front.patched(front.program, parser=interrupted):
+	with front.patched(front.program, parser=ctrl_c):
 		assert krping("run", TEXT) == (130, "", "krping: interrupted\n")
 
 
-def interrupted():
+def ctrl_c():
 	"""Ctrl-C."""
 	raise KeyboardInterrupt
 

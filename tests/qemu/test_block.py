@@ -14,10 +14,9 @@ import time
 
 import block
 import krping
-import network
 from block import MIB, Disk, Raw, Server, call
-from krping import ADDR, ADDR6, Command, new_port, new_tag, wait_for
-from ktap import Suite, diag
+from krping import ADDR, ADDR6, new_tag, wait_for
+from ktap import Suite
 
 suite = Suite(check=block.check, limit=60)
 

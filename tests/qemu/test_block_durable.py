@@ -8,7 +8,6 @@ import os
 import random
 import subprocess
 import threading
-import time
 
 import block
 import krping

@@ -12,7 +12,7 @@ import krping
 import network
 import tap
 from block import MIB, Disk, Raw, Server, call
-from krping import ADDR, Command, Log, listens, new_port, new_tag, run_fails, wait_for
+from krping import ADDR, Command, Log, listens, new_port, run_fails, wait_for
 from ktap import Suite
 
 suite = Suite(check=block.check, limit=60)
@@ -309,7 +309,6 @@ def server_interrupted():
 @suite.test("expect= of a disk's command")
 def expected():
 	krping.run_ok(f"{CLIENT},port={new_port()},expect=ECONNREFUSED")
-	tag = new_tag()
 	disk = Disk(f"{LOOPBACK},{RAM},expect=EIO")
 	assert block.stop(disk.number) == 0
 	assert disk.command.wait() == errno.ERANGE

@@ -7,14 +7,13 @@ import errno
 import os
 import random
 import signal
-import subprocess
 import time
 
 import block
 import krping
 import network
 from block import MIB, Fio, Raw, Server
-from krping import ADDR, wait_for
+from krping import wait_for
 from ktap import Suite, diag
 
 suite = Suite(check=block.check, limit=90)

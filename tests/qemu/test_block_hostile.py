@@ -15,7 +15,7 @@ import puppet
 from block import MIB, Raw, Server
 from krping import ADDR, Command, Log, new_port, wait_for
 from ktap import Suite, diag
-from puppet import (BLOCK, CLOSE, DATA, DISCARD, FLUSH, FUA, KEEP, NOTE, PING, READ, TAP, WRITE,
+from puppet import (CLOSE, DATA, DISCARD, FLUSH, FUA, KEEP, PING, READ, TAP, WRITE,
 		    ZEROES, geometry, hello, request, response)
 
 suite = Suite(check=block.check, limit=90)

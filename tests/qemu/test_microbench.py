@@ -8,7 +8,7 @@ import re
 import krping
 from krping import ADDR, Command, Log, new_port, new_tag, run_ok, wait_for
 from ktap import Suite
-from microbench import BANDWIDTH, LATENCY, TESTS, Case, ceil, moving
+from microbench import BANDWIDTH, LATENCY, TESTS, Case, moving
 
 suite = Suite(check=krping.check)
 

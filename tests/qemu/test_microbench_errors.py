@@ -15,7 +15,7 @@ import peer
 import puppet
 from krping import ADDR, Command, Log, Program, name, new_port, new_tag, run_fails, wait_for
 from ktap import Suite, diag
-from microbench import BANDWIDTH, LATENCY, TESTS, Case, moving
+from microbench import LATENCY, TESTS, Case, moving
 
 # How much later than its deadline a run may end here, in seconds.
 SLACK = 4

@@ -53,7 +53,7 @@ def ring():
 
 @suite.test("lines about refused clients are rate limited, and those suppressed are counted")
 def limited():
-	log = Log()
+	log, start = Log(), time.monotonic()
 	with block.Server("store=ram,size=1M,persist") as server:
 		knock(server.port, FLOOD)
 		krping.wait_for(lambda: len(krping.lines()) == 1)
