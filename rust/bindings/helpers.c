@@ -187,6 +187,17 @@ void krping_memmove(void *to, const void *from, size_t size)
 
 void krping_zero(void *to, size_t size)
 {
+	/*
+	 * Where an architecture has its own memset64() it takes words: as fast as
+	 * memset() on hardware, and eight times as fast on an emulated x86, whose
+	 * memset() takes bytes.
+	 */
+#ifdef __HAVE_ARCH_MEMSET64
+	if (IS_ALIGNED((unsigned long)to | size, sizeof(u64))) {
+		memset64(to, 0, size / sizeof(u64));
+		return;
+	}
+#endif
 	memset(to, 0, size);
 }
 
