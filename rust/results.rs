@@ -297,7 +297,9 @@ impl<'a> Report<'a> {
                 .num("peer_elapsed_ns", elapsed_ns)?
                 .num("peer_bytes_per_s", bandwidth)?;
             if load.duplex {
-                let total = self.bandwidth().saturating_add(bandwidth);
+                // Both begin together, and who ends later had the rest of it alone.
+                let both = self.bytes(self.iterations.saturating_add(iterations));
+                let total = per_second(both, self.elapsed_ns.max(elapsed_ns));
                 object.num("total_bytes_per_s", total)?;
             }
         }

@@ -226,6 +226,11 @@ impl Link {
         self.under_way = self.under_way.saturating_sub(1);
     }
 
+    /// Whether all control messages have been sent, and so have arrived.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.under_way == 0
+    }
+
     /// Says to the peer that this side is at work, unless it has still to hear of
     /// something else.
     ///

@@ -72,8 +72,12 @@ pub(crate) struct Microbench {
     phase: Phase,
     /// It has said that its warm-up is over.
     warm: bool,
+    /// The peer, whose operations are not seen here, has said that its warm-up is over.
+    peer_is_warm: bool,
     /// It was let go on from its warm-up.
     has_gone: bool,
+    /// It goes on once the peer has heard that it does.
+    going: bool,
     /// It is not to wait for others when it has done what is measured.
     may_end: bool,
     /// Operations of the peer's that took a receive here.
@@ -141,7 +145,9 @@ impl Microbench {
                 work,
                 phase: Phase::Waiting,
                 warm: false,
+                peer_is_warm: false,
                 has_gone: false,
+                going: false,
                 may_end: !plan.ends_together(),
                 arrivals: 0,
                 peer: None,
@@ -219,7 +225,12 @@ impl Microbench {
     fn control(&mut self, queue: &mut Queue<'_>, control: Control) -> Result<(), Failure> {
         match (control, self.phase) {
             (Control::Ready(remote), Phase::Waiting) => self.ready(queue, remote),
-            (Control::Alive, Phase::Running) => self.peer_goes_on(queue),
+            (Control::Alive, Phase::Running) if self.plan.leading => {
+                // At the latest when its warm-up is over.
+                self.peer_is_warm = true;
+                self.step(queue)
+            }
+            (Control::Alive, Phase::Running) => self.go_on(queue),
             (Control::Alive, _) => Ok(()),
             (
                 Control::Done {
@@ -266,7 +277,7 @@ impl Microbench {
         if self.arrivals > self.plan.warmup() {
             self.peer_goes_on(queue)?;
         }
-        Ok(())
+        self.say_warm(queue)
     }
 
     /// The side that leads measures now, so the other one does.
@@ -277,15 +288,41 @@ impl Microbench {
         self.go_on(queue)
     }
 
-    /// Whether the work has come to the end of its warm-up, where it may wait for
-    /// [`go`](Lead::go).
-    fn is_warm(&self) -> bool {
-        let held = match &self.work {
+    /// Whether nothing is done until [`go_on`](Self::go_on).
+    fn held(&self) -> bool {
+        match &self.work {
             Work::Latency(latency) => latency.held(),
             Work::Bandwidth(bandwidth) => bandwidth.held(),
             Work::Passive => false,
-        };
-        held || self.iteration() >= self.plan.warmup()
+        }
+    }
+
+    /// Whether the warm-up has come to its end, that of the peer's own operations, too.
+    fn is_warm(&self) -> bool {
+        let (plan, warmup) = (&self.plan, self.plan.warmup());
+        let peer_is_warm = !plan.load.duplex
+            || self.peer_is_warm
+            || plan.counts_arrivals() && self.arrivals >= warmup;
+        peer_is_warm && (self.held() || self.iteration() >= warmup)
+    }
+
+    /// Says once that the warm-up has come to its end, where somebody waits for that: to the
+    /// thread that leads, and by the other side of a duplex test to that one where it sees none
+    /// of the operations.
+    fn say_warm(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        if self.phase != Phase::Running || self.warm {
+            return Ok(());
+        }
+        if self.plan.leading {
+            if self.is_warm() {
+                self.warm = true;
+                queue.outcome.advance(Progress::Warm);
+            }
+        } else if self.plan.load.duplex && self.plan.is_unseen() && self.held() {
+            self.warm = true;
+            self.link.send(queue, &Control::Alive, List::new())?;
+        }
+        Ok(())
     }
 
     /// Goes on from the warm-up.
@@ -313,10 +350,7 @@ impl Microbench {
             Work::Bandwidth(bandwidth) => bandwidth.poster.window.finished(),
             Work::Passive => true,
         };
-        if self.plan.leading && self.phase == Phase::Running && !self.warm && self.is_warm() {
-            self.warm = true;
-            queue.outcome.advance(Progress::Warm);
-        }
+        self.say_warm(queue)?;
         if self.phase == Phase::Running && finished && (self.plan.leading || self.peer.is_some()) {
             if !self.may_end {
                 queue.outcome.advance(Progress::Measured);
@@ -362,6 +396,10 @@ impl Workload for Microbench {
             }
             Operation::Control => {
                 self.link.sent();
+                if self.going && self.link.is_quiet() {
+                    self.going = false;
+                    return self.go_on(queue);
+                }
                 Ok(())
             }
             Operation::Register => Ok(()),

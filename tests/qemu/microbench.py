@@ -99,14 +99,11 @@ class Case:
 		"""The counters of one side of one queue pair after so many operations of its
 		OWN and of its PEER'S, warm-up included."""
 		control = CONTROL + (self.size == CONTROL)
-		found = traffic(send_bytes=2 * control, send_msgs=2,
-				recv_bytes=2 * control, recv_msgs=2)
 		kind = OPERATION[self.test]
-		if self.duplex and kind != "send" and not self.has_imm:
-			# The client says when it begins to measure.
-			way = "send" if role == "client" else "recv"
-			found[f"{way}_bytes"] += control
-			found[f"{way}_msgs"] += 1
+		# Where neither sees what the other does, both say when they are ready to measure.
+		count = 3 if self.duplex and kind != "send" and not self.has_imm else 2
+		found = traffic(send_bytes=count * control, send_msgs=count,
+				recv_bytes=count * control, recv_msgs=count)
 		if self.posts(role):
 			found[f"{kind}_bytes"] += own * self.size
 			found[f"{kind}_msgs"] += own

@@ -98,7 +98,9 @@ impl Lead for Microbench {
         }
         self.has_gone = true;
         if self.plan.load.duplex && self.plan.is_unseen() {
-            self.link.send(queue, &Control::Alive, List::new())?;
+            // Both sides begin together: the peer has heard it when this has completed.
+            self.going = true;
+            return self.link.send(queue, &Control::Alive, List::new());
         }
         self.go_on(queue)
     }
