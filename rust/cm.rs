@@ -318,18 +318,7 @@ impl CmId {
     /// Disconnects, and puts the queue pair into error. Returns whether the peer is
     /// to answer. Where the port is down all of that is left to the drops of both. May sleep.
     pub(crate) fn disconnect(&self) -> bool {
-        if self.way() != Way::Open {
-            return false;
-        }
-        // SAFETY: The identifier is valid. A failure means that there is no
-        // connection to end.
-        let ret = unsafe { bindings::rdma_disconnect(self.as_ptr()) };
-        let ends = ret == 0 && self.outcome().reached(Progress::Established);
-        if ends {
-            // All that the CM does from here on is to repeat that, which the drop ends.
-            self.context.set_speaking(false);
-        }
-        ends
+        self.way() == Way::Open && self.disconnect_regardless()
     }
 
     /// Reserves the place of this identifier's only queue pair.

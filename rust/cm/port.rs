@@ -20,6 +20,7 @@ use crate::{
     },
     kernel_ext::time::Deadline,
     logic::failure::Failure,
+    outcome::Progress,
 };
 use core::ptr::NonNull;
 use kernel::{
@@ -95,6 +96,21 @@ pub(super) unsafe fn way_of(id: NonNull<bindings::rdma_cm_id>) -> Way {
 }
 
 impl CmId {
+    /// Disconnects as [`disconnect`](Self::disconnect) does, without a look at the port. By
+    /// itself this is for the conformance test of what a device does with a message that cannot
+    /// leave: soft-RoCE's connection management does not survive it. May sleep.
+    pub(crate) fn disconnect_regardless(&self) -> bool {
+        // SAFETY: By the type invariant the identifier is valid. A failure means that there
+        // is no connection to end.
+        let ret = unsafe { bindings::rdma_disconnect(self.as_ptr()) };
+        let ends = ret == 0 && self.outcome().reached(Progress::Established);
+        if ends {
+            // All that the CM does from here on is to repeat that, which the drop ends.
+            self.context.set_speaking(false);
+        }
+        ends
+    }
+
     /// Returns how a message of the CM's would fare now, once the address is resolved. May sleep.
     pub(super) fn way(&self) -> Way {
         // SAFETY: By the type invariant the identifier is valid.

@@ -383,6 +383,13 @@ impl Rule {
                 receives_end: true,
                 ..HARMLESS
             },
+            // A device may serve itself without its port.
+            Case::PortDown => Self {
+                text: "success, and the connection goes on; or transport retry counter exceeded, \
+                       requester's queue pair in error, later requests flushed",
+                first: &[Status(OK), Status(RETRY_EXC)],
+                ..LOCAL_ERROR
+            },
         }
     }
 

@@ -5,11 +5,14 @@
 
 #![forbid(unsafe_code)]
 
+mod link;
+mod port;
+
 use super::{
     client::server_address,
     dial::dial,
     drive::{adapt_ack_timeout, check_size, failed, read_limits, READS},
-    management::diagnose,
+    management::{diagnose, OVER_TCP},
     worker::Worker,
     Session,
 };
@@ -40,6 +43,7 @@ use kernel::{
     sync::Arc,
     time::{Instant, Monotonic},
 };
+use link::{Ends, Link};
 
 /// How long the end of a connection waits for its own answer, in ms.
 const FAREWELL_MS: u32 = 500;
@@ -193,10 +197,15 @@ impl<'a> Bench<'a> {
     /// As [`Self::run`].
     #[inline(never)]
     fn attempt(&self, case: Case, report: &mut Report<'_>) -> Result<Tried, Failure> {
-        if case == Case::UnsupportedOpcode && self.device()?.has_masked_atomics() {
-            return Ok(Tried::Skipped(
-                "the device claims the masked atomic operations, which are tried",
-            ));
+        let unfit = match case {
+            Case::UnsupportedOpcode if self.device()?.has_masked_atomics() => {
+                Some("the device claims the masked atomic operations, which are tried")
+            }
+            Case::PortDown if self.fabric == Fabric::Iwarp => Some(OVER_TCP),
+            _ => None,
+        };
+        if let Some(why) = unfit {
+            return Ok(Tried::Skipped(why));
         }
         let seen = match self.provoke(case, report) {
             Ok(seen) => seen,
@@ -219,8 +228,11 @@ impl<'a> Bench<'a> {
             self.close(link);
             result
         });
+        let recovery = recovery
+            .err()
+            .map(|failure| diagnose(self.session, self.worker, &self.anchor, failure));
         self.check_control()?;
-        Ok(Tried::Done(seen, recovery.err()))
+        Ok(Tried::Done(seen, recovery))
     }
 
     #[inline(never)]
@@ -235,7 +247,14 @@ impl<'a> Bench<'a> {
             .and_then(|mut link| {
                 let rule = Rule::of(case, self.fabric);
                 let other = stranger.as_mut().map(|link| &mut link.pair);
-                let seen = cases::run(case, &rule, &mut link.pair, other);
+                let Link {
+                    pair, ids: [id, _], ..
+                } = &mut link;
+                let run = || cases::run(case, &rule, pair, other);
+                let seen = match case {
+                    Case::PortDown => self.without_port(id, run),
+                    _ => run(),
+                };
                 self.close(link);
                 seen
             });
@@ -355,27 +374,6 @@ impl<'a> Bench<'a> {
         }
         for id in &link.ids {
             id.wait_disconnected(deadline);
-        }
-    }
-}
-
-/// A connection of a case. Fields are in drop order.
-struct Link<'a> {
-    pair: Pair<'a>,
-    ids: [Arc<CmId>; 2],
-    _ends: Ends<'a>,
-}
-
-/// The outcomes of a connection, as far as the worker waits on them.
-struct Ends<'a> {
-    worker: &'a Worker,
-    outcomes: [Option<Arc<Outcome>>; 2],
-}
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        for outcome in self.outcomes.iter().flatten() {
-            self.worker.detach(outcome);
         }
     }
 }

@@ -43,6 +43,9 @@ use kernel::{
 /// after a second.
 const PATIENCE_MS: u32 = 3000;
 
+/// Why there is no connection management to ask or to break.
+pub(super) const OVER_TCP: &str = "iWARP connects over TCP";
+
 const ASKING: &str = "asking the device's connection management";
 
 /// Returns `failure` of connecting by `id`, or the device's own where that is the cause.
@@ -77,7 +80,7 @@ pub(super) fn client_comes_within(session: &Session) -> u32 {
 pub(super) fn ask(session: &Session, worker: &Worker, id: &CmId) -> Result<(), Failure> {
     let device = id.device().map_err(failed(ASKING))?;
     if device.transport() == Transport::Iwarp {
-        return Err(Failure::Unsupported("iWARP connects over TCP"));
+        return Err(Failure::Unsupported(OVER_TCP));
     }
     let bell = new_bell().map_err(failed(ASKING))?;
     let outcome = Outcome::new(&bell).map_err(failed(ASKING))?;

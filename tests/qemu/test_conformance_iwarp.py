@@ -96,5 +96,14 @@ def again():
 		assert number == 0, krping.name(number)
 
 
+@suite.test("the case of a port that is down is skipped")
+def port_down():
+	number, result, lines = run("port_down")
+	case, = result["cases"]
+	assert (number, case["outcome"], case["reason"]) == \
+		(0, "skip", "iWARP connects over TCP"), result
+	assert_log(lines, case)
+
+
 if __name__ == "__main__":
 	suite.main()

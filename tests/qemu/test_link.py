@@ -8,6 +8,7 @@ import errno
 import time
 
 import block
+import conformance
 import krping
 import network
 from block import Fio, Server
@@ -284,6 +285,107 @@ def broken():
 		network.unplug()
 		network.plug()
 	run_ok(f"caps,addr={ADDR}")
+	connects()
+
+
+class PortDown(Command):
+	"""The conformance test that asks for the port to be taken down and up, with OPTIONS."""
+
+	def __init__(self, *options):
+		self.tag, self.log = new_tag(), Log()
+		super().__init__(",".join((f"neg=port_down,addr={ADDR},tag={self.tag}", *options)))
+
+	def asked(self, what):
+		"""Wait until the log asks for WHAT."""
+		self.log.wait(rf"krping: [0-9]+: neg port_down: {what} the port of {DEVICE} ")
+
+	def case(self):
+		"""What the case came to, which the log says, too."""
+		case, = krping.result(self.tag, "loopback")["cases"]
+		diag(f"{case['outcome']}: {case['seen']} ({case['reason']})")
+		assert case["name"] == "port_down", case
+		conformance.assert_log(self.log.lines(), case)
+		return case
+
+
+@suite.test("conformance: a message of the connection management over a port that is down")
+def conforms():
+	command = PortDown("timeout=5000")
+	try:
+		command.asked("take")
+		network.link_down()
+		command.asked("bring")
+		network.link_back()
+		number = command.wait()
+		assert number == errno.EBADE, (name(number), command.log.text())
+		case = command.case()
+		assert case["outcome"] == "fail", case
+		# The WRITE is flushed itself, as all that is wrong is; the rest is QP1.
+		assert case["reason"] == "how the request ended; no new connection works", case
+		assert case["seen"].startswith("WR flushed (5); requester ERR, responder "), case
+		assert f"; a new connection does not work: {DEAD}" in case["seen"], case
+		assert network.management_state() == "ERR"
+	finally:
+		# Also where the case still waits for the link.
+		if command.is_alive():
+			command.interrupt()
+		network.link_up()
+	connects()
+
+
+@suite.test("conformance: a port that nobody takes down, or that nobody brings back")
+def left_alone():
+	command = PortDown("timeout=1000")
+	assert command.wait() == 0
+	case = command.case()
+	assert (case["outcome"], case["seen"]) == ("skip", ""), case
+	assert case["reason"] == "the port was not taken down within timeout=", case
+	connects()
+	command = PortDown("timeout=1000")
+	command.asked("take")
+	network.link_down()
+	try:
+		number = command.wait()
+		assert number == errno.EBADE, (name(number), command.log.text())
+		case = command.case()
+		assert case["seen"].startswith(DOWN), case
+		assert (case["outcome"], case["reason"]) == ("fail", "it could not be tried"), case
+	finally:
+		network.link_up()
+	connects()
+
+
+@suite.test("conformance: interrupted while it waits for the port to go or to come back")
+def interrupted():
+	for down in (False, True):
+		command = PortDown()
+		command.asked("take")
+		try:
+			if down:
+				network.link_down()
+				command.asked("bring")
+			start = time.monotonic()
+			number = command.interrupt()
+			taken = time.monotonic() - start
+		finally:
+			if down:
+				network.link_up()
+		assert number == errno.EINTR, name(number)
+		assert taken < 2.5 * krping.SLOW, f"took {taken:.2f} s"
+		assert krping.result(command.tag, "loopback")["cases"] == []
+		diag(f"{taken:.2f} s")
+		connects()
+
+
+@suite.test("conformance: the device is removed while it waits for the port")
+def unplugged():
+	command = PortDown()
+	command.asked("take")
+	try:
+		network.unplug()
+		assert command.wait() == errno.ENODEV, command.log.text()
+	finally:
+		network.plug()
 	connects()
 
 

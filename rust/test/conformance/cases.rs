@@ -12,7 +12,10 @@ use super::{
 };
 use crate::{
     logic::{
-        conformance::Case, expectation::Rule, failure::Failure, observation::Seen,
+        conformance::Case,
+        expectation::Rule,
+        failure::Failure,
+        observation::{Ended, Seen},
         wire::Advertisement,
     },
     mr::Access,
@@ -143,6 +146,16 @@ pub(crate) fn run(
             pair.responder.break_off()?;
             let local = pair.requester.local(Place::Own, SIZE);
             pair.attempt_into(rule, &Probe::Write { local, remote }, None, untouched)
+        }
+        Case::PortDown => {
+            let remote = pair.open(Access::Remote)?;
+            let local = pair.requester.local(Place::Own, SIZE);
+            let first = Ok(pair.requester.sent);
+            pair.attempt(rule, &Probe::Write { local, remote }, |pair| {
+                // What was not acknowledged may have arrived.
+                let done = pair.requester.ended(first) == Ended::Status(0);
+                Ok(written(pair, SIZE)? || !done && untouched(pair)?)
+            })
         }
         Case::SqFull => limits::send_queue(rule, pair),
         Case::CqExact => limits::completion_queue(rule, pair, false),

@@ -79,7 +79,7 @@ impl Setup {
                 ..Self::PLAIN
             },
             // Of a message that it cannot take, a responder need not tell.
-            Case::RetryExhausted | Case::SendInvStale => IMPATIENT,
+            Case::RetryExhausted | Case::SendInvStale | Case::PortDown => IMPATIENT,
             Case::SqFull => Self {
                 receives: MANY,
                 slots: MANY,

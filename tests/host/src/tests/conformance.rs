@@ -20,9 +20,14 @@ fn parse(text: &str) -> Command {
     Command::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"))
 }
 
+/// All cases: those of `all`, and the one that needs somebody's help.
+pub(super) fn every() -> impl Iterator<Item = Case> {
+    CaseSet::ALL.iter().chain([Case::PortDown])
+}
+
 /// The names of all cases.
-pub(super) fn names() -> Vec<&'static str> {
-    CaseSet::ALL.iter().map(Case::as_str).collect()
+fn names() -> Vec<&'static str> {
+    every().map(Case::as_str).collect()
 }
 
 #[test]
@@ -62,9 +67,24 @@ fn names_are_taken_in_any_order_and_shown_in_theirs() {
         command.to_string(),
         "neg=stale_rkey+rnr+drain,addr=192.0.2.1"
     );
-    let all = names().join("+");
-    let command = parse(&format!("neg={all},{ADDR}"));
+    let all: Vec<_> = CaseSet::ALL.iter().map(Case::as_str).collect();
+    let command = parse(&format!("neg={},{ADDR}", all.join("+")));
     assert_eq!(command.to_string(), "neg=all,addr=192.0.2.1");
+}
+
+#[test]
+fn what_needs_help_runs_where_it_is_named() {
+    assert!(!CaseSet::ALL.has(Case::PortDown));
+    assert_eq!(CaseSet::ALL.iter().count() + 1, Case::COUNT);
+    for text in [
+        "neg=port_down,addr=192.0.2.1".to_owned(),
+        format!("neg={},addr=192.0.2.1", names().join("+")),
+    ] {
+        let command = parse(&text);
+        assert!(command.cases.has(Case::PortDown), "{text}");
+        // It is the last, and `all` is not said of a set that has it.
+        assert_eq!(command.to_string(), text);
+    }
 }
 
 #[test]
@@ -78,7 +98,15 @@ fn no_other_command_has_cases() {
 fn what_is_no_case() {
     let list = names().join(", ");
     for value in [
-        "none", "ALL", "all+rnr", "rnr+all", "+", "rnr+", "+rnr", "Rnr",
+        "none",
+        "ALL",
+        "all+rnr",
+        "rnr+all",
+        "all+port_down",
+        "+",
+        "rnr+",
+        "+rnr",
+        "Rnr",
     ] {
         let wrong = value
             .split('+')

@@ -2,8 +2,9 @@
 
 //! What conformance tests demand, and how what was seen is judged and said.
 
+use super::conformance::every;
 use crate::logic::{
-    conformance::{Case, CaseSet},
+    conformance::Case,
     deviation::Deviation,
     errno,
     expectation::{Fabric, Rule},
@@ -103,6 +104,7 @@ fn right(case: Case) -> Seen {
             ..harmless()
         },
         Case::RetryExhausted => failed(12),
+        Case::PortDown => responder_goes_on(failed(12)),
         Case::Drain => Seen {
             requester: State::ERROR,
             works: None,
@@ -126,7 +128,7 @@ fn deviates(case: Case, fabric: Fabric, seen: &Seen, expected: &[Deviation]) {
 
 #[test]
 fn what_is_specified_passes() {
-    for case in CaseSet::ALL.iter() {
+    for case in every() {
         deviates(case, Fabric::InfiniBand, &right(case), &[]);
     }
 }
@@ -134,7 +136,7 @@ fn what_is_specified_passes() {
 #[test]
 fn every_demand_is_said() {
     for fabric in FABRICS {
-        for case in CaseSet::ALL.iter() {
+        for case in every() {
             let rule = Rule::of(case, fabric);
             assert!(!rule.text.is_empty() && !rule.first.is_empty(), "{case:?}");
             assert!(!rule.text.contains("  "), "{case:?}: {}", rule.text);
@@ -327,6 +329,48 @@ fn what_follows_depends_on_how_the_request_ended() {
     let rule = Rule::of(case, Fabric::InfiniBand);
     assert!(rule.goes_on(Ended::Status(0)) && !rule.goes_on(Ended::Status(6)));
     assert!(!Rule::of(Case::Drain, Fabric::Iwarp).goes_on(Ended::Status(0)));
+}
+
+#[test]
+fn a_device_may_serve_itself_without_its_port_or_give_up() {
+    let case = Case::PortDown;
+    deviates(case, Fabric::InfiniBand, &harmless(), &[]);
+    let gone = Seen {
+        responder: State::ERROR,
+        ..right(case)
+    };
+    deviates(case, Fabric::InfiniBand, &gone, &[]);
+    let unsaid = Seen {
+        first: Ended::Status(5),
+        ..right(case)
+    };
+    deviates(case, Fabric::InfiniBand, &unsaid, &[Deviation::First]);
+    let silent = Seen {
+        first: Ended::Missing,
+        rest: Tally {
+            posted: 2,
+            ..Tally::default()
+        },
+        requester: State::RTS,
+        ..right(case)
+    };
+    let expected = [Deviation::First, Deviation::Rest, Deviation::Requester];
+    deviates(case, Fabric::InfiniBand, &silent, &expected);
+    let undone = Seen {
+        rest: flushed(2),
+        ..harmless()
+    };
+    deviates(case, Fabric::InfiniBand, &undone, &[Deviation::Rest]);
+    let broken = trial(
+        case,
+        Tried::Done(right(case), Some(Failure::ManagementDead)),
+    );
+    assert!(broken.failed());
+    assert_eq!(broken.reason().to_string(), "no new connection works");
+    assert!(broken.seen().to_string().ends_with(
+        "; a new connection does not work: the device's connection management does \
+                    not answer; recreate it ('rdma link del', 'rdma link add')"
+    ));
 }
 
 #[test]
