@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """krping conform: a device's errors, case by case, as KTAP."""
 
+import contextlib
 import errno
 import json
 
-from . import cases, known, options, progress, results, run, runner
+from . import cases, known, link, options, progress, results, run, runner
 from .cases import Case
 from .command import Command, place
 from .errors import FAILED, INTERRUPTED, OK, REFUSED, Quit, printing
@@ -21,6 +22,7 @@ examples:
   krping conform 192.0.2.2 stale_rkey length_past_mr
   krping conform --timeout 30000 fe80::1%eth0 >conform.tap
   krping conform --known scripts/known/rxe 192.0.2.2
+  krping conform --link eth0 192.0.2.2 port_down
 
 exit status:
   0    no case failed, but for those of --known; those that the device cannot be
@@ -35,11 +37,13 @@ exit status:
 def add_arguments(parser):
 	"""Add the arguments of this subcommand to PARSER."""
 	parser.add_argument("addr", metavar="ADDR", help="an address of this host, IPv4 or IPv6")
-	parser.add_argument("cases", metavar="CASE", nargs="*", help="cases (default: all)")
+	parser.add_argument("cases", metavar="CASE", nargs="*", help="cases (default: all but port_down)")
 	parser.add_argument("--timeout", metavar="MS", type=options.whole(1, 3_600_000),
 			    help="the deadline of each wait (default: the module's)")
 	parser.add_argument("--known", metavar="FILE",
 			    help="cases that are known to fail; scripts/known has such files")
+	parser.add_argument("--link", metavar="NETDEV",
+			    help="take this interface down and up as port_down asks for it")
 	parser.add_argument("--json", action="store_true",
 			    help="print the result as JSON in place of KTAP")
 	parser.add_argument("--quiet", action="store_true", help="show no progress")
@@ -55,7 +59,9 @@ def main(arguments):
 	if arguments.timeout is not None:
 		text += f",timeout={arguments.timeout}"
 	expected = known.load(arguments.known) if arguments.known is not None else {}
-	outcome = runner.run(Command(text), progress.wanted(arguments.quiet))
+	show = progress.wanted(arguments.quiet)
+	with following(arguments.link, asked) as watch:
+		outcome = runner.run(Command(text), show, watch=watch)
 	found = next((each for each in outcome.results if "cases" in each), None)
 	judged = [known.judge(case, expected) for case in judge(found, asked)]
 	with printing():
@@ -65,6 +71,15 @@ def main(arguments):
 		elif found:
 			print("\n".join(ktap(found, judged, outcome)))
 	return status(outcome, judged)
+
+
+def following(netdev, asked):
+	"""What follows the case that wants the link down, if it is among those ASKED."""
+	if link.CASE in asked:
+		return link.following(netdev)
+	if netdev is not None:
+		raise Quit(f"--link is for {link.CASE}: name that case, too")
+	return contextlib.nullcontext()
 
 
 def judge(found, asked):

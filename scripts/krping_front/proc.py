@@ -98,7 +98,7 @@ class _Writer(threading.Thread):
 
 
 @contextlib.contextmanager
-def _handled(handlers):
+def handled(handlers):
 	"""Have signals handled by HANDLERS, but for those that this program was started
 	to ignore, as by nohup."""
 	before = {}
@@ -131,7 +131,7 @@ def run(text, tick=None, interval=0.5):
 	handlers = dict.fromkeys(ENDING, end) | dict.fromkeys(STOPPING, signal.SIG_IGN)
 	handlers[INTERRUPT] = lambda _number, _frame: None
 	try:
-		with _handled(handlers):
+		with handled(handlers):
 			writer = _Writer(fd, os.fsencode(text))
 			try:
 				_wait(writer, taken, tick, interval)

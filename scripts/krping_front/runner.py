@@ -5,6 +5,7 @@ import dataclasses
 import errno
 import os
 import re
+import sys
 
 from . import proc, results
 from .errors import FAILED, INTERRUPTED, MISSED, OK, REFUSED, Quit
@@ -13,6 +14,9 @@ from .progress import Progress
 
 # The module's sentence for a size that the device does not take.
 ABOVE = re.compile(r"is above ([0-9]+) bytes")
+
+# How often a run is looked at that is watched, in seconds.
+WATCHED = 0.1
 
 # How a write is refused before the command has a number.
 REFUSALS = (errno.EINVAL, errno.ERANGE, errno.EPERM)
@@ -77,9 +81,10 @@ class Outcome:
 		return f"{self.name}: {self.sentence or os.strerror(self.errno)}"
 
 
-def run(command, show=False, label=""):
-	"""Run COMMAND (command.Command), with its progress on stderr if SHOW. Return its
-	Outcome."""
+def run(command, show=False, label="", watch=None):
+	"""Run COMMAND (command.Command), with its progress on stderr if SHOW. WATCH, if given, is
+	called with the Log again and again meanwhile, and returns lines to be said. Return the
+	run's Outcome."""
 	# Says that the module is not loaded, or that this is not root.
 	proc.lines()
 	warnings = []
@@ -91,7 +96,11 @@ def run(command, show=False, label=""):
 	progress = Progress(command, label) if show else None
 	with Log() as log:
 		try:
-			number, signal = proc.run(command.text, progress and progress.tick)
+			if watch:
+				number, signal = proc.run(command.text, _watched(watch, log, progress),
+							  WATCHED)
+			else:
+				number, signal = proc.run(command.text, progress and progress.tick)
 		finally:
 			if progress:
 				progress.close()
@@ -101,6 +110,18 @@ def run(command, show=False, label=""):
 		refused, sentence = _explain(number, command, log, found)
 	return Outcome(errno=number, signal=signal, refused=refused, sentence=sentence,
 		       results=found, warnings=warnings, limits=command.limits)
+
+
+def _watched(watch, log, progress):
+	"""What looks at a run that has PROGRESS, or None, and that WATCH looks at, too."""
+	def tick():
+		for line in watch(log):
+			if progress:
+				progress.close()
+			print(f"krping: {line}", file=sys.stderr, flush=True)
+		if progress:
+			progress.tick()
+	return tick
 
 
 def _ours(command, newest, warnings):

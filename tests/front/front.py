@@ -3,6 +3,7 @@
 kernel's files are temporary ones, and a write to /proc/krping is played."""
 
 import contextlib
+import ctypes
 import errno
 import io
 import os
@@ -34,6 +35,20 @@ RECORD = 8192
 
 
 program = load(PROGRAM)
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def sleep():
+	"""Sleep in the kernel until a signal comes, as a write to /proc/krping does."""
+	reader, writer = os.pipe()
+	try:
+		buffer = ctypes.create_string_buffer(1)
+		count = _libc.read(reader, buffer, ctypes.c_size_t(1))
+		assert count == -1 and ctypes.get_errno() == errno.EINTR, count
+	finally:
+		os.close(reader)
+		os.close(writer)
 
 
 def krping(*words):

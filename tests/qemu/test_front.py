@@ -19,6 +19,7 @@ import warnings
 
 import block
 import krping
+import network
 from block import call
 from krping import ADDR, ADDR6, Command, new_port, new_tag, wait_for
 from ktap import Suite
@@ -29,6 +30,7 @@ from program import load
 warnings.simplefilter("ignore", DeprecationWarning)
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/krping")
+KNOWN = os.path.join(os.path.dirname(PROGRAM), "known", "rxe")
 LOOPBACK = f"loopback,addr={ADDR}"
 # What one fast registration of rxe covers.
 LIMIT = 2 << 20
@@ -339,7 +341,7 @@ def conform_all():
 			     f"xfail:0 xpass:0 skip:{count['skip']} error:0"), lines[-1]
 
 	# What soft-RoCE is known to do otherwise, and nothing else.
-	status, gated, lines = conform("--known", os.path.join(os.path.dirname(PROGRAM), "known", "rxe"), ADDR)
+	status, gated, lines = conform("--known", KNOWN, ADDR)
 	assert status == 0, lines
 	assert gated == {name: "xfail" if outcome == "fail" else outcome
 			 for name, outcome in outcomes.items()}, (gated, outcomes)
@@ -353,6 +355,20 @@ def conform_named():
 	assert out == "" and re.match(r"krping: EINVAL \(22\): neg=stale_rkeys: ", err), err
 	out, err = front("conform", "127.0.0.1", "stale_rkey", status=2)
 	assert "ok" not in out and "ENODEV" in err, (out, err)
+
+
+@suite.test("conform: port_down has the link taken down and up, and is known to fail on soft-RoCE")
+def conform_link():
+	try:
+		status, outcomes, lines = conform("--link", krping.NETDEV, "--known", KNOWN,
+						  "--timeout", "5000", ADDR, "port_down")
+		assert (status, outcomes) == (0, {"port_down": "xfail"}), lines
+		with open(f"/sys/class/net/{krping.NETDEV}/operstate", encoding="ascii") as file:
+			assert file.read() == "up\n"
+	finally:
+		# A new device.
+		network.link_up()
+	front("run", f"{LOOPBACK},count=10")
 
 
 # watch, and what may be amiss
