@@ -188,16 +188,16 @@ impl Request {
     ///
     /// `EINVAL` for one without data, or with more segments than `list` has room for.
     pub(crate) fn fill(&self, list: &mut [bindings::scatterlist]) -> Result<usize> {
-        let segments = usize::from(self.raw().nr_phys_segments).max(1);
-        let room = u32::try_from(list.len()).map_err(|_| EINVAL)?;
-        if self.direction().is_none() || segments > list.len() {
+        let segments = self.raw().nr_phys_segments.max(1);
+        if self.direction().is_none() || usize::from(segments) > list.len() {
             return Err(EINVAL);
         }
         let mut last = core::ptr::null_mut();
         // SAFETY: The list has room for all segments of the request, which is
-        // started, so that its memory stays.
+        // started, so that its memory stays. No more than these are written, and the rest of
+        // the list, which may be long, is left alone.
         let count = unsafe {
-            bindings::sg_init_table(list.as_mut_ptr(), room);
+            bindings::sg_init_table(list.as_mut_ptr(), u32::from(segments));
             bindings::__blk_rq_map_sg(self.raw.as_ptr(), list.as_mut_ptr(), &mut last)
         };
         usize::try_from(count).map_err(|_| EINVAL)
