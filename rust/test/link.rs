@@ -226,8 +226,9 @@ impl Link {
         self.under_way = self.under_way.saturating_sub(1);
     }
 
-    /// Whether all control messages have been sent, and so have arrived.
-    pub(crate) fn is_quiet(&self) -> bool {
+    /// Returns true where the sends of all control messages have completed, so that the peer
+    /// has them.
+    pub(crate) fn has_sent_all(&self) -> bool {
         self.under_way == 0
     }
 
@@ -238,7 +239,7 @@ impl Link {
     ///
     /// What the device says.
     pub(crate) fn say_alive(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        if self.under_way > 0 {
+        if !self.has_sent_all() {
             return Ok(());
         }
         self.send(queue, &Control::Alive, List::new())

@@ -76,8 +76,6 @@ pub(crate) struct Microbench {
     peer_is_warm: bool,
     /// It was let go on from its warm-up.
     has_gone: bool,
-    /// It goes on once the peer has heard that it does.
-    going: bool,
     /// It is not to wait for others when it has done what is measured.
     may_end: bool,
     /// Operations of the peer's that took a receive here.
@@ -147,7 +145,6 @@ impl Microbench {
                 warm: false,
                 peer_is_warm: false,
                 has_gone: false,
-                going: false,
                 may_end: !plan.ends_together(),
                 arrivals: 0,
                 peer: None,
@@ -225,12 +222,12 @@ impl Microbench {
     fn control(&mut self, queue: &mut Queue<'_>, control: Control) -> Result<(), Failure> {
         match (control, self.phase) {
             (Control::Ready(remote), Phase::Waiting) => self.ready(queue, remote),
-            (Control::Alive, Phase::Running) if self.plan.leading => {
+            (Control::Alive, Phase::Running) => {
                 // At the latest when its warm-up is over.
                 self.peer_is_warm = true;
-                self.step(queue)
+                self.peer_goes_on(queue)?;
+                self.say_warm(queue)
             }
-            (Control::Alive, Phase::Running) => self.go_on(queue),
             (Control::Alive, _) => Ok(()),
             (
                 Control::Done {
@@ -288,7 +285,7 @@ impl Microbench {
         self.go_on(queue)
     }
 
-    /// Whether nothing is done until [`go_on`](Self::go_on).
+    /// Returns true where nothing is done until [`go_on`](Self::go_on).
     fn held(&self) -> bool {
         match &self.work {
             Work::Latency(latency) => latency.held(),
@@ -297,7 +294,7 @@ impl Microbench {
         }
     }
 
-    /// Whether the warm-up has come to its end, that of the peer's own operations, too.
+    /// Returns true where this side and the peer have done the operations of their warm-ups.
     fn is_warm(&self) -> bool {
         let (plan, warmup) = (&self.plan, self.plan.warmup());
         let peer_is_warm = !plan.load.duplex
@@ -396,8 +393,8 @@ impl Workload for Microbench {
             }
             Operation::Control => {
                 self.link.sent();
-                if self.going && self.link.is_quiet() {
-                    self.going = false;
+                // What was let go on waits until the peer has heard of that; later it is no more.
+                if self.has_gone && self.link.has_sent_all() {
                     return self.go_on(queue);
                 }
                 Ok(())

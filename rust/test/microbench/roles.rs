@@ -98,8 +98,7 @@ impl Lead for Microbench {
         }
         self.has_gone = true;
         if self.plan.load.duplex && self.plan.is_unseen() {
-            // Both sides begin together: the peer has heard it when this has completed.
-            self.going = true;
+            // Both sides begin together: this one when the message has completed, so arrived.
             return self.link.send(queue, &Control::Alive, List::new());
         }
         self.go_on(queue)
