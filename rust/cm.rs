@@ -21,7 +21,7 @@ pub(crate) mod addr;
 pub(crate) mod departures;
 mod event;
 pub(crate) mod listener;
-mod port;
+pub(crate) mod port;
 mod resolve;
 
 pub(crate) use event::{outcome_of, static_text, PeerData};

@@ -29,8 +29,8 @@ use kernel::{
     prelude::*, //
 };
 
-/// How often a port that is down is looked at, in ms.
-pub(super) const LOOK_MS: u32 = 50;
+/// Milliseconds between two looks at a port that is awaited.
+pub(crate) const LOOK_MS: u32 = 50;
 
 /// How a message of the CM's would fare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@
 
 use super::Bench;
 use crate::{
-    cm::CmId,
+    cm::{port::LOOK_MS, CmId},
     kernel_ext::time::Deadline,
     logic::{
         conformance::Case,
@@ -20,10 +20,7 @@ use crate::{
 };
 use kernel::prelude::*;
 
-/// How often the port is looked at, in ms.
-const LOOK_MS: u32 = 50;
-
-/// How long a message of the CM's may take to be sent, in ms.
+/// Milliseconds in which the CM's message leaves, or is dropped.
 const SENDING_MS: u32 = 200;
 
 impl Bench<'_> {
@@ -53,7 +50,7 @@ impl Bench<'_> {
         let stayed = !self.device()?.carries(true);
         if stayed {
             id.disconnect_regardless();
-            self.pause(SENDING_MS)?;
+            self.wait(SENDING_MS, || Ok(false))?;
         }
         pr_info!("{number}: neg {name}: bring the port of {device} up, within {timeout} ms\n");
         if !self.await_port(true)? {
@@ -74,10 +71,21 @@ impl Bench<'_> {
     ///
     /// The command was cancelled, or the device removed.
     fn await_port(&self, up: bool) -> Result<bool, Failure> {
-        let deadline = Deadline::after_ms(self.session.timeout());
+        self.wait(self.session.timeout(), || {
+            Ok(self.device()?.carries(true) == up)
+        })
+    }
+
+    /// Waits until `done` says so, and returns whether it did within `ms` milliseconds. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// The command was cancelled, or the device removed; what `done` returns.
+    fn wait(&self, ms: u32, done: impl Fn() -> Result<bool, Failure>) -> Result<bool, Failure> {
+        let deadline = Deadline::after_ms(ms);
         loop {
             self.check_control()?;
-            if self.device()?.carries(true) == up {
+            if done()? {
                 return Ok(true);
             }
             if deadline.passed() {
@@ -86,19 +94,5 @@ impl Bench<'_> {
             let next = Deadline::after_ms(LOOK_MS).sooner(deadline);
             self.anchor.outcome().pause(next);
         }
-    }
-
-    /// Sleeps for `ms` milliseconds.
-    ///
-    /// # Errors
-    ///
-    /// The command was cancelled, or the device removed.
-    fn pause(&self, ms: u32) -> Result<(), Failure> {
-        let end = Deadline::after_ms(ms);
-        while !end.passed() {
-            self.check_control()?;
-            self.anchor.outcome().pause(end);
-        }
-        self.check_control()
     }
 }
