@@ -13,6 +13,7 @@ others then do alone is the same in longer commands: it is compared with such a 
 WORKLOADS in the environment are the tests to run, and QPS the numbers of queue pairs.
 """
 
+import functools
 import os
 import sys
 import time
@@ -22,7 +23,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import krping
 from turns import median
 
-TESTS = os.environ.get("WORKLOADS", "slat wlat rlat bw sbw rbw bw,duplex sbw,duplex rbw,duplex").split()
+TESTS = os.environ.get("WORKLOADS", "slat wlat rlat bw sbw rbw "
+		       "bw,duplex sbw,duplex rbw,duplex").split()
 QPS = [int(each) for each in os.environ.get("QPS", "1 4 16 64").split()]
 # Operations of each queue pair.
 COUNTS = (50, 100, 200)
@@ -46,6 +48,7 @@ def run(test, pairs, count):
 	return whole, found["size"] * 1e9 / rate
 
 
+@functools.cache
 def runs(test, pairs, count):
 	"""The medians of what run() says, of several."""
 	return [median(each) for each in zip(*(run(test, pairs, count) for _ in range(TURNS)))]
