@@ -11,6 +11,7 @@ use crate::{
     block::figures::Stages,
     cm::addr::SocketAddress,
     device::{DeviceName, Transport},
+    kernel_ext::display::forward_display,
     logic::{
         caps::Caps,
         command::{Command, Role, Test},
@@ -360,6 +361,8 @@ impl fmt::Display for Report<'_> {
         self.write(f)
     }
 }
+
+forward_display!(Report<'_>);
 
 /// `count` events in `ns` nanoseconds, for each second.
 fn per_second(count: u64, ns: u64) -> u64 {

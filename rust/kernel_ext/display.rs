@@ -15,7 +15,6 @@ use crate::logic::{
     stats::Counters,
     trial::Trial,
 };
-use crate::results::Report;
 use kernel::fmt;
 
 /// Prints as [`core::fmt::Display`] does.
@@ -27,15 +26,17 @@ impl<T: core::fmt::Display> fmt::Display for Plain<T> {
     }
 }
 
+/// Has the kernel's `Display` of types do what [`core::fmt::Display`] does.
 macro_rules! forward_display {
     ($($type:ty),* $(,)?) => {$(
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl kernel::fmt::Display for $type {
+            fn fmt(&self, f: &mut kernel::fmt::Formatter<'_>) -> kernel::fmt::Result {
                 core::fmt::Display::fmt(self, f)
             }
         }
     )*};
 }
+pub(crate) use forward_display;
 
 forward_display!(
     Claims,
@@ -46,6 +47,5 @@ forward_display!(
     ParseError<'_>,
     Port,
     Preflight,
-    Report<'_>,
     Trial
 );
