@@ -15,7 +15,7 @@ from .progress import Progress
 # The module's sentence for a size that the device does not take.
 ABOVE = re.compile(r"is above ([0-9]+) bytes")
 
-# How often a run is looked at that is watched, in seconds.
+# Seconds between two looks at a run that has a WATCH.
 WATCHED = 0.1
 
 # How a write is refused before the command has a number.
