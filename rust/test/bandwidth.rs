@@ -61,9 +61,7 @@ impl Bandwidth {
         if !self.poster.window.holds() {
             return Ok(());
         }
-        if self.held() {
-            self.measure(Instant::now());
-        }
+        self.begin();
         self.poster.window.release();
         self.post(queue)
     }
@@ -71,6 +69,14 @@ impl Bandwidth {
     /// Whether nothing goes on until [`go`](Self::go).
     pub(crate) fn held(&self) -> bool {
         self.poster.window.held() && self.poster.window.done() == self.warmup
+    }
+
+    /// Begins to measure, before [`go`](Self::go) lets operations go on. Does nothing where none
+    /// are held, or it has begun.
+    pub(crate) fn begin(&mut self) {
+        if self.held() && self.before.is_none() {
+            self.measure(Instant::now());
+        }
     }
 
     fn measure(&mut self, now: Instant<Monotonic>) {

@@ -72,7 +72,7 @@ pub(crate) struct Microbench {
     phase: Phase,
     /// It has said that its warm-up is over.
     warm: bool,
-    /// The peer, whose operations are not seen here, has said that its warm-up is over.
+    /// The peer of a duplex test has said that its warm-up is over.
     peer_is_warm: bool,
     /// It was let go on from its warm-up.
     has_gone: bool,
@@ -271,8 +271,10 @@ impl Microbench {
             latency.arrived(queue)?;
             return self.step(queue);
         }
-        if self.arrivals > self.plan.warmup() {
-            self.peer_goes_on(queue)?;
+        if self.arrivals > self.plan.warmup() && (self.has_gone || !self.plan.leading) {
+            // The peer goes on. If that is because this side said so, it has read the message:
+            // data may take its buffer now.
+            self.go_on(queue)?;
         }
         self.say_warm(queue)
     }
@@ -296,16 +298,12 @@ impl Microbench {
 
     /// Returns true where this side and the peer have done the operations of their warm-ups.
     fn is_warm(&self) -> bool {
-        let (plan, warmup) = (&self.plan, self.plan.warmup());
-        let peer_is_warm = !plan.load.duplex
-            || self.peer_is_warm
-            || plan.counts_arrivals() && self.arrivals >= warmup;
-        peer_is_warm && (self.held() || self.iteration() >= warmup)
+        let peer_is_warm = !self.plan.load.duplex || self.peer_is_warm;
+        peer_is_warm && (self.held() || self.iteration() >= self.plan.warmup())
     }
 
     /// Says once that the warm-up has come to its end, where somebody waits for that: to the
-    /// thread that leads, and by the other side of a duplex test to that one where it sees none
-    /// of the operations.
+    /// thread that leads, and by the other side of a duplex test to that one.
     fn say_warm(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         if self.phase != Phase::Running || self.warm {
             return Ok(());
@@ -315,7 +313,7 @@ impl Microbench {
                 self.warm = true;
                 queue.outcome.advance(Progress::Warm);
             }
-        } else if self.plan.load.duplex && self.plan.is_unseen() && self.held() {
+        } else if self.plan.load.duplex && self.held() {
             self.warm = true;
             self.link.send(queue, &Control::Alive, List::new())?;
         }
@@ -394,7 +392,7 @@ impl Workload for Microbench {
             Operation::Control => {
                 self.link.sent();
                 // What was let go on waits until the peer has heard of that; later it is no more.
-                if self.has_gone && self.link.has_sent_all() {
+                if self.has_gone && self.plan.is_unseen() && self.link.has_sent_all() {
                     return self.go_on(queue);
                 }
                 Ok(())

@@ -100,8 +100,8 @@ class Case:
 		OWN and of its PEER'S, warm-up included."""
 		control = CONTROL + (self.size == CONTROL)
 		kind = OPERATION[self.test]
-		# Where neither sees what the other does, both say when they are ready to measure.
-		count = 3 if self.duplex and kind != "send" and not self.has_imm else 2
+		# With duplex both say when they are ready to measure.
+		count = 3 if self.duplex else 2
 		found = traffic(send_bytes=count * control, send_msgs=count,
 				recv_bytes=count * control, recv_msgs=count)
 		if self.posts(role):

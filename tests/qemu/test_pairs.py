@@ -45,7 +45,7 @@ def bandwidth():
 
 @suite.test("duplex: both sides measure the same time, however short")
 def duplex():
-	for test in ("bw", "rbw"):
+	for test in ("bw", "sbw", "rbw"):
 		together(f"{test},duplex", 50, 200, 0.1, "qps=16,count=1000")
 
 

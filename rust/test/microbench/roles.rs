@@ -97,8 +97,12 @@ impl Lead for Microbench {
             return Ok(());
         }
         self.has_gone = true;
-        if self.plan.load.duplex && self.plan.is_unseen() {
-            // Both sides begin together: this one when the message has completed, so arrived.
+        if self.plan.load.duplex {
+            // Both sides begin together, when the peer has heard of it. An operation would not do:
+            // the first one may arrive behind many others. The time of both is from here on.
+            if let Work::Bandwidth(bandwidth) = &mut self.work {
+                bandwidth.begin();
+            }
             return self.link.send(queue, &Control::Alive, List::new());
         }
         self.go_on(queue)
