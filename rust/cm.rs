@@ -24,30 +24,52 @@ pub(crate) mod listener;
 pub(crate) mod port;
 mod resolve;
 
-pub(crate) use event::{outcome_of, static_text, PeerData};
+pub(crate) use event::{
+    outcome_of,
+    static_text,
+    PeerData, //
+};
 
 use crate::{
     bindings,
     device::Device,
     kernel_ext::net::Netns,
     logic::{
-        failure::{Failure, CONNECTING},
-        wire::{PrivateData, Reject},
+        failure::{
+            Failure,
+            CONNECTING, //
+        },
+        wire::{
+            PrivateData,
+            Reject, //
+        }, //
     },
-    outcome::{Outcome, Progress},
+    outcome::{
+        Outcome,
+        Progress, //
+    }, //
 };
 use addr::SocketAddress;
 use core::ptr::NonNull;
 use departures::Departing;
-use event::{handle_event, Context};
+use event::{
+    handle_event,
+    Context, //
+};
 use kernel::{
-    error::{from_err_ptr, to_result},
+    error::{
+        from_err_ptr,
+        to_result, //
+    },
     ffi::c_int,
     prelude::*,
     sync::{
-        atomic::{Full, Release},
-        Arc,
-    },
+        atomic::{
+            Full,
+            Release, //
+        },
+        Arc, //
+    }, //
 };
 use port::Way;
 

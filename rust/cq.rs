@@ -6,12 +6,23 @@
 
 use crate::{
     bindings,
-    cm::{static_text, CmId},
-    logic::failure::{Failure, Operation},
-    outcome::Outcome,
+    cm::{
+        static_text,
+        CmId, //
+    },
+    logic::failure::{
+        Failure,
+        Operation, //
+    },
+    outcome::Outcome, //
 };
 use core::ptr::NonNull;
-use kernel::{error::from_err_ptr, ffi::c_void, prelude::*, sync::Arc};
+use kernel::{
+    error::from_err_ptr,
+    ffi::c_void,
+    prelude::*,
+    sync::Arc, //
+};
 
 /// How completions are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,14 @@
 
 mod claims;
 
-use crate::{bindings, kernel_ext::pages::MAX_CONTIGUOUS};
-use core::{marker::PhantomData, ptr::NonNull};
+use crate::{
+    bindings,
+    kernel_ext::pages::MAX_CONTIGUOUS, //
+};
+use core::{
+    marker::PhantomData,
+    ptr::NonNull, //
+};
 use kernel::page::PAGE_SIZE;
 
 /// The protocol below the verbs.

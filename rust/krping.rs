@@ -18,7 +18,12 @@
 //! [`logic`] is pure and used by all. `unsafe` stands in the last three and here
 //! only; the others forbid it. `docs/internals.md` tells more.
 
-use kernel::{debugfs, fmt, prelude::*, sync::Arc};
+use kernel::{
+    debugfs,
+    fmt,
+    prelude::*,
+    sync::Arc, //
+};
 
 mod bindings;
 mod block;

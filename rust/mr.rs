@@ -35,17 +35,23 @@ use crate::{
     cm::CmId,
     kernel_ext::pages::Contiguous,
     logic::{
-        place::{Owner, Place},
-        wire::Advertisement,
-    },
+        place::{
+            Owner,
+            Place, //
+        },
+        wire::Advertisement, //
+    }, //
 };
 use kernel::{
     page::PAGE_SIZE,
     prelude::*,
     sync::{
-        atomic::{Atomic, Relaxed},
-        Arc,
-    },
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc, //
+    }, //
 };
 
 /// How many memories have been made, modulo 2^32.

@@ -12,19 +12,27 @@
 //!
 //! The lock is a leaf: it is taken with any other lock held, and takes none.
 
-use crate::kernel_ext::{
-    completion::Completion,
-    spinlock::SpinLockIrq,
-    time::{jiffies, Deadline},
+use crate::{
+    kernel_ext::{
+        completion::Completion,
+        spinlock::SpinLockIrq,
+        time::{
+            jiffies,
+            Deadline, //
+        }, //
+    },
+    logic::failure::Failure, //
 };
-use crate::logic::failure::Failure;
 use kernel::{
     prelude::*,
     static_lock_class,
     sync::{
-        atomic::{Atomic, Relaxed},
-        Arc,
-    },
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc, //
+    }, //
 };
 
 /// How long a consequence waits for its cause to be reported, in ms.

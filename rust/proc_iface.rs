@@ -14,7 +14,7 @@ use crate::{
             FileId,
             ProcEntry,
             ProcFile, //
-        },
+        }, //
     },
     logic::{
         command::{
@@ -23,7 +23,7 @@ use crate::{
             Role,
             Target, //
         },
-        parse_error::Kind,
+        parse_error::Kind, //
     },
     session::{
         attachment,
@@ -34,9 +34,14 @@ use crate::{
             Write, //
         },
         Session, //
-    },
+    }, //
 };
-use kernel::{prelude::*, seq_file::SeqFile, sync::Arc, uaccess::UserSliceReader};
+use kernel::{
+    prelude::*,
+    seq_file::SeqFile,
+    sync::Arc,
+    uaccess::UserSliceReader, //
+};
 
 /// The longest command, in bytes.
 const MAX_COMMAND: usize = 4096;

@@ -25,30 +25,60 @@ mod workload;
 pub(crate) use depths::Depths;
 pub(crate) use drain::DRAINS;
 pub(crate) use queue::Queue;
-pub(crate) use workload::{Settle, Workload};
+pub(crate) use workload::{
+    Settle,
+    Workload, //
+};
 
 use drain::Drain;
 
 use crate::{
     bindings,
-    cm::{outcome_of, static_text, QueuePairPlace},
-    cq::{CompletionQueue, PollMode, RawCompletion, WorkCompletion},
-    kernel_ext::{blk::request::Request, spinlock::SpinLockBh},
-    logic::failure::{Failure, Operation},
-    mr::{Memory, Region},
-    outcome::{new_bell, Outcome},
-    wr::batch::Batch,
+    cm::{
+        outcome_of,
+        static_text,
+        QueuePairPlace, //
+    },
+    cq::{
+        CompletionQueue,
+        PollMode,
+        RawCompletion,
+        WorkCompletion, //
+    },
+    kernel_ext::{
+        blk::request::Request,
+        spinlock::SpinLockBh, //
+    },
+    logic::failure::{
+        Failure,
+        Operation, //
+    },
+    mr::{
+        Memory,
+        Region, //
+    },
+    outcome::{
+        new_bell,
+        Outcome, //
+    },
+    wr::batch::Batch, //
 };
-use core::{marker::PhantomPinned, ptr::NonNull};
+use core::{
+    marker::PhantomPinned,
+    ptr::NonNull, //
+};
 use kernel::{
     error::to_result,
     ffi::c_void,
     prelude::*,
     static_lock_class,
     sync::{
-        atomic::{Atomic, Relaxed},
-        Arc,
-    },
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc, //
+    }, //
 };
 
 /// Operations that completions tell apart.

@@ -10,27 +10,43 @@
 use crate::{
     block::figures::Stages,
     cm::addr::SocketAddress,
-    device::{DeviceName, Transport},
+    device::{
+        DeviceName,
+        Transport, //
+    },
     kernel_ext::display::forward_display,
     logic::{
         caps::Caps,
-        command::{Command, Role, Test},
+        command::{
+            Command,
+            Role,
+            Test, //
+        },
         errno,
         failure::Failure,
         histogram::Histogram,
-        json::{Array, Object},
-        stats::{BlockFigures, Counters},
-        trial::Trial,
+        json::{
+            Array,
+            Object, //
+        },
+        stats::{
+            BlockFigures,
+            Counters, //
+        },
+        trial::Trial, //
     },
     session::worker::Worker,
-    test::Figures,
+    test::Figures, //
 };
 use core::fmt;
 use kernel::{
     new_mutex,
     prelude::*,
     str::CString,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc,
+        Mutex, //
+    }, //
 };
 
 /// How many results of each origin are kept.

@@ -41,28 +41,42 @@ pub(crate) mod worker;
 
 use crate::{
     kernel_ext::{
-        completion::{Completion, Waited},
+        completion::{
+            Completion,
+            Waited, //
+        },
         cred::Credentials,
-        kthread::{is_online, run_on, Kthread},
+        kthread::{
+            is_online,
+            run_on,
+            Kthread, //
+        },
         module::ModuleRef,
         net::Netns,
         signal::Disturbance,
-        time::Deadline,
+        time::Deadline, //
     },
     logic::{
-        command::{Command, Role, Test},
+        command::{
+            Command,
+            Role,
+            Test, //
+        },
         errno,
-        failure::Failure,
+        failure::Failure, //
     },
     mr::Budget,
-    results::Report,
+    results::Report, //
 };
 use attachment::Attachment;
 use detached::DetachedServer;
 use kernel::{
     new_mutex,
     prelude::*,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc,
+        Mutex, //
+    }, //
 };
 use peer_log::PeerLog;
 use registry::Registry;

@@ -4,8 +4,14 @@
 
 #![forbid(unsafe_code)]
 
-use crate::logic::{failure::Operation, stats::Counters};
-use kernel::sync::atomic::{Atomic, Relaxed};
+use crate::logic::{
+    failure::Operation,
+    stats::Counters, //
+};
+use kernel::sync::atomic::{
+    Atomic,
+    Relaxed, //
+};
 
 /// What one connection has moved. One writer at a time, any number of readers.
 #[derive(Default)]

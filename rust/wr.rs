@@ -12,10 +12,21 @@ pub(crate) mod probe;
 
 use crate::{
     bindings,
-    logic::{failure::Operation, wire::Advertisement},
-    mr::{Access, BufferId, Memory, RegionId},
+    logic::{
+        failure::Operation,
+        wire::Advertisement, //
+    },
+    mr::{
+        Access,
+        BufferId,
+        Memory,
+        RegionId, //
+    }, //
 };
-use core::mem::{ManuallyDrop, MaybeUninit};
+use core::mem::{
+    ManuallyDrop,
+    MaybeUninit, //
+};
 use kernel::prelude::*;
 
 /// The most requests in one post.

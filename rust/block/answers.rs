@@ -13,9 +13,12 @@ use crate::{
         block_survey::Survey,
         joining::Joining, //
     },
-    mr::{BufferId, Memory},
+    mr::{
+        BufferId,
+        Memory, //
+    },
     qp::Queue,
-    wr::Local,
+    wr::Local, //
 };
 use kernel::prelude::*;
 

@@ -9,12 +9,21 @@
 
 #![forbid(unsafe_code)]
 
-use super::{fifo::Fifo, MAX_BYTES};
+use super::{
+    fifo::Fifo,
+    MAX_BYTES, //
+};
 use crate::{
     kernel_ext::pages::Contiguous,
-    mr::{BufferId, Memory},
+    mr::{
+        BufferId,
+        Memory, //
+    }, //
 };
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// The size of a buffer: that of the largest request.
 const SIZE: u64 = MAX_BYTES as u64;

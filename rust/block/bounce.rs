@@ -12,15 +12,29 @@
 
 use crate::{
     kernel_ext::{
-        blk::request::{Direction, Request},
-        pages::Contiguous,
+        blk::request::{
+            Direction,
+            Request, //
+        },
+        pages::Contiguous, //
     },
-    logic::{failure::Failure, wire::Advertisement},
-    mr::{Access, BufferId, Memory, RegionId},
+    logic::{
+        failure::Failure,
+        wire::Advertisement, //
+    },
+    mr::{
+        Access,
+        BufferId,
+        Memory,
+        RegionId, //
+    },
     qp::Queue,
-    wr::WorkRequest,
+    wr::WorkRequest, //
 };
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// How many there are for each hardware queue; requests beyond wait.
 const BUFFERS: usize = 16;

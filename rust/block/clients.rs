@@ -13,19 +13,31 @@
 
 #![forbid(unsafe_code)]
 
-use super::ledger::{Account, Ledger, Seat};
+use super::ledger::{
+    Account,
+    Ledger,
+    Seat, //
+};
 use crate::{
     kernel_ext::time::Deadline,
-    logic::{failure::Failure, hello::Hello, wire::PrivateDataError},
-    outcome::Outcome,
+    logic::{
+        failure::Failure,
+        hello::Hello,
+        wire::PrivateDataError, //
+    },
+    outcome::Outcome, //
 };
 use kernel::{
     new_mutex,
     prelude::*,
     sync::{
-        atomic::{Atomic, Relaxed},
-        Arc, Mutex,
-    },
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc,
+        Mutex, //
+    }, //
 };
 
 /// The most clients that a server knows at a time, those that it waits for to come

@@ -15,25 +15,37 @@
 
 use super::{
     figures::Live,
-    queue::{DiskQueue, Submitted},
-    stability::Stability,
+    queue::{
+        DiskQueue,
+        Submitted, //
+    },
+    stability::Stability, //
 };
 use crate::{
     kernel_ext::{
-        blk::{request::Request, Operations},
-        spinlock::SpinLockBh,
+        blk::{
+            request::Request,
+            Operations, //
+        },
+        spinlock::SpinLockBh, //
     },
-    logic::{errno, stats::BlockFigures},
+    logic::{
+        errno,
+        stats::BlockFigures, //
+    },
     qp::QueuePair,
-    traffic::Traffic,
+    traffic::Traffic, //
 };
 use kernel::{
     prelude::*,
     static_lock_class,
     sync::{
-        atomic::{Atomic, Relaxed},
-        Arc,
-    },
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc, //
+    }, //
 };
 
 /// A connection of a disk.

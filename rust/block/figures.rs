@@ -5,12 +5,21 @@
 #![forbid(unsafe_code)]
 
 use crate::{
-    kernel_ext::{blk::request::Op, zeroed::zeroed_box},
-    logic::{histogram::Histogram, stats::BlockFigures},
+    kernel_ext::{
+        blk::request::Op,
+        zeroed::zeroed_box, //
+    },
+    logic::{
+        histogram::Histogram,
+        stats::BlockFigures, //
+    }, //
 };
 use kernel::{
     prelude::*,
-    sync::atomic::{Atomic, Relaxed},
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    }, //
 };
 
 /// A count with one writer at a time, and any number of readers.

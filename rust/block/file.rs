@@ -6,17 +6,27 @@
 
 use super::{
     direct::Direct,
-    ledger::{Account, Hold, Ledger, Ledgers}, //
+    ledger::{
+        Account,
+        Hold,
+        Ledger,
+        Ledgers, //
+    }, //
 };
 use crate::{
     kernel_ext::{
-        file::{Identity, Kind, Mode, OpenFile},
+        file::{
+            Identity,
+            Kind,
+            Mode,
+            OpenFile, //
+        },
         pages::Contiguous, //
     },
     logic::{
         errno,
         failure::Failure, //
-    },
+    }, //
 };
 use kernel::{
     prelude::*,

@@ -9,14 +9,23 @@
 
 #![forbid(unsafe_code)]
 
-use super::{fifo::Fifo, link::Link, slot::Place, store::Work};
+use super::{
+    fifo::Fifo,
+    link::Link,
+    slot::Place,
+    store::Work, //
+};
 use crate::{
     logic::{
-        block::{Action, Request, Status},
-        failure::Failure,
+        block::{
+            Action,
+            Request,
+            Status, //
+        },
+        failure::Failure, //
     },
     outcome::Bell,
-    qp::Queue,
+    qp::Queue, //
 };
 use kernel::prelude::*;
 

@@ -17,17 +17,27 @@
 
 use crate::kernel_ext::{
     atomic::raise,
-    completion::{Completion, Waited},
-    file::{OpenFile, WritebackErrors},
-    time::Deadline,
+    completion::{
+        Completion,
+        Waited, //
+    },
+    file::{
+        OpenFile,
+        WritebackErrors, //
+    },
+    time::Deadline, //
 };
 use kernel::{
     new_mutex,
     prelude::*,
     sync::{
-        atomic::{Atomic, Relaxed},
-        Arc, Mutex,
-    },
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc,
+        Mutex, //
+    }, //
 };
 
 /// The most clients that a ledger has which are not there.

@@ -15,28 +15,52 @@ mod posting;
 
 use super::{
     answers::Answers,
-    arena::{Arena, Part},
+    arena::{
+        Arena,
+        Part, //
+    },
     fifo::Fifo,
     receives::Receives,
     room::SendRoom,
     shape::Shape,
     sinks::Sinks,
-    slot::{key_to_invalidate, moves_out, Place, Slot, Stage},
+    slot::{
+        key_to_invalidate,
+        moves_out,
+        Place,
+        Slot,
+        Stage, //
+    }, //
 };
 use crate::{
     cq::WorkCompletion,
     kernel_ext::pages::Contiguous,
     logic::{
-        block::{Action, BareWrite, MessageError, Request, Status},
+        block::{
+            Action,
+            BareWrite,
+            MessageError,
+            Request,
+            Status, //
+        },
         failure::Failure,
         hello::Geometry,
-        protocol::Violation,
+        protocol::Violation, //
     },
-    mr::{BufferId, Memory},
-    qp::{Depths, Queue},
-    traffic::Traffic,
+    mr::{
+        BufferId,
+        Memory, //
+    },
+    qp::{
+        Depths,
+        Queue, //
+    },
+    traffic::Traffic, //
 };
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// One connection.
 pub(super) struct Link {

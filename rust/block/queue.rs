@@ -20,31 +20,59 @@ pub(crate) use answering::Answers;
 
 use super::{
     bounce::Bounce,
-    figures::{Live, Stages},
+    figures::{
+        Live,
+        Stages, //
+    },
     receives::Receives,
     sender::Sender,
-    stability::Stability,
+    stability::Stability, //
 };
 use crate::{
     cq::WorkCompletion,
     kernel_ext::{
-        blk::request::{History, Op, Request},
-        time::monotonic_ns,
+        blk::request::{
+            History,
+            Op,
+            Request, //
+        },
+        time::monotonic_ns, //
     },
     logic::{
-        block::{self, Action, BareWrite},
+        block::{
+            self,
+            Action,
+            BareWrite, //
+        },
         errno,
         extensions::Extensions,
         extras::Extras,
-        failure::{Failure, Operation},
-        wire::Advertisement,
+        failure::{
+            Failure,
+            Operation, //
+        },
+        wire::Advertisement, //
     },
-    mr::{Access, Memory, RegionId},
-    qp::{Depths, Queue, Workload},
+    mr::{
+        Access,
+        Memory,
+        RegionId, //
+    },
+    qp::{
+        Depths,
+        Queue,
+        Workload, //
+    },
     traffic::Traffic,
-    wr::{List, WorkRequest},
+    wr::{
+        List,
+        WorkRequest, //
+    }, //
 };
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// How long to try to map a request's memory for the device, in nanoseconds.
 const MAPPING_NS: u64 = 30_000_000_000;

@@ -9,10 +9,17 @@
 #![forbid(unsafe_code)]
 
 use crate::kernel_ext::{
-    pages::{available, Contiguous},
-    time::relax,
+    pages::{
+        available,
+        Contiguous, //
+    },
+    time::relax, //
 };
-use kernel::{current, prelude::*, sync::Arc};
+use kernel::{
+    current,
+    prelude::*,
+    sync::Arc, //
+};
 
 /// The size of a chunk, in bytes: a power of two, small enough to be found in
 /// memory that is in use, and large enough that a request needs few of them.

@@ -7,11 +7,20 @@
 
 use crate::{
     kernel_ext::pages::Contiguous,
-    logic::{block::Request, failure::Failure},
-    mr::{BufferId, Memory},
-    qp::Queue,
+    logic::{
+        block::Request,
+        failure::Failure, //
+    },
+    mr::{
+        BufferId,
+        Memory, //
+    },
+    qp::Queue, //
 };
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// The longest message, in bytes.
 const MESSAGE: usize = Request::LEN + Request::INLINE as usize;

@@ -11,14 +11,31 @@
 #![forbid(unsafe_code)]
 
 use crate::{
-    kernel_ext::{blk::request::Request, pages::Contiguous},
-    logic::{block, failure::Failure, window::Window},
-    mr::{BufferId, Memory},
+    kernel_ext::{
+        blk::request::Request,
+        pages::Contiguous, //
+    },
+    logic::{
+        block,
+        failure::Failure,
+        window::Window, //
+    },
+    mr::{
+        BufferId,
+        Memory, //
+    },
     qp::Queue,
     traffic::Traffic,
-    wr::{List, Local, WorkRequest},
+    wr::{
+        List,
+        Local,
+        WorkRequest, //
+    }, //
 };
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// Messages in one buffer.
 const GROUP: usize = 64;

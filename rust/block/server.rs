@@ -20,24 +20,47 @@ use super::{
     link::Link,
     shape::Shape,
     sinks::Sinks,
-    store::{Backing, Store, Work},
+    store::{
+        Backing,
+        Store,
+        Work, //
+    }, //
 };
 use crate::{
     cq::WorkCompletion,
     logic::{
-        block::{check, Action, Limits, Request, Status},
+        block::{
+            check,
+            Action,
+            Limits,
+            Request,
+            Status, //
+        },
         command::Test,
-        failure::{Failure, Operation},
-        hello::{Geometry, Hello},
+        failure::{
+            Failure,
+            Operation, //
+        },
+        hello::{
+            Geometry,
+            Hello, //
+        },
         stats::BlockFigures,
-        telling::Telling,
+        telling::Telling, //
     },
     mr::Memory,
     outcome::Bell,
-    qp::{Depths, Queue, Workload},
-    traffic::Traffic,
+    qp::{
+        Depths,
+        Queue,
+        Workload, //
+    },
+    traffic::Traffic, //
 };
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// A connection of a client.
 pub(crate) struct BlockServer {

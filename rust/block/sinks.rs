@@ -13,9 +13,16 @@
 use crate::{
     cq::WorkCompletion,
     logic::wire::Advertisement,
-    mr::{Memory, RegionId},
+    mr::{
+        Memory,
+        RegionId, //
+    },
     qp::Queue,
-    wr::{List, Local, WorkRequest},
+    wr::{
+        List,
+        Local,
+        WorkRequest, //
+    }, //
 };
 use kernel::prelude::*;
 

@@ -6,8 +6,12 @@
 
 use super::arena::Part;
 use crate::logic::{
-    block::{Action, Request, Status},
-    wire::Advertisement,
+    block::{
+        Action,
+        Request,
+        Status, //
+    },
+    wire::Advertisement, //
 };
 
 /// Where the data of a request is, or is to go, on this side.

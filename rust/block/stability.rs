@@ -14,9 +14,12 @@ use crate::kernel_ext::atomic::raise;
 use kernel::{
     prelude::*,
     sync::{
-        atomic::{Atomic, Relaxed},
-        Arc,
-    },
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc, //
+    }, //
 };
 
 /// What is known of the answered writes of one disk.

@@ -5,9 +5,19 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    file::{FileStore, Opening},
-    ledger::{Account, Ledger, Ledgers},
-    ram::{pieces, Ram},
+    file::{
+        FileStore,
+        Opening, //
+    },
+    ledger::{
+        Account,
+        Ledger,
+        Ledgers, //
+    },
+    ram::{
+        pieces,
+        Ram, //
+    }, //
 };
 use crate::{
     kernel_ext::{
@@ -18,14 +28,28 @@ use crate::{
         random::random, //
     },
     logic::{
-        block::{Action, Request, Status},
-        command::{limits, BlockOptions, StoreName},
+        block::{
+            Action,
+            Request,
+            Status, //
+        },
+        command::{
+            limits,
+            BlockOptions,
+            StoreName, //
+        },
         extras::Extras,
         failure::Failure,
-        hello::{Geometry, Hello},
-    },
+        hello::{
+            Geometry,
+            Hello, //
+        }, //
+    }, //
 };
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// The least that a store without a block size of its own reads or writes, in bytes.
 const BLOCK: u32 = limits::SECTOR as u32;

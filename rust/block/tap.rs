@@ -22,27 +22,59 @@ pub(crate) mod ring;
 mod slot;
 
 use cutter::Part;
-use requests::{Refused, Requests};
-use slot::{Claim, Data, Sent, Slot};
+use requests::{
+    Refused,
+    Requests, //
+};
+use slot::{
+    Claim,
+    Data,
+    Sent,
+    Slot, //
+};
 
-use super::figures::{Live, Stages};
+use super::figures::{
+    Live,
+    Stages, //
+};
 use crate::{
     cq::WorkCompletion,
     kernel_ext::time::monotonic_ns,
     logic::{
-        block::{Action, MessageError, Request},
+        block::{
+            Action,
+            MessageError,
+            Request, //
+        },
         block_answer::Response,
-        failure::{Failure, Operation},
+        failure::{
+            Failure,
+            Operation, //
+        },
         protocol::Violation,
-        wire::Advertisement,
+        wire::Advertisement, //
     },
-    mr::{Access, BufferId, Memory},
+    mr::{
+        Access,
+        BufferId,
+        Memory, //
+    },
     outcome::Progress,
-    qp::{Depths, Queue, Workload},
+    qp::{
+        Depths,
+        Queue,
+        Workload, //
+    },
     traffic::Traffic,
-    wr::{Local, WorkRequest},
+    wr::{
+        Local,
+        WorkRequest, //
+    }, //
 };
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// Parts under way at a time.
 pub(crate) const WINDOW: usize = 8;

@@ -5,9 +5,16 @@
 use crate::{
     bindings,
     kernel_ext::net::Netns,
-    logic::{addr::Addr, failure::Failure},
+    logic::{
+        addr::Addr,
+        failure::Failure, //
+    }, //
 };
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{
+    IpAddr,
+    Ipv4Addr,
+    Ipv6Addr, //
+};
 use kernel::prelude::*;
 
 const AF_INET: u16 = bindings::AF_INET as u16;

@@ -16,7 +16,7 @@ use super::{
         way_of,
         Way,
         LOOK_MS, //
-    },
+    }, //
 };
 use crate::{
     bindings,
@@ -28,7 +28,7 @@ use crate::{
     outcome::{
         new_bell,
         Bell, //
-    },
+    }, //
 };
 use core::ptr::NonNull;
 use kernel::{
@@ -36,7 +36,7 @@ use kernel::{
     sync::{
         atomic::Acquire,
         Arc, //
-    },
+    }, //
 };
 
 /// An identifier that nobody uses any more.

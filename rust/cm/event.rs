@@ -8,17 +8,31 @@
 use crate::{
     bindings,
     kernel_ext::spinlock::SpinLockIrq,
-    logic::{extras::Extras, failure::Failure, wire::Reject},
-    outcome::{Outcome, Progress},
+    logic::{
+        extras::Extras,
+        failure::Failure,
+        wire::Reject, //
+    },
+    outcome::{
+        Outcome,
+        Progress, //
+    }, //
 };
 use kernel::{
-    ffi::{c_int, c_void},
+    ffi::{
+        c_int,
+        c_void, //
+    },
     prelude::*,
     static_lock_class,
     sync::{
-        atomic::{Acquire, Atomic, Release},
+        atomic::{
+            Acquire,
+            Atomic,
+            Release, //
+        },
         Arc, //
-    },
+    }, //
 };
 
 /// The private data of a CM event, as far as krping reads it.

@@ -5,21 +5,43 @@
 //! A request is taken over in the CM's handler, where everything that can fail
 //! comes first, and waits in a bounded queue until the server's thread takes it.
 
-use super::{addr::SocketAddress, event::Context, CmId, PeerData, ReadLimits};
+use super::{
+    addr::SocketAddress,
+    event::Context,
+    CmId,
+    PeerData,
+    ReadLimits, //
+};
 use crate::{
     bindings,
-    device::{Device, Transport},
-    kernel_ext::{net::Netns, time::monotonic_ms},
-    logic::{errno, failure::Failure, ratelimit::RateLimit},
-    outcome::Outcome,
+    device::{
+        Device,
+        Transport, //
+    },
+    kernel_ext::{
+        net::Netns,
+        time::monotonic_ms, //
+    },
+    logic::{
+        errno,
+        failure::Failure,
+        ratelimit::RateLimit, //
+    },
+    outcome::Outcome, //
 };
 use core::ptr::NonNull;
 use kernel::{
-    error::{from_err_ptr, to_result},
+    error::{
+        from_err_ptr,
+        to_result, //
+    },
     ffi::c_int,
     new_mutex,
     prelude::*,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc,
+        Mutex, //
+    }, //
 };
 
 /// Requests that wait for the server's thread; more are rejected.

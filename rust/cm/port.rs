@@ -20,7 +20,7 @@ use crate::{
     },
     kernel_ext::time::Deadline,
     logic::failure::Failure,
-    outcome::Progress,
+    outcome::Progress, //
 };
 use core::ptr::NonNull;
 use kernel::{

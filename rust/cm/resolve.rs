@@ -7,7 +7,10 @@
 //! the request's own deadline only. So an address is resolved in short attempts, which are
 //! repeated until the caller's deadline: at the end of each the core looks again.
 
-use super::{addr::SocketAddress, CmId};
+use super::{
+    addr::SocketAddress,
+    CmId, //
+};
 use crate::{
     bindings,
     logic::failure::Failure,

@@ -8,11 +8,20 @@ use super::Device;
 use crate::{
     bindings,
     logic::{
-        claims::{Atomics, Claims, Feature, Features, Port},
-        text::Text,
-    },
+        claims::{
+            Atomics,
+            Claims,
+            Feature,
+            Features,
+            Port, //
+        },
+        text::Text, //
+    }, //
 };
-use kernel::{error::to_result, prelude::*};
+use kernel::{
+    error::to_result,
+    prelude::*, //
+};
 
 /// The kernel's limit for the version of a firmware, with its NUL.
 const FIRMWARE: usize = bindings::IB_FW_VERSION_NAME_MAX as usize;

@@ -4,7 +4,10 @@
 
 #![forbid(unsafe_code)]
 
-use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::atomic::{
+    Atomic,
+    Relaxed, //
+};
 
 /// Sets `value` to `to`, unless it is that much or more already. Any context.
 pub(crate) fn raise(value: &Atomic<u64>, to: u64) {

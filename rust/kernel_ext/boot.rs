@@ -5,13 +5,19 @@
 //! The kernel has a random UUID for it, which is not exported: it is read where everybody can.
 
 use super::{
-    file::{Mode, OpenFile},
+    file::{
+        Mode,
+        OpenFile, //
+    },
     pages::Contiguous,
-    random::random,
+    random::random, //
 };
 use kernel::{
     prelude::*,
-    sync::atomic::{Atomic, Relaxed},
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    }, //
 };
 
 /// Bytes of a UUID in text.

@@ -8,7 +8,10 @@
 
 use super::time::Deadline;
 use crate::bindings;
-use kernel::{prelude::*, types::Opaque};
+use kernel::{
+    prelude::*,
+    types::Opaque, //
+};
 
 /// A `struct completion`: a counter of events that a task can sleep on.
 ///

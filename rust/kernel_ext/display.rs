@@ -7,13 +7,16 @@
 
 use crate::logic::{
     caps::Limits,
-    claims::{Claims, Port},
+    claims::{
+        Claims,
+        Port, //
+    },
     command::Command,
     failure::Failure,
     parse_error::ParseError,
     preflight::Preflight,
     stats::Counters,
-    trial::Trial,
+    trial::Trial, //
 };
 use kernel::fmt;
 

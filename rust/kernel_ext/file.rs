@@ -14,9 +14,12 @@ use super::{
 use crate::bindings;
 use core::ptr::NonNull;
 use kernel::{
-    error::{from_err_ptr, to_result},
+    error::{
+        from_err_ptr,
+        to_result, //
+    },
     ffi::c_int,
-    prelude::*,
+    prelude::*, //
 };
 
 /// Which parts of a file no data is kept for, `FALLOC_FL_*`.

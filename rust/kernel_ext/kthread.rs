@@ -8,10 +8,16 @@ use super::module::ModuleRef;
 use crate::bindings;
 use core::ptr::NonNull;
 use kernel::{
-    error::{from_err_ptr, to_result},
-    ffi::{c_int, c_void},
+    error::{
+        from_err_ptr,
+        to_result, //
+    },
+    ffi::{
+        c_int,
+        c_void, //
+    },
     prelude::*,
-    str::CString,
+    str::CString, //
 };
 
 /// A running kernel thread, joined when dropped.

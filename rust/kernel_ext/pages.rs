@@ -5,7 +5,10 @@
 //! C header: `include/linux/gfp.h`
 
 use crate::bindings;
-use core::{cell::UnsafeCell, ptr::NonNull};
+use core::{
+    cell::UnsafeCell,
+    ptr::NonNull, //
+};
 use kernel::prelude::*;
 
 /// The most that one allocation can give: the page allocator's largest block.

@@ -9,14 +9,25 @@
 //! C header: `include/linux/proc_fs.h`
 
 use crate::bindings;
-use core::{marker::PhantomData, ptr::NonNull};
+use core::{
+    marker::PhantomData,
+    ptr::NonNull, //
+};
 use kernel::{
     error::from_result,
-    ffi::{c_char, c_int, c_void},
+    ffi::{
+        c_char,
+        c_int,
+        c_void, //
+    },
     prelude::*,
     seq_file::SeqFile,
     types::ForeignOwnable,
-    uaccess::{UserPtr, UserSlice, UserSliceReader},
+    uaccess::{
+        UserPtr,
+        UserSlice,
+        UserSliceReader, //
+    }, //
 };
 
 /// Tells files that are open at the same time from each other.

@@ -9,8 +9,14 @@
 
 use crate::bindings;
 use kernel::{
-    ffi::{c_char, c_ulong},
-    sync::lock::{Backend, Lock},
+    ffi::{
+        c_char,
+        c_ulong, //
+    },
+    sync::lock::{
+        Backend,
+        Lock, //
+    }, //
 };
 
 /// A lock that process context and softirqs share: bottom halves are off while

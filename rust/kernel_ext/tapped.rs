@@ -15,15 +15,28 @@
 
 use super::{
     area::Area,
-    file::{Identity, Kind, Mode, OpenFile},
-    tracepoint::Registration,
+    file::{
+        Identity,
+        Kind,
+        Mode,
+        OpenFile, //
+    },
+    tracepoint::Registration, //
 };
 use crate::bindings;
-use core::{iter, marker::PhantomData, ptr::NonNull};
+use core::{
+    iter,
+    marker::PhantomData,
+    ptr::NonNull, //
+};
 use kernel::{
-    ffi::{c_char, c_int, c_void},
+    ffi::{
+        c_char,
+        c_int,
+        c_void, //
+    },
     prelude::*,
-    sync::Arc,
+    sync::Arc, //
 };
 
 /// Requests that a hardware queue can have under way at most.

@@ -13,7 +13,12 @@
 
 use crate::bindings;
 use core::ptr::NonNull;
-use kernel::{error::to_result, ffi::c_void, prelude::*, sync::Arc};
+use kernel::{
+    error::to_result,
+    ffi::c_void,
+    prelude::*,
+    sync::Arc, //
+};
 
 /// A probe at a tracepoint, removed when dropped.
 ///

@@ -8,7 +8,7 @@ use core::{
     net::{
         Ipv4Addr,
         Ipv6Addr, //
-    },
+    }, //
 };
 
 /// An IP address, with the interface it is on where a link-local one needs it.

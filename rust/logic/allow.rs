@@ -11,7 +11,7 @@ use core::{
     net::{
         IpAddr,
         Ipv6Addr, //
-    },
+    }, //
 };
 
 /// The most networks that a list holds.

@@ -3,8 +3,15 @@
 //! What a server answers to the requests of disks and taps.
 
 use super::{
-    block::{MessageError, Request, Status},
-    wire::{pack, Fields},
+    block::{
+        MessageError,
+        Request,
+        Status, //
+    },
+    wire::{
+        pack,
+        Fields, //
+    }, //
 };
 
 /// What a server answers to a [`Request`].

@@ -20,7 +20,7 @@ use super::{
         Given,
         Result,
         SIZE, //
-    },
+    }, //
 };
 
 /// What a tap's option says: of a client which disk, of a server nothing.

@@ -17,7 +17,7 @@ use super::{
     wire::{
         pack,
         Fields, //
-    },
+    }, //
 };
 
 /// Requests that a survey is about are listed by a bit each, in so many bytes.

@@ -13,7 +13,7 @@ use super::{
     preflight::{
         Item,
         Preflight, //
-    },
+    }, //
 };
 use core::fmt;
 

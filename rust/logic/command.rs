@@ -36,7 +36,7 @@ pub(crate) use super::{
         Comm,
         PathName,
         Tag, //
-    },
+    }, //
 };
 
 use super::{

@@ -18,7 +18,7 @@ use super::{
         invalid,
         Given,
         Result, //
-    },
+    }, //
 };
 use core::fmt;
 

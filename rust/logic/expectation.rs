@@ -19,7 +19,7 @@ use super::{
         Seen,
         State,
         Tally, //
-    },
+    }, //
 };
 
 /// Success, of `enum ib_wc_status`.

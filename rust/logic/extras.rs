@@ -9,7 +9,10 @@
 
 use super::{
     extensions::Extensions,
-    wire::{pack, Fields},
+    wire::{
+        pack,
+        Fields, //
+    }, //
 };
 
 /// What a server of disks says beyond its geometry.

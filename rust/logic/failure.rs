@@ -14,7 +14,7 @@ use super::{
     wire::{
         PrivateDataError,
         Reject, //
-    },
+    }, //
 };
 use core::fmt;
 

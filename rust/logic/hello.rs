@@ -16,7 +16,7 @@ use super::{
         PeerRole,
         PrivateData,
         PrivateDataError, //
-    },
+    }, //
 };
 
 /// Which test private data names, whatever the rest of it says; `None` from a legacy peer.

@@ -16,9 +16,12 @@ use super::{
         invalid,
         Given,
         Result, //
-    },
+    }, //
 };
-use core::{fmt, ops::Deref};
+use core::{
+    fmt,
+    ops::Deref, //
+};
 
 /// What a command has left that goes on without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -44,7 +44,7 @@ use super::{
         SIZE,
         SPACE,
         TIME, //
-    },
+    }, //
 };
 use core::ops::DerefMut;
 

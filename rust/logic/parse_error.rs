@@ -9,9 +9,10 @@ use super::{
         Test, //
     },
     conformance::CaseSet,
-    cpus, errno,
+    cpus,
+    errno,
     options::NAMES,
-    text::Escaped,
+    text::Escaped, //
 };
 use core::fmt;
 

@@ -13,7 +13,7 @@ use super::{
     wire::{
         pack,
         Fields, //
-    },
+    }, //
 };
 use core::fmt;
 

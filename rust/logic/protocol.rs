@@ -13,7 +13,7 @@ use super::{
         Advertisement,
         PeerRole,
         PrivateData, //
-    },
+    }, //
 };
 use core::fmt;
 

@@ -24,7 +24,7 @@ use super::{
         invalid,
         Result,
         SIZE, //
-    },
+    }, //
 };
 
 const LATENCY: &str = "wlat, rlat or slat";

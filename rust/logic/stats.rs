@@ -7,7 +7,7 @@ use core::{
     ops::{
         Add,
         AddAssign, //
-    },
+    }, //
 };
 
 /// Bytes and messages by operation.

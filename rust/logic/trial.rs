@@ -10,7 +10,7 @@ use super::{
         Rule, //
     },
     failure::Failure,
-    observation::Seen,
+    observation::Seen, //
 };
 use core::fmt::{
     self,

@@ -8,7 +8,7 @@ use super::{
         ParseError,
         Reason, //
     },
-    text::Text,
+    text::Text, //
 };
 use core::ops::RangeInclusive;
 

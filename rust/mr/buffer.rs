@@ -5,8 +5,15 @@
 //! C header: `include/rdma/ib_verbs.h` (`ib_dma_map_single()`)
 
 use super::budget::Charge;
-use crate::{bindings, cm::CmId, kernel_ext::pages::Contiguous};
-use kernel::{prelude::*, sync::Arc};
+use crate::{
+    bindings,
+    cm::CmId,
+    kernel_ext::pages::Contiguous, //
+};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// Contiguous memory, mapped for the device.
 ///

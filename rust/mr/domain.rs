@@ -4,9 +4,16 @@
 //!
 //! C header: `include/rdma/ib_verbs.h` (`ib_alloc_pd()`)
 
-use crate::{bindings, cm::CmId};
+use crate::{
+    bindings,
+    cm::CmId, //
+};
 use core::ptr::NonNull;
-use kernel::{error::from_err_ptr, prelude::*, sync::Arc};
+use kernel::{
+    error::from_err_ptr,
+    prelude::*,
+    sync::Arc, //
+};
 
 /// A protection domain.
 ///

@@ -8,12 +8,22 @@
 //!
 //! C header: `include/rdma/ib_verbs.h` (`ib_alloc_mr()`)
 
-use super::{request::Segments, Memory, RegionId};
+use super::{
+    request::Segments,
+    Memory,
+    RegionId, //
+};
 use crate::{
-    bindings, cq::WorkCompletion, kernel_ext::blk::request::Request, logic::wire::Advertisement,
+    bindings,
+    cq::WorkCompletion,
+    kernel_ext::blk::request::Request,
+    logic::wire::Advertisement, //
 };
 use core::ptr::NonNull;
-use kernel::{error::from_err_ptr, prelude::*};
+use kernel::{
+    error::from_err_ptr,
+    prelude::*, //
+};
 
 /// A fast-registration memory region of the driver's. Dropping it frees it: no device
 /// uses it afterwards.

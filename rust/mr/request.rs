@@ -9,17 +9,28 @@
 //! C header: `include/rdma/ib_verbs.h` (`ib_dma_map_sg()`, `ib_map_mr_sg()`)
 
 use super::{
-    region::{Cover, Registration},
-    Memory, RegionId,
+    region::{
+        Cover,
+        Registration, //
+    },
+    Memory,
+    RegionId, //
 };
 use crate::{
     bindings,
     cm::CmId,
     cq::WorkCompletion,
-    kernel_ext::blk::request::{Direction, Request},
-    logic::wire::Advertisement,
+    kernel_ext::blk::request::{
+        Direction,
+        Request, //
+    },
+    logic::wire::Advertisement, //
 };
-use kernel::{ffi::c_int, prelude::*, sync::Arc};
+use kernel::{
+    ffi::c_int,
+    prelude::*,
+    sync::Arc, //
+};
 
 /// The segments of one request, as the device sees them.
 ///

@@ -5,9 +5,22 @@
 //!
 //! C header: `include/rdma/ib_verbs.h` (`ib_map_mr_sg()`)
 
-use super::{region::Cover, Memory, RegionId};
-use crate::{bindings, cq::WorkCompletion, logic::failure::Operation, wr::Local};
-use kernel::{error::to_result, page::PAGE_SIZE, prelude::*};
+use super::{
+    region::Cover,
+    Memory,
+    RegionId, //
+};
+use crate::{
+    bindings,
+    cq::WorkCompletion,
+    logic::failure::Operation,
+    wr::Local, //
+};
+use kernel::{
+    error::to_result,
+    page::PAGE_SIZE,
+    prelude::*, //
+};
 
 /// The most parts that a region is mapped over.
 const PARTS: usize = bindings::krping_mr_KRPING_MR_PARTS as usize;

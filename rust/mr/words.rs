@@ -4,10 +4,19 @@
 
 #![forbid(unsafe_code)]
 
-use super::{BufferId, Memory};
+use super::{
+    BufferId,
+    Memory, //
+};
 use crate::{
-    kernel_ext::pages::{Contiguous, Word},
-    logic::pattern::{Cell, Cells},
+    kernel_ext::pages::{
+        Contiguous,
+        Word, //
+    },
+    logic::pattern::{
+        Cell,
+        Cells, //
+    }, //
 };
 use kernel::prelude::*;
 

@@ -3,7 +3,10 @@
 //! How large a queue pair and its completion queue are.
 
 use super::DRAINS;
-use crate::{bindings, cq::CompletionQueue};
+use crate::{
+    bindings,
+    cq::CompletionQueue, //
+};
 use kernel::prelude::*;
 
 /// How large a queue pair is.

@@ -13,9 +13,12 @@ use crate::{
     cq::CompletionQueue,
     kernel_ext::{
         completion::Completion,
-        time::{give_way, Deadline},
+        time::{
+            give_way,
+            Deadline, //
+        }, //
     },
-    logic::failure::Operation,
+    logic::failure::Operation, //
 };
 use core::ptr::NonNull;
 use kernel::{
@@ -23,9 +26,12 @@ use kernel::{
     ffi::c_void,
     prelude::*,
     sync::{
-        atomic::{Atomic, Relaxed},
-        Arc,
-    },
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc, //
+    }, //
 };
 
 /// Requests in each queue that drain it: one at the end, and one before that.

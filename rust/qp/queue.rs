@@ -2,26 +2,44 @@
 
 //! What a workload may do on its queue pair, while it holds the lock.
 
-use super::{entry_index, Entry};
+use super::{
+    entry_index,
+    Entry, //
+};
 use crate::{
     bindings,
     cq::WorkCompletion,
     kernel_ext::blk::request::Request,
     logic::{
-        failure::{Failure, Operation},
+        failure::{
+            Failure,
+            Operation, //
+        },
         pattern::Data,
-        wire::Advertisement,
+        wire::Advertisement, //
     },
-    mr::{BufferId, Memory, RegionId},
+    mr::{
+        BufferId,
+        Memory,
+        RegionId, //
+    },
     outcome::Outcome,
     wr::{
-        batch::{Batch, Template},
+        batch::{
+            Batch,
+            Template, //
+        },
         probe::Probe,
-        Chain, Local, WorkRequest,
-    },
+        Chain,
+        Local,
+        WorkRequest, //
+    }, //
 };
 use core::ptr::NonNull;
-use kernel::{error::to_result, prelude::*};
+use kernel::{
+    error::to_result,
+    prelude::*, //
+};
 
 const POSTING: &str = "posting to the send queue";
 

@@ -8,12 +8,18 @@
 use super::Depths;
 use crate::{
     bindings,
-    cq::{CompletionQueue, PollMode},
-    mr::Memory,
+    cq::{
+        CompletionQueue,
+        PollMode, //
+    },
+    mr::Memory, //
 };
 use kernel::{
-    error::{from_err_ptr, to_result},
-    prelude::*,
+    error::{
+        from_err_ptr,
+        to_result, //
+    },
+    prelude::*, //
 };
 
 /// Makes a completion queue of `entries` on the device of `memory`. May sleep.

@@ -6,8 +6,11 @@
 
 use super::Queue;
 use crate::{
-    cq::{RawCompletion, WorkCompletion},
-    logic::failure::Failure,
+    cq::{
+        RawCompletion,
+        WorkCompletion, //
+    },
+    logic::failure::Failure, //
 };
 
 /// What is left to do after a completion, without the queue pair's lock.

@@ -11,25 +11,45 @@
 
 #![forbid(unsafe_code)]
 
-use super::{not_begun, restart::Waiting, worker::Worker, Session, GOING_MS};
+use super::{
+    not_begun,
+    restart::Waiting,
+    worker::Worker,
+    Session,
+    GOING_MS, //
+};
 use crate::{
     block::disk::DiskData,
     kernel_ext::{
         blk::disk::Disk,
-        completion::{Completion, Waited},
+        completion::{
+            Completion,
+            Waited, //
+        },
         kthread::run_detached,
         module::ModuleRef,
         signal::Disturbance,
-        time::Deadline,
+        time::Deadline, //
     },
-    logic::{command::Command, failure::Failure},
-    outcome::{new_bell, Bell, Outcome, Progress},
-    session::registry::Registry,
+    logic::{
+        command::Command,
+        failure::Failure, //
+    },
+    outcome::{
+        new_bell,
+        Bell,
+        Outcome,
+        Progress, //
+    },
+    session::registry::Registry, //
 };
 use kernel::{
     new_mutex,
     prelude::*,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc,
+        Mutex, //
+    }, //
 };
 
 struct State {

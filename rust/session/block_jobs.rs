@@ -17,7 +17,7 @@ use crate::{
         store::{
             Store,
             Work, //
-        },
+        }, //
     },
     kernel_ext::{
         completion::Waited,
@@ -27,7 +27,7 @@ use crate::{
             Kthread, //
         },
         memory::NoIo,
-        time::Deadline,
+        time::Deadline, //
     },
     logic::{
         block::{
@@ -35,7 +35,7 @@ use crate::{
             Request,
             Status, //
         },
-        failure::Failure,
+        failure::Failure, //
     },
     outcome::{
         new_bell,
@@ -45,7 +45,7 @@ use crate::{
     qp::{
         Queue,
         QueuePair, //
-    },
+    }, //
 };
 use kernel::{
     new_mutex,
@@ -53,7 +53,7 @@ use kernel::{
     sync::{
         Arc,
         Mutex, //
-    },
+    }, //
 };
 
 /// How long the work of a connection that has ended may take without a word in the log, in ms.

@@ -10,44 +10,92 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    block_jobs::{Desk, JobThread},
-    disk_connection::{max_bytes, READS},
-    drive::{failed, note_device, patience, read_limits, room},
+    block_jobs::{
+        Desk,
+        JobThread, //
+    },
+    disk_connection::{
+        max_bytes,
+        READS, //
+    },
+    drive::{
+        failed,
+        note_device,
+        patience,
+        read_limits,
+        room, //
+    },
     ear::Ear,
     management,
     peer_log::Level,
-    server::{is_allowed, MAX_CLIENTS},
+    server::{
+        is_allowed,
+        MAX_CLIENTS, //
+    },
     service::rejection,
     worker::Worker,
-    Session,
+    Session, //
 };
 use crate::{
     block::{
-        clients::{Clients, Ending, Membership},
-        server::{BlockServer, Terms},
+        clients::{
+            Clients,
+            Ending,
+            Membership, //
+        },
+        server::{
+            BlockServer,
+            Terms, //
+        },
         store::Store,
-        MAX_BYTES,
+        MAX_BYTES, //
     },
-    cm::{listener::Request, CmId, ReadLimits},
+    cm::{
+        listener::Request,
+        CmId,
+        ReadLimits, //
+    },
     cq::PollMode,
     device::Device,
-    kernel_ext::{file::throttle_locally, memory::NoIo, time::Deadline},
+    kernel_ext::{
+        file::throttle_locally,
+        memory::NoIo,
+        time::Deadline, //
+    },
     logic::{
         block::Request as BlockRequest,
-        command::{Command, Role, Test},
+        command::{
+            Command,
+            Role,
+            Test, //
+        },
         errno::EPROTO,
         extensions::Extensions,
         failure::Failure,
-        hello::{announced, Hello},
+        hello::{
+            announced,
+            Hello, //
+        },
         protocol::Violation,
-        wire::{Reject, RejectReason},
+        wire::{
+            Reject,
+            RejectReason, //
+        }, //
     },
     mr::Memory,
-    outcome::{new_bell, Outcome, Progress},
+    outcome::{
+        new_bell,
+        Outcome,
+        Progress, //
+    },
     qp::QueuePair,
-    results::Report,
+    results::Report, //
 };
-use kernel::{fmt::Arguments, prelude::*, sync::Arc};
+use kernel::{
+    fmt::Arguments,
+    prelude::*,
+    sync::Arc, //
+};
 
 /// What is served, to all clients.
 pub(super) struct Export {

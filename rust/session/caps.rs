@@ -13,28 +13,64 @@
 use super::{
     client::server_address,
     dial::dial,
-    drive::{failed, room},
+    drive::{
+        failed,
+        room, //
+    },
     management,
     worker::Worker,
-    Session,
+    Session, //
 };
 use crate::{
     block::queue::DiskQueue,
-    cm::{addr::SocketAddress, CmId},
-    device::{Device, Transport},
+    cm::{
+        addr::SocketAddress,
+        CmId, //
+    },
+    device::{
+        Device,
+        Transport, //
+    },
     logic::{
-        caps::{Caps, Limits, Management},
-        command::limits::{DEFAULT_SIZE, DEFAULT_TXDEPTH, MOST_DEPTH, MOST_SGE, MOST_TXDEPTH},
+        caps::{
+            Caps,
+            Limits,
+            Management, //
+        },
+        command::limits::{
+            DEFAULT_SIZE,
+            DEFAULT_TXDEPTH,
+            MOST_DEPTH,
+            MOST_SGE,
+            MOST_TXDEPTH, //
+        },
         failure::Failure,
-        preflight::{Attempt, Item, Preflight},
+        preflight::{
+            Attempt,
+            Item,
+            Preflight, //
+        }, //
     },
     mr::Memory,
-    outcome::{new_bell, Outcome},
-    qp::{sizing, Depths, DRAINS},
+    outcome::{
+        new_bell,
+        Outcome, //
+    },
+    qp::{
+        sizing,
+        Depths,
+        DRAINS, //
+    },
     results::Report,
-    test::{exchange::RECEIVES, plan::Room},
+    test::{
+        exchange::RECEIVES,
+        plan::Room, //
+    }, //
 };
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// The most bytes that a request is asked to hold itself: no device says how many it
 /// takes, and none is known that takes as many.

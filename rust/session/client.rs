@@ -6,30 +6,52 @@
 
 use super::{
     connection::Connection,
-    drive::{drive, failed, patience, poll_mode},
+    drive::{
+        drive,
+        failed,
+        patience,
+        poll_mode, //
+    },
     totals::Totals,
     worker::Worker,
-    Session,
+    Session, //
 };
 use crate::{
     cm::addr::SocketAddress,
     kernel_ext::time::Deadline,
-    logic::{command::Test, failure::Failure, pattern::Pattern},
+    logic::{
+        command::Test,
+        failure::Failure,
+        pattern::Pattern, //
+    },
     mr::Memory,
-    outcome::{new_bell, Progress},
+    outcome::{
+        new_bell,
+        Progress, //
+    },
     qp::Queue,
-    results::{Measured, Report},
+    results::{
+        Measured,
+        Report, //
+    },
     test::{
         fastreg::FastReg,
         microbench::Microbench,
         pingpong_client::PingPongClient,
-        plan::{Plan, Room},
+        plan::{
+            Plan,
+            Room, //
+        },
         team::Team,
-        Lead, Side,
+        Lead,
+        Side, //
     },
-    traffic::Traffic,
+    traffic::Traffic, //
 };
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// Starts the session's client threads, to the address of its command.
 ///

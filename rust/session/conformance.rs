@@ -11,39 +11,86 @@ mod port;
 use super::{
     client::server_address,
     dial::dial,
-    drive::{adapt_ack_timeout, check_size, failed, read_limits, READS},
-    management::{diagnose, OVER_TCP},
+    drive::{
+        adapt_ack_timeout,
+        check_size,
+        failed,
+        read_limits,
+        READS, //
+    },
+    management::{
+        diagnose,
+        OVER_TCP, //
+    },
     worker::Worker,
-    Session,
+    Session, //
 };
 use crate::{
     cm::{
         addr::SocketAddress,
-        listener::{Listener, Request},
-        CmId,
+        listener::{
+            Listener,
+            Request, //
+        },
+        CmId, //
     },
-    device::{Device, Transport},
-    kernel_ext::{random::random, time::Deadline},
+    device::{
+        Device,
+        Transport, //
+    },
+    kernel_ext::{
+        random::random,
+        time::Deadline, //
+    },
     logic::{
         command::MemMode,
         conformance::Case,
-        expectation::{Fabric, Rule},
-        failure::{Failure, CONNECTING},
+        expectation::{
+            Fabric,
+            Rule, //
+        },
+        failure::{
+            Failure,
+            CONNECTING, //
+        },
         observation::Seen,
-        trial::{Trial, Tried},
-        wire::PrivateData,
+        trial::{
+            Trial,
+            Tried, //
+        },
+        wire::PrivateData, //
     },
-    mr::{Domain, Memory},
-    outcome::{new_bell, Bell, Outcome, Progress},
+    mr::{
+        Domain,
+        Memory, //
+    },
+    outcome::{
+        new_bell,
+        Bell,
+        Outcome,
+        Progress, //
+    },
     results::Report,
-    test::conformance::{cases, End, Pair, Patience, Setup},
+    test::conformance::{
+        cases,
+        End,
+        Pair,
+        Patience,
+        Setup, //
+    }, //
 };
 use kernel::{
     prelude::*,
     sync::Arc,
-    time::{Instant, Monotonic},
+    time::{
+        Instant,
+        Monotonic, //
+    }, //
 };
-use link::{Ends, Link};
+use link::{
+    Ends,
+    Link, //
+};
 
 /// How long the end of a connection waits for its own answer, in ms.
 const FAREWELL_MS: u32 = 500;

@@ -8,29 +8,51 @@ use super::{
     client::Client,
     dial::dial,
     drive::{
-        adapt_ack_timeout, check_load, check_size, failed, patience, poll_mode, read_limits, room,
-        READS,
+        adapt_ack_timeout,
+        check_load,
+        check_size,
+        failed,
+        patience,
+        poll_mode,
+        read_limits,
+        room,
+        READS, //
     },
-    management::diagnose,
+    management::diagnose, //
 };
 use crate::{
     cm::CmId,
     kernel_ext::time::Deadline,
     logic::{
         caps,
-        command::{Command, PatternKind},
+        command::{
+            Command,
+            PatternKind, //
+        },
         failure::Failure,
         protocol::check_answer,
-        wire::{PeerRole, PrivateData},
+        wire::{
+            PeerRole,
+            PrivateData, //
+        }, //
     },
     mr::Memory,
-    outcome::{Bell, Outcome},
+    outcome::{
+        Bell,
+        Outcome, //
+    },
     qp::QueuePair,
     results::Report,
-    test::{plan::Room, Lead},
-    traffic::Traffic,
+    test::{
+        plan::Room,
+        Lead, //
+    },
+    traffic::Traffic, //
 };
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// A connection that is up. Fields are in drop order.
 pub(super) struct Connection<W: Lead> {

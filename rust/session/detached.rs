@@ -25,9 +25,9 @@ use crate::{
         module::ModuleRef,
         net::Netns,
         procfs::capable_sys_admin,
-        time::Deadline,
+        time::Deadline, //
     },
-    logic::failure::Failure,
+    logic::failure::Failure, //
 };
 use kernel::{
     prelude::*,
@@ -37,7 +37,7 @@ use kernel::{
             Relaxed, //
         },
         Arc, //
-    },
+    }, //
 };
 
 /// A server that goes on without its writer.

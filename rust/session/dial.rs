@@ -5,18 +5,27 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    drive::{failed, note_device},
+    drive::{
+        failed,
+        note_device, //
+    },
     worker::Worker,
-    Session,
+    Session, //
 };
 use crate::{
-    cm::{addr::SocketAddress, CmId},
+    cm::{
+        addr::SocketAddress,
+        CmId, //
+    },
     device::Device,
     logic::failure::Failure,
     outcome::Outcome,
-    results::Report,
+    results::Report, //
 };
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// Makes an identifier that reports to `outcome`, and resolves `addr` and the route to
 /// it, each within `timeout` ms. `adapt` sets what depends on the device and must be set

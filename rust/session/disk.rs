@@ -17,28 +17,52 @@ mod reconnect;
 
 use super::{
     attachment::Attachment,
-    disk_connection::{Connection, Terms},
+    disk_connection::{
+        Connection,
+        Terms, //
+    },
     drive::failed,
-    worker::{Detail, Worker},
-    Session,
+    worker::{
+        Detail,
+        Worker, //
+    },
+    Session, //
 };
 use crate::{
-    block::{disk::DiskData, figures::Stages, queue::DiskQueue},
+    block::{
+        disk::DiskData,
+        figures::Stages,
+        queue::DiskQueue, //
+    },
     cm::addr::SocketAddress,
     kernel_ext::{
-        blk::disk::{max_queues, Disk, Shape},
+        blk::disk::{
+            max_queues,
+            Disk,
+            Shape, //
+        },
         display::Plain,
         memory::NoIo,
         random::random,
-        time::{monotonic_ns, Deadline},
+        time::{
+            monotonic_ns,
+            Deadline, //
+        }, //
     },
-    logic::{failure::Failure, hello::Geometry},
+    logic::{
+        failure::Failure,
+        hello::Geometry, //
+    },
     outcome::Progress,
-    results::Report,
+    results::Report, //
 };
 use core::net::Ipv4Addr;
 use held::Held;
-use kernel::{prelude::*, str::CString, sync::Arc};
+use kernel::{
+    prelude::*,
+    str::CString,
+    sync::Arc, //
+};
 
 /// What the memory of requests must be aligned to: devices address bytes, and this is what
 /// other disks want at the least.

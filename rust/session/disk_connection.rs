@@ -6,33 +6,53 @@
 
 use super::{
     dial::dial,
-    drive::{failed, read_limits, PATIENT_ACK_TIMEOUT},
+    drive::{
+        failed,
+        read_limits,
+        PATIENT_ACK_TIMEOUT, //
+    },
     management::diagnose,
     worker::Worker,
-    Session,
+    Session, //
 };
 use crate::{
     block::{
         disk::Pair,
-        queue::{DiskQueue, Layout},
-        MAX_BYTES,
+        queue::{
+            DiskQueue,
+            Layout, //
+        },
+        MAX_BYTES, //
     },
-    cm::{addr::SocketAddress, CmId},
+    cm::{
+        addr::SocketAddress,
+        CmId, //
+    },
     cq::PollMode,
     device::Device,
     logic::{
         command::Test,
         extensions::Extensions,
         failure::Failure,
-        hello::{Geometry, Hello},
-        segments::boundary_mask,
+        hello::{
+            Geometry,
+            Hello, //
+        },
+        segments::boundary_mask, //
     },
     mr::Memory,
-    outcome::{Bell, Outcome},
+    outcome::{
+        Bell,
+        Outcome, //
+    },
     qp::QueuePair,
-    results::Report,
+    results::Report, //
 };
-use kernel::{page::PAGE_SIZE, prelude::*, sync::Arc};
+use kernel::{
+    page::PAGE_SIZE,
+    prelude::*,
+    sync::Arc, //
+};
 
 /// RDMA READs that the server may have under way on one connection.
 pub(super) const READS: u8 = 16;

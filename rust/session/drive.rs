@@ -5,20 +5,49 @@
 
 #![forbid(unsafe_code)]
 
-use super::{worker::Worker, Session};
+use super::{
+    worker::Worker,
+    Session, //
+};
 use crate::{
-    cm::{CmId, ReadLimits},
+    cm::{
+        CmId,
+        ReadLimits, //
+    },
     cq::PollMode,
-    device::{Device, Transport},
-    kernel_ext::time::{give_way, others_wait, relax, Deadline},
+    device::{
+        Device,
+        Transport, //
+    },
+    kernel_ext::time::{
+        give_way,
+        others_wait,
+        relax,
+        Deadline, //
+    },
     logic::{
         caps,
-        command::{Command, Load, MemMode, Test},
-        failure::Failure,
+        command::{
+            Command,
+            Load,
+            MemMode,
+            Test, //
+        },
+        failure::Failure, //
     },
-    outcome::{Outcome, Progress},
-    qp::{QueuePair, Workload, DRAINS},
-    test::{exchange::RECEIVES, plan::Room},
+    outcome::{
+        Outcome,
+        Progress, //
+    },
+    qp::{
+        QueuePair,
+        Workload,
+        DRAINS, //
+    },
+    test::{
+        exchange::RECEIVES,
+        plan::Room, //
+    }, //
 };
 use kernel::prelude::*;
 

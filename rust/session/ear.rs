@@ -12,11 +12,17 @@ use super::Session;
 use crate::{
     cm::{
         addr::SocketAddress,
-        listener::{Listener, Request},
+        listener::{
+            Listener,
+            Request, //
+        }, //
     },
     kernel_ext::time::Deadline,
     logic::failure::Failure,
-    outcome::{Bell, Outcome},
+    outcome::{
+        Bell,
+        Outcome, //
+    }, //
 };
 use kernel::prelude::*;
 

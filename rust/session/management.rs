@@ -32,7 +32,7 @@ use crate::{
     outcome::{
         new_bell,
         Outcome, //
-    },
+    }, //
 };
 use kernel::{
     prelude::*,

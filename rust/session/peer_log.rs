@@ -4,8 +4,16 @@
 
 #![forbid(unsafe_code)]
 
-use crate::{kernel_ext::time::monotonic_ms, logic::ratelimit::RateLimit};
-use kernel::{fmt::Arguments, new_mutex, prelude::*, sync::Mutex};
+use crate::{
+    kernel_ext::time::monotonic_ms,
+    logic::ratelimit::RateLimit, //
+};
+use kernel::{
+    fmt::Arguments,
+    new_mutex,
+    prelude::*,
+    sync::Mutex, //
+};
 
 /// How grave a line is.
 #[derive(Clone, Copy)]

@@ -20,9 +20,13 @@ use kernel::{
     prelude::*,
     seq_file::SeqFile,
     sync::{
-        atomic::{Atomic, Relaxed},
-        Arc, Mutex,
-    },
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc,
+        Mutex, //
+    }, //
 };
 
 /// The running threads and the finished runs.

@@ -35,7 +35,7 @@ use crate::kernel_ext::{
         Caller,
         Disturbance, //
     },
-    time::Deadline,
+    time::Deadline, //
 };
 use kernel::{
     new_mutex,
@@ -43,7 +43,7 @@ use kernel::{
     sync::{
         Arc,
         Mutex, //
-    },
+    }, //
 };
 
 /// How often a writer that is to come back is looked after, in ms.

@@ -5,28 +5,45 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    block_server::{self, Export},
+    block_server::{
+        self,
+        Export, //
+    },
     drive::failed,
     ear::Ear,
     management,
     peer_log::Level,
-    serving, Session,
+    serving,
+    Session, //
 };
 use crate::{
     cm::{
         addr::SocketAddress,
-        listener::{Listener, Request},
+        listener::{
+            Listener,
+            Request, //
+        }, //
     },
     kernel_ext::display::Plain,
     logic::{
         command::Role,
         failure::Failure,
-        wire::{PrivateData, Reject, RejectReason},
+        wire::{
+            PrivateData,
+            Reject,
+            RejectReason, //
+        }, //
     },
-    outcome::{new_bell, Outcome},
+    outcome::{
+        new_bell,
+        Outcome, //
+    }, //
 };
 use core::net::Ipv4Addr;
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// Clients served at a time; more are rejected as busy.
 pub(super) const MAX_CLIENTS: usize = 1024;

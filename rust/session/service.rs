@@ -9,12 +9,20 @@ use crate::{
     device::Device,
     logic::{
         caps,
-        command::{Command, Test},
+        command::{
+            Command,
+            Test, //
+        },
         failure::Failure,
         pattern::Pattern,
-        wire::{PrivateData, PrivateDataError, Reject, RejectReason},
+        wire::{
+            PrivateData,
+            PrivateDataError,
+            Reject,
+            RejectReason, //
+        }, //
     },
-    test::pingpong_server::Service,
+    test::pingpong_server::Service, //
 };
 
 /// The least buffer for a client that does not announce its size: what `rping`

@@ -7,16 +7,33 @@
 
 use super::{
     drive::{
-        adapt_ack_timeout, check_load, check_size, drive, failed, note_device, patience, poll_mode,
-        read_limits, room, READS,
+        adapt_ack_timeout,
+        check_load,
+        check_size,
+        drive,
+        failed,
+        note_device,
+        patience,
+        poll_mode,
+        read_limits,
+        room,
+        READS, //
     },
     peer_log::Level,
-    service::{rejection, service},
+    service::{
+        rejection,
+        service, //
+    },
     worker::Worker,
-    Session,
+    Session, //
 };
 use crate::{
-    cm::{listener::Request, CmId, PeerData, ReadLimits},
+    cm::{
+        listener::Request,
+        CmId,
+        PeerData,
+        ReadLimits, //
+    },
     cq::PollMode,
     device::Device,
     logic::{
@@ -24,23 +41,42 @@ use crate::{
         failure::Failure,
         hello::announced,
         pattern::Pattern,
-        protocol::{check_request, Violation},
-        wire::{PeerRole, PrivateData},
+        protocol::{
+            check_request,
+            Violation, //
+        },
+        wire::{
+            PeerRole,
+            PrivateData, //
+        }, //
     },
     mr::Memory,
     outcome::Progress,
     qp::QueuePair,
-    results::{Measured, Report},
+    results::{
+        Measured,
+        Report, //
+    },
     test::{
         microbench::Microbench,
-        pingpong_server::{PingPongServer, Service},
-        plan::{Plan, Room},
-        Follow, Side,
+        pingpong_server::{
+            PingPongServer,
+            Service, //
+        },
+        plan::{
+            Plan,
+            Room, //
+        },
+        Follow,
+        Side, //
     },
-    traffic::Traffic,
+    traffic::Traffic, //
 };
 use core::iter;
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// Serves one client, and reports. The body of its thread.
 pub(super) fn run(session: &Arc<Session>, worker: &Arc<Worker>, request: Request) {

@@ -19,29 +19,60 @@
 use super::{
     client::server_address,
     drive::failed,
-    tap_connection::{Connection, Terms},
-    worker::{Detail, Worker},
-    Session,
+    tap_connection::{
+        Connection,
+        Terms, //
+    },
+    worker::{
+        Detail,
+        Worker, //
+    },
+    Session, //
 };
 use crate::{
     block::{
         figures::Live,
         tap::{
-            cutter::{Cutter, Most, Part, Step},
+            cutter::{
+                Cutter,
+                Most,
+                Part,
+                Step, //
+            },
             intake::Intake,
-            ring::Ring,
-        },
+            ring::Ring, //
+        }, //
     },
     cm::addr::SocketAddress,
     kernel_ext::{
-        tapped::{Disk, Tap as Hooks, Tapped},
-        time::{monotonic_ns, Deadline},
+        tapped::{
+            Disk,
+            Tap as Hooks,
+            Tapped, //
+        },
+        time::{
+            monotonic_ns,
+            Deadline, //
+        }, //
     },
-    logic::{command::PathName, errno, failure::Failure, stats::BlockFigures},
-    outcome::{new_bell, Bell, Outcome},
-    results::Report,
+    logic::{
+        command::PathName,
+        errno,
+        failure::Failure,
+        stats::BlockFigures, //
+    },
+    outcome::{
+        new_bell,
+        Bell,
+        Outcome, //
+    },
+    results::Report, //
 };
-use kernel::{prelude::*, str::CString, sync::Arc};
+use kernel::{
+    prelude::*,
+    str::CString,
+    sync::Arc, //
+};
 
 /// How long an interrupted tap goes on forwarding, in ms.
 const LAST_MS: u32 = 500;

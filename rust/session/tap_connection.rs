@@ -7,34 +7,60 @@
 use super::{
     dial::dial,
     disk_connection::READS,
-    drive::{failed, read_limits},
+    drive::{
+        failed,
+        read_limits, //
+    },
     management::diagnose,
     worker::Worker,
-    Session,
+    Session, //
 };
 use crate::{
     block::{
         figures::Live,
         store::number,
-        tap::{Tap, WINDOW},
-        MAX_BYTES,
+        tap::{
+            Tap,
+            WINDOW, //
+        },
+        MAX_BYTES, //
     },
-    cm::{addr::SocketAddress, CmId},
+    cm::{
+        addr::SocketAddress,
+        CmId, //
+    },
     cq::PollMode,
     device::Device,
-    kernel_ext::{random::random, tapped::Disk, time::Deadline},
+    kernel_ext::{
+        random::random,
+        tapped::Disk,
+        time::Deadline, //
+    },
     logic::{
         command::Test,
         errno,
         failure::Failure,
-        hello::{Geometry, Hello},
+        hello::{
+            Geometry,
+            Hello, //
+        }, //
     },
     mr::Memory,
-    outcome::{Bell, Outcome},
-    qp::{Queue, QueuePair},
-    results::Report,
+    outcome::{
+        Bell,
+        Outcome, //
+    },
+    qp::{
+        Queue,
+        QueuePair, //
+    },
+    results::Report, //
 };
-use kernel::{page::PAGE_SIZE, prelude::*, sync::Arc};
+use kernel::{
+    page::PAGE_SIZE,
+    prelude::*,
+    sync::Arc, //
+};
 
 /// What a connection is made of.
 pub(super) struct Terms<'a> {

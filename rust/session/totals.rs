@@ -6,12 +6,21 @@
 
 use crate::{
     kernel_ext::zeroed::zeroed_box,
-    logic::{histogram::Histogram, pace::Pace},
-    test::{Figures, Summary},
+    logic::{
+        histogram::Histogram,
+        pace::Pace, //
+    },
+    test::{
+        Figures,
+        Summary, //
+    }, //
 };
 use kernel::{
     prelude::*,
-    time::{Instant, Monotonic},
+    time::{
+        Instant,
+        Monotonic, //
+    }, //
 };
 
 /// The sum of summaries.

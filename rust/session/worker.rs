@@ -9,16 +9,22 @@ use super::tap;
 use crate::{
     block::disk::DiskData,
     device::DeviceName,
-    logic::{failure::Failure, stats::Counters},
+    logic::{
+        failure::Failure,
+        stats::Counters, //
+    },
     outcome::Outcome,
-    traffic::Traffic,
+    traffic::Traffic, //
 };
 use kernel::{
     new_mutex,
     prelude::*,
     seq_file::SeqFile,
     seq_print,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc,
+        Mutex, //
+    }, //
 };
 
 /// What the line of a thread shows besides its counters.

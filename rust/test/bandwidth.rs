@@ -9,8 +9,15 @@
 #![forbid(unsafe_code)]
 
 use super::poster::Poster;
-use crate::{kernel_ext::time::Deadline, logic::failure::Failure, qp::Queue};
-use kernel::time::{Instant, Monotonic};
+use crate::{
+    kernel_ext::time::Deadline,
+    logic::failure::Failure,
+    qp::Queue, //
+};
+use kernel::time::{
+    Instant,
+    Monotonic, //
+};
 
 /// One side that posts.
 pub(crate) struct Bandwidth {

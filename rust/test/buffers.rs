@@ -5,16 +5,34 @@
 
 #![forbid(unsafe_code)]
 
-use super::{exchange::memory_failed, pingpong_client::compare, plan::Plan};
+use super::{
+    exchange::memory_failed,
+    pingpong_client::compare,
+    plan::Plan, //
+};
 use crate::{
     logic::{
-        failure::{Failure, Operation},
-        pattern::{Data, Mismatch},
-        wire::Advertisement,
+        failure::{
+            Failure,
+            Operation, //
+        },
+        pattern::{
+            Data,
+            Mismatch, //
+        },
+        wire::Advertisement, //
     },
-    mr::{Access, BufferId, Memory, RegionId},
+    mr::{
+        Access,
+        BufferId,
+        Memory,
+        RegionId, //
+    },
     qp::Queue,
-    wr::{List, WorkRequest},
+    wr::{
+        List,
+        WorkRequest, //
+    }, //
 };
 use kernel::prelude::*;
 

@@ -7,13 +7,26 @@
 
 use crate::{
     cq::WorkCompletion,
-    logic::{failure::Failure, protocol::Message, wire::Advertisement},
-    mr::{BufferId, Memory},
+    logic::{
+        failure::Failure,
+        protocol::Message,
+        wire::Advertisement, //
+    },
+    mr::{
+        BufferId,
+        Memory, //
+    },
     qp::Queue,
     traffic::Traffic,
-    wr::{Local, WorkRequest},
+    wr::{
+        Local,
+        WorkRequest, //
+    }, //
 };
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// Receives kept posted: one for the message that is due, and one to tell a
 /// message out of turn from a missing receive.

@@ -10,24 +10,43 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    exchange::{memory_failed, RECEIVES},
-    Lead, Side, Summary,
+    exchange::{
+        memory_failed,
+        RECEIVES, //
+    },
+    Lead,
+    Side,
+    Summary, //
 };
 use crate::{
     cq::WorkCompletion,
     kernel_ext::time::Deadline,
     logic::{
         command::Command,
-        failure::{Failure, Operation},
+        failure::{
+            Failure,
+            Operation, //
+        }, //
     },
-    mr::{Access, Memory, RegionId},
+    mr::{
+        Access,
+        Memory,
+        RegionId, //
+    },
     outcome::Progress,
-    qp::{Depths, Queue, Workload},
-    wr::WorkRequest,
+    qp::{
+        Depths,
+        Queue,
+        Workload, //
+    },
+    wr::WorkRequest, //
 };
 use kernel::{
     prelude::*,
-    time::{Instant, Monotonic},
+    time::{
+        Instant,
+        Monotonic, //
+    }, //
 };
 
 /// The most regions that are worked on at a time.

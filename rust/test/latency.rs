@@ -7,20 +7,31 @@
 
 #![forbid(unsafe_code)]
 
-use super::{exchange::memory_failed, plan::Plan, poster::Poster, team::Team};
+use super::{
+    exchange::memory_failed,
+    plan::Plan,
+    poster::Poster,
+    team::Team, //
+};
 use crate::{
     kernel_ext::time::Deadline,
     logic::{
-        failure::{Failure, Operation},
-        histogram::Histogram,
+        failure::{
+            Failure,
+            Operation, //
+        },
+        histogram::Histogram, //
     },
     mr::BufferId,
-    qp::Queue,
+    qp::Queue, //
 };
 use kernel::{
     prelude::*,
     sync::Arc,
-    time::{Instant, Monotonic},
+    time::{
+        Instant,
+        Monotonic, //
+    }, //
 };
 
 /// How a side sees that a plain WRITE has arrived: by the last byte of its sink,

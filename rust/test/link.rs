@@ -8,13 +8,27 @@
 use super::exchange::memory_failed;
 use crate::{
     cq::WorkCompletion,
-    logic::{control::Control, failure::Failure, protocol::Violation},
-    mr::{BufferId, Memory},
+    logic::{
+        control::Control,
+        failure::Failure,
+        protocol::Violation, //
+    },
+    mr::{
+        BufferId,
+        Memory, //
+    },
     qp::Queue,
     traffic::Traffic,
-    wr::{List, Local, WorkRequest},
+    wr::{
+        List,
+        Local,
+        WorkRequest, //
+    }, //
 };
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// Receive buffers, used in turn. With two, the data before the last control
 /// message is still there when that has arrived.

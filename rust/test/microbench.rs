@@ -14,36 +14,59 @@ mod roles;
 
 use super::{
     bandwidth::Bandwidth,
-    buffers::{check, Buffers},
+    buffers::{
+        check,
+        Buffers, //
+    },
     elapsed_ns,
     exchange::memory_failed,
-    latency::{Latency, Mark},
-    link::{Arrival, Link},
+    latency::{
+        Latency,
+        Mark, //
+    },
+    link::{
+        Arrival,
+        Link, //
+    },
     plan::Plan,
     poster::Poster,
     team::Team,
-    Follow, Side,
+    Follow,
+    Side, //
 };
 use crate::{
     cq::WorkCompletion,
     logic::{
         control::Control,
-        failure::{Failure, Operation},
+        failure::{
+            Failure,
+            Operation, //
+        },
         pattern::Mismatch,
         protocol::Violation,
         window::Window,
-        wire::Advertisement,
+        wire::Advertisement, //
     },
     mr::Memory,
     outcome::Progress,
-    qp::{Queue, Workload},
+    qp::{
+        Queue,
+        Workload, //
+    },
     traffic::Traffic,
     wr::{
-        batch::{Immediate, Kind, Template},
-        List,
-    },
+        batch::{
+            Immediate,
+            Kind,
+            Template, //
+        },
+        List, //
+    }, //
 };
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// What this side does.
 enum Work {

@@ -19,10 +19,21 @@ mod poster;
 pub(crate) mod team;
 
 use crate::{
-    logic::{command::Load, failure::Failure, histogram::Histogram},
-    qp::{Depths, Queue, Workload},
+    logic::{
+        command::Load,
+        failure::Failure,
+        histogram::Histogram, //
+    },
+    qp::{
+        Depths,
+        Queue,
+        Workload, //
+    }, //
 };
-use kernel::time::{Instant, Monotonic};
+use kernel::time::{
+    Instant,
+    Monotonic, //
+};
 
 /// What a microbenchmark has counted.
 #[derive(Clone, Copy)]

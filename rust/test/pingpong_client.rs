@@ -10,30 +10,66 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    exchange::{memory_failed, Exchange, RECEIVES},
-    Lead, Side, Summary,
+    exchange::{
+        memory_failed,
+        Exchange,
+        RECEIVES, //
+    },
+    Lead,
+    Side,
+    Summary, //
 };
 use crate::{
     cq::WorkCompletion,
-    kernel_ext::{display::Plain, time::Deadline},
-    logic::{
-        command::{Command, MemMode},
-        failure::{Failure, Operation},
-        histogram::Histogram,
-        pattern::{Data, Pattern},
-        protocol::{Client, ClientStep},
-        wire::Advertisement,
+    kernel_ext::{
+        display::Plain,
+        time::Deadline, //
     },
-    mr::{Access, BufferId, Memory, RegionId},
+    logic::{
+        command::{
+            Command,
+            MemMode, //
+        },
+        failure::{
+            Failure,
+            Operation, //
+        },
+        histogram::Histogram,
+        pattern::{
+            Data,
+            Pattern, //
+        },
+        protocol::{
+            Client,
+            ClientStep, //
+        },
+        wire::Advertisement, //
+    },
+    mr::{
+        Access,
+        BufferId,
+        Memory,
+        RegionId, //
+    },
     outcome::Progress,
-    qp::{Depths, Queue, Workload},
+    qp::{
+        Depths,
+        Queue,
+        Workload, //
+    },
     traffic::Traffic,
-    wr::{List, WorkRequest},
+    wr::{
+        List,
+        WorkRequest, //
+    }, //
 };
 use kernel::{
     prelude::*,
     sync::Arc,
-    time::{Instant, Monotonic},
+    time::{
+        Instant,
+        Monotonic, //
+    }, //
 };
 
 /// How often a SEND asks for a completion, in iterations: the send queue's room

@@ -10,28 +10,61 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    exchange::{Exchange, RECEIVES},
-    pingpong_client::{compare, print_start},
-    Follow, Side, Summary,
+    exchange::{
+        Exchange,
+        RECEIVES, //
+    },
+    pingpong_client::{
+        compare,
+        print_start, //
+    },
+    Follow,
+    Side,
+    Summary, //
 };
 use crate::{
     cq::WorkCompletion,
     logic::{
         command::MemMode,
-        failure::{Failure, Operation},
-        pattern::{Data, Pattern},
-        protocol::{Server, ServerStep},
-        wire::Advertisement,
+        failure::{
+            Failure,
+            Operation, //
+        },
+        pattern::{
+            Data,
+            Pattern, //
+        },
+        protocol::{
+            Server,
+            ServerStep, //
+        },
+        wire::Advertisement, //
     },
-    mr::{Access, BufferId, Memory, RegionId},
-    qp::{Depths, Queue, Workload},
+    mr::{
+        Access,
+        BufferId,
+        Memory,
+        RegionId, //
+    },
+    qp::{
+        Depths,
+        Queue,
+        Workload, //
+    },
     traffic::Traffic,
-    wr::{List, Local, WorkRequest},
+    wr::{
+        List,
+        Local,
+        WorkRequest, //
+    }, //
 };
 use kernel::{
     prelude::*,
     sync::Arc,
-    time::{Instant, Monotonic},
+    time::{
+        Instant,
+        Monotonic, //
+    }, //
 };
 
 /// What a server does for one client: its own command, as far as the client does

@@ -4,15 +4,21 @@
 
 #![forbid(unsafe_code)]
 
-use super::link::{CONTROL_RECEIVES, CONTROL_SENDS};
+use super::link::{
+    CONTROL_RECEIVES,
+    CONTROL_SENDS, //
+};
 use crate::{
     logic::{
-        command::{Load, Test},
+        command::{
+            Load,
+            Test, //
+        },
         failure::Operation,
         pattern::Pattern,
-        window::warmup,
+        window::warmup, //
     },
-    qp::Depths,
+    qp::Depths, //
 };
 
 /// Receives that are kept posted at the most, so that a client does not decide how

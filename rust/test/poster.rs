@@ -7,11 +7,14 @@
 
 use crate::{
     logic::{
-        failure::{Failure, Operation},
-        window::Window,
+        failure::{
+            Failure,
+            Operation, //
+        },
+        window::Window, //
     },
     qp::Queue,
-    traffic::Traffic,
+    traffic::Traffic, //
 };
 use kernel::sync::Arc;
 

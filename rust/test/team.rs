@@ -4,7 +4,10 @@
 
 #![forbid(unsafe_code)]
 
-use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::atomic::{
+    Atomic,
+    Relaxed, //
+};
 
 /// Whether all queue pairs of a thread still run. It only marks a moment, and is read
 /// at each operation, so it takes no lock.

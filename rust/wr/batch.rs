@@ -9,8 +9,15 @@
 use super::header;
 use crate::{
     bindings,
-    logic::{failure::Operation, wire::Advertisement},
-    mr::{BufferId, Memory, RegionId},
+    logic::{
+        failure::Operation,
+        wire::Advertisement, //
+    },
+    mr::{
+        BufferId,
+        Memory,
+        RegionId, //
+    }, //
 };
 use kernel::prelude::*;
 

@@ -6,11 +6,23 @@
 //! A key may be any number, and a region in any state: the worst that a device may
 //! make of it is an error. Local memory is always the queue pair's own.
 
-use super::{header, set_invalidate, set_operand, Local};
+use super::{
+    header,
+    set_invalidate,
+    set_operand,
+    Local, //
+};
 use crate::{
     bindings,
-    logic::{failure::Operation, wire::Advertisement},
-    mr::{Access, Memory, RegionId},
+    logic::{
+        failure::Operation,
+        wire::Advertisement, //
+    },
+    mr::{
+        Access,
+        Memory,
+        RegionId, //
+    }, //
 };
 use core::mem::MaybeUninit;
 use kernel::prelude::*;

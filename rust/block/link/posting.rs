@@ -5,24 +5,45 @@
 
 #![forbid(unsafe_code)]
 
-use super::{failed, Link, NO_SLOT};
+use super::{
+    failed,
+    Link,
+    NO_SLOT, //
+};
 use crate::{
     block::{
         answers::ANSWER,
         arena::Arena,
         ram::pieces,
         sinks::Sinks,
-        slot::{key_to_invalidate, moves_out, Place, Slot, Stage},
+        slot::{
+            key_to_invalidate,
+            moves_out,
+            Place,
+            Slot,
+            Stage, //
+        }, //
     },
     logic::{
-        block::{Action, Request, Status},
-        block_answer::{DataAnswer, Response},
+        block::{
+            Action,
+            Request,
+            Status, //
+        },
+        block_answer::{
+            DataAnswer,
+            Response, //
+        },
         block_survey::Survey,
         failure::Failure,
-        wire::Advertisement,
+        wire::Advertisement, //
     },
     qp::Queue,
-    wr::{List, Local, WorkRequest},
+    wr::{
+        List,
+        Local,
+        WorkRequest, //
+    }, //
 };
 use kernel::prelude::*;
 

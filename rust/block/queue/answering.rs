@@ -5,23 +5,38 @@
 
 #![forbid(unsafe_code)]
 
-use super::{DiskQueue, Slot};
+use super::{
+    DiskQueue,
+    Slot, //
+};
 use crate::{
     cq::WorkCompletion,
     kernel_ext::{
-        blk::request::{Op, Request},
-        time::monotonic_ns,
+        blk::request::{
+            Op,
+            Request, //
+        },
+        time::monotonic_ns, //
     },
     logic::{
-        block::{Action, MessageError},
-        block_answer::{DataAnswer, Response},
+        block::{
+            Action,
+            MessageError, //
+        },
+        block_answer::{
+            DataAnswer,
+            Response, //
+        },
         block_survey::Survey,
         errno,
         failure::Failure,
-        protocol::Violation,
+        protocol::Violation, //
     },
     outcome::Progress,
-    qp::{Queue, Settle},
+    qp::{
+        Queue,
+        Settle, //
+    }, //
 };
 use kernel::prelude::*;
 

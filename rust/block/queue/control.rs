@@ -4,16 +4,22 @@
 
 #![forbid(unsafe_code)]
 
-use super::{DiskQueue, Slot};
+use super::{
+    DiskQueue,
+    Slot, //
+};
 use crate::{
     kernel_ext::time::monotonic_ns,
     logic::{
-        block::{self, Action},
+        block::{
+            self,
+            Action, //
+        },
         failure::Failure,
-        wire::Advertisement,
+        wire::Advertisement, //
     },
     qp::Queue,
-    wr::List,
+    wr::List, //
 };
 
 impl DiskQueue {

@@ -6,8 +6,12 @@
 
 use super::{
     record::Record,
-    ring::{Next, Ring, Taken},
-    slot::Claim,
+    ring::{
+        Next,
+        Ring,
+        Taken, //
+    },
+    slot::Claim, //
 };
 use crate::logic::block::Action;
 use kernel::prelude::*;

@@ -5,20 +5,35 @@
 
 #![forbid(unsafe_code)]
 
-use super::{record::Record, ring::Ring};
+use super::{
+    record::Record,
+    ring::Ring, //
+};
 use crate::{
     kernel_ext::{
-        tapped::{caller_is, Disk, Operation, Request, Watch},
-        time::monotonic_ns,
+        tapped::{
+            caller_is,
+            Disk,
+            Operation,
+            Request,
+            Watch, //
+        },
+        time::monotonic_ns, //
     },
-    logic::{block::Action, command::Comm},
+    logic::{
+        block::Action,
+        command::Comm, //
+    }, //
 };
 use kernel::{
     prelude::*,
     sync::{
-        atomic::{Atomic, Relaxed},
-        Arc,
-    },
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc, //
+    }, //
 };
 
 /// Takes the requests of a disk, or those of one program.

@@ -5,17 +5,33 @@
 
 #![forbid(unsafe_code)]
 
-use super::{cutter::Part, record::Record, WINDOW};
-use crate::{
-    block::figures::{Live, Stages},
-    kernel_ext::{blk::request::Op, time::monotonic_ns},
-    logic::{
-        block::{Action, Status},
-        errno,
-        failure::Failure,
-    },
+use super::{
+    cutter::Part,
+    record::Record,
+    WINDOW, //
 };
-use kernel::{prelude::*, sync::Arc};
+use crate::{
+    block::figures::{
+        Live,
+        Stages, //
+    },
+    kernel_ext::{
+        blk::request::Op,
+        time::monotonic_ns, //
+    },
+    logic::{
+        block::{
+            Action,
+            Status, //
+        },
+        errno,
+        failure::Failure, //
+    }, //
+};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// What of a request the server has refused.
 #[derive(Clone, Copy)]

@@ -13,12 +13,25 @@
 
 #![forbid(unsafe_code)]
 
-use super::record::{Entry, Record, State, NOTHING};
-use crate::{
-    kernel_ext::{area::Area, pages::Contiguous, spinlock::SpinLockIrq},
-    outcome::Bell,
+use super::record::{
+    Entry,
+    Record,
+    State,
+    NOTHING, //
 };
-use kernel::{prelude::*, static_lock_class, sync::Arc};
+use crate::{
+    kernel_ext::{
+        area::Area,
+        pages::Contiguous,
+        spinlock::SpinLockIrq, //
+    },
+    outcome::Bell, //
+};
+use kernel::{
+    prelude::*,
+    static_lock_class,
+    sync::Arc, //
+};
 
 /// Bytes of data for which there is one record: no write is smaller.
 const BYTES_PER_RECORD: usize = 512;

@@ -7,10 +7,20 @@
 use super::cutter::Part;
 use crate::{
     kernel_ext::pages::Contiguous,
-    logic::block::{Action, Request},
-    mr::{BufferId, Memory, RegionId},
+    logic::block::{
+        Action,
+        Request, //
+    },
+    mr::{
+        BufferId,
+        Memory,
+        RegionId, //
+    }, //
 };
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// The size of a message: a request, and the data of a small write.
 const MESSAGE: usize = Request::LEN + Request::INLINE as usize;

@@ -5,23 +5,39 @@
 //! C headers: `include/linux/blkdev.h`, `include/linux/blk-mq.h`
 
 use super::{
-    request::{History, Request},
-    Operations,
+    request::{
+        History,
+        Request, //
+    },
+    Operations, //
 };
 use crate::bindings;
-use core::{marker::PhantomData, ptr::NonNull};
+use core::{
+    marker::PhantomData,
+    ptr::NonNull, //
+};
 use kernel::{
-    error::{from_err_ptr, to_result},
-    ffi::{c_char, c_int, c_uint},
+    error::{
+        from_err_ptr,
+        to_result, //
+    },
+    ffi::{
+        c_char,
+        c_int,
+        c_uint, //
+    },
     page::PAGE_SIZE,
     prelude::*,
     static_lock_class,
     str::CString,
     sync::{
-        atomic::{Atomic, Relaxed},
-        Arc,
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc, //
     },
-    types::Opaque,
+    types::Opaque, //
 };
 
 /// The shape of a disk, as it is created. Sizes are in bytes.

@@ -4,8 +4,14 @@
 //!
 //! C header: `include/linux/blk-mq.h`
 
-use crate::{bindings, kernel_ext::pages::Contiguous};
-use core::{mem::ManuallyDrop, ptr::NonNull};
+use crate::{
+    bindings,
+    kernel_ext::pages::Contiguous, //
+};
+use core::{
+    mem::ManuallyDrop,
+    ptr::NonNull, //
+};
 use kernel::prelude::*;
 
 /// What a request asks for.

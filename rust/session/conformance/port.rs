@@ -10,13 +10,16 @@
 
 use super::Bench;
 use crate::{
-    cm::{port::LOOK_MS, CmId},
+    cm::{
+        port::LOOK_MS,
+        CmId, //
+    },
     kernel_ext::time::Deadline,
     logic::{
         conformance::Case,
         failure::Failure,
         observation::Seen, //
-    },
+    }, //
 };
 use kernel::prelude::*;
 

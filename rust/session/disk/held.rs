@@ -19,9 +19,9 @@ use crate::{
         time::{
             monotonic_ns,
             Deadline, //
-        },
+        }, //
     },
-    logic::errno,
+    logic::errno, //
 };
 use kernel::prelude::*;
 

@@ -4,19 +4,31 @@
 
 #![forbid(unsafe_code)]
 
-use super::{Link, ATTEMPT_MS};
+use super::{
+    Link,
+    ATTEMPT_MS, //
+};
 use crate::{
-    block::queue::{action_of, DiskQueue},
-    kernel_ext::time::{monotonic_ns, Deadline},
+    block::queue::{
+        action_of,
+        DiskQueue, //
+    },
+    kernel_ext::time::{
+        monotonic_ns,
+        Deadline, //
+    },
     logic::{
         backoff::Backoff,
         block::Action,
-        failure::{Failure, Operation},
-        wire::RejectReason,
+        failure::{
+            Failure,
+            Operation, //
+        },
+        wire::RejectReason, //
     },
     outcome::Progress,
     qp::QueuePair,
-    results::Report,
+    results::Report, //
 };
 use kernel::prelude::*;
 

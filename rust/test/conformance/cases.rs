@@ -5,21 +5,34 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    end::{failed, seed, Place},
+    end::{
+        failed,
+        seed,
+        Place, //
+    },
     limits,
     pair::Pair,
-    setup::{GUARD, SIZE},
+    setup::{
+        GUARD,
+        SIZE, //
+    }, //
 };
 use crate::{
     logic::{
         conformance::Case,
         expectation::Rule,
         failure::Failure,
-        observation::{Ended, Seen},
-        wire::Advertisement,
+        observation::{
+            Ended,
+            Seen, //
+        },
+        wire::Advertisement, //
     },
     mr::Access,
-    wr::{probe::Probe, Local},
+    wr::{
+        probe::Probe,
+        Local, //
+    }, //
 };
 use kernel::prelude::*;
 

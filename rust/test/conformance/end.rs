@@ -5,23 +5,44 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    setup::{Setup, GUARD},
-    Recorder,
+    setup::{
+        Setup,
+        GUARD, //
+    },
+    Recorder, //
 };
 use crate::{
     cq::PollMode,
     logic::{
         errno,
         failure::Failure,
-        observation::{Ended, State, Tally},
-        wire::Advertisement,
+        observation::{
+            Ended,
+            State,
+            Tally, //
+        },
+        wire::Advertisement, //
     },
-    mr::{BufferId, Memory, RegionId},
+    mr::{
+        BufferId,
+        Memory,
+        RegionId, //
+    },
     outcome::Outcome,
-    qp::{Queue, QueuePair},
-    wr::{probe::Probe, Local},
+    qp::{
+        Queue,
+        QueuePair, //
+    },
+    wr::{
+        probe::Probe,
+        Local, //
+    }, //
 };
-use kernel::{error::Error, prelude::*, sync::Arc};
+use kernel::{
+    error::Error,
+    prelude::*,
+    sync::Arc, //
+};
 
 /// Completions handled at a time.
 const BUDGET: u16 = 64;

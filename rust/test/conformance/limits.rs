@@ -5,21 +5,37 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    cases::{untouched, written},
-    end::{failed, Place, Taken},
+    cases::{
+        untouched,
+        written, //
+    },
+    end::{
+        failed,
+        Place,
+        Taken, //
+    },
     pair::Pair,
-    setup::{MANY, SIZE},
+    setup::{
+        MANY,
+        SIZE, //
+    }, //
 };
 use crate::{
     logic::{
         errno,
-        expectation::{Fabric, Rule},
+        expectation::{
+            Fabric,
+            Rule, //
+        },
         failure::Failure,
-        observation::{Ended, Seen},
-        wire::Advertisement,
+        observation::{
+            Ended,
+            Seen, //
+        },
+        wire::Advertisement, //
     },
     mr::Access,
-    wr::probe::Probe,
+    wr::probe::Probe, //
 };
 use kernel::prelude::*;
 

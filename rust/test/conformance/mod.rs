@@ -22,6 +22,9 @@ mod recorder;
 pub(crate) mod setup;
 
 pub(crate) use end::End;
-pub(crate) use pair::{Pair, Patience};
+pub(crate) use pair::{
+    Pair,
+    Patience, //
+};
 pub(crate) use recorder::Recorder;
 pub(crate) use setup::Setup;

@@ -4,18 +4,34 @@
 
 #![forbid(unsafe_code)]
 
-use super::end::{failed, seed, End, Place, Taken};
+use super::end::{
+    failed,
+    seed,
+    End,
+    Place,
+    Taken, //
+};
 use crate::{
     kernel_ext::time::Deadline,
     logic::{
-        expectation::{Fabric, Rule},
-        failure::{Failure, Operation},
-        observation::{Ended, Seen, State},
-        wire::Advertisement,
+        expectation::{
+            Fabric,
+            Rule, //
+        },
+        failure::{
+            Failure,
+            Operation, //
+        },
+        observation::{
+            Ended,
+            Seen,
+            State, //
+        },
+        wire::Advertisement, //
     },
     mr::Access,
     outcome::Outcome,
-    wr::probe::Probe,
+    wr::probe::Probe, //
 };
 use kernel::prelude::*;
 

@@ -5,12 +5,25 @@
 #![forbid(unsafe_code)]
 
 use crate::{
-    cq::{RawCompletion, WorkCompletion},
-    logic::{
-        failure::{Failure, Operation, STATUS_FLUSHED},
-        observation::{Ended, Tally},
+    cq::{
+        RawCompletion,
+        WorkCompletion, //
     },
-    qp::{Queue, Workload},
+    logic::{
+        failure::{
+            Failure,
+            Operation,
+            STATUS_FLUSHED, //
+        },
+        observation::{
+            Ended,
+            Tally, //
+        }, //
+    },
+    qp::{
+        Queue,
+        Workload, //
+    }, //
 };
 use core::ops::Range;
 use kernel::prelude::*;

@@ -6,8 +6,11 @@
 
 use crate::{
     cm::Retries,
-    logic::{conformance::Case, expectation::Fabric},
-    qp::Depths,
+    logic::{
+        conformance::Case,
+        expectation::Fabric, //
+    },
+    qp::Depths, //
 };
 
 /// Bytes that are opened to the peer, and that messages have.

@@ -5,12 +5,28 @@
 
 #![forbid(unsafe_code)]
 
-use super::{Microbench, Phase, Work};
+use super::{
+    Microbench,
+    Phase,
+    Work, //
+};
 use crate::{
-    logic::{control::Control, failure::Failure},
-    qp::{Depths, Queue},
-    test::{Figures, Follow, Lead, Side, Summary},
-    wr::List,
+    logic::{
+        control::Control,
+        failure::Failure, //
+    },
+    qp::{
+        Depths,
+        Queue, //
+    },
+    test::{
+        Figures,
+        Follow,
+        Lead,
+        Side,
+        Summary, //
+    },
+    wr::List, //
 };
 use kernel::prelude::*;
 
