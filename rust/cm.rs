@@ -32,7 +32,10 @@ pub(crate) use event::{
 
 use crate::{
     bindings,
-    device::Device,
+    engine::outcome::{
+        Outcome,
+        Progress, //
+    },
     kernel_ext::net::Netns,
     logic::{
         failure::{
@@ -44,10 +47,7 @@ use crate::{
             Reject, //
         }, //
     },
-    outcome::{
-        Outcome,
-        Progress, //
-    }, //
+    rdma::device::Device, //
 };
 use addr::SocketAddress;
 use core::ptr::NonNull;

@@ -28,25 +28,21 @@ use kernel::{
 mod bindings;
 mod block;
 mod cm;
-mod cq;
-mod device;
+mod engine;
 mod kernel_ext;
 mod logic;
 mod mr;
-mod outcome;
 mod proc_iface;
-mod qp;
-mod results;
-mod session;
-mod test;
-mod traffic;
-mod wr;
+mod rdma;
+mod workloads;
 
 use cm::departures::Departures;
+use engine::{
+    registry::Registry,
+    results::Results, //
+};
 use kernel_ext::procfs::ProcEntry;
 use proc_iface::Interface;
-use results::Results;
-use session::registry::Registry;
 
 module! {
     type: Krping,

@@ -5,6 +5,16 @@
 #![forbid(unsafe_code)]
 
 use crate::{
+    block::disk::attachment,
+    engine::{
+        detached,
+        registry::Registry,
+        restart::{
+            Restarts,
+            Write, //
+        },
+        session::Session, //
+    },
     kernel_ext::{
         module::ModuleRef,
         procfs::{
@@ -24,16 +34,6 @@ use crate::{
             Target, //
         },
         parse_error::Kind, //
-    },
-    session::{
-        attachment,
-        detached,
-        registry::Registry,
-        restart::{
-            Restarts,
-            Write, //
-        },
-        Session, //
     }, //
 };
 use kernel::{

@@ -13,15 +13,17 @@
 
 #![forbid(unsafe_code)]
 
-use super::{
-    figures::Live,
-    queue::{
-        DiskQueue,
-        Submitted, //
-    },
-    stability::Stability, //
-};
+pub(crate) mod attachment;
+mod bounce;
+pub(crate) mod client;
+pub(crate) mod connection;
+pub(crate) mod queue;
+mod sender;
+mod stability;
+
+use super::figures::Live;
 use crate::{
+    engine::traffic::Traffic,
     kernel_ext::{
         blk::{
             request::Request,
@@ -33,8 +35,7 @@ use crate::{
         errno,
         stats::BlockFigures, //
     },
-    qp::QueuePair,
-    traffic::Traffic, //
+    rdma::qp::QueuePair, //
 };
 use kernel::{
     prelude::*,
@@ -47,6 +48,11 @@ use kernel::{
         Arc, //
     }, //
 };
+use queue::{
+    DiskQueue,
+    Submitted, //
+};
+use stability::Stability;
 
 /// A connection of a disk.
 pub(crate) type Pair = Pin<KBox<QueuePair<DiskQueue>>>;

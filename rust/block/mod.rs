@@ -13,29 +13,10 @@
 
 #![forbid(unsafe_code)]
 
-mod answers;
-mod arena;
-mod bounce;
-pub(crate) mod clients;
-mod direct;
 pub(crate) mod disk;
-mod fifo;
 pub(crate) mod figures;
-mod file;
-mod jobs;
-pub(crate) mod ledger;
-mod link;
-pub(crate) mod queue;
-mod ram;
 mod receives;
-mod room;
-mod sender;
 pub(crate) mod server;
-mod shape;
-mod sinks;
-mod slot;
-pub(crate) mod stability;
-pub(crate) mod store;
 pub(crate) mod tap;
 
 /// The most bytes of data of one request.

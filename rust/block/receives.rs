@@ -15,7 +15,7 @@ use crate::{
         BufferId,
         Memory, //
     },
-    qp::Queue, //
+    rdma::qp::Queue, //
 };
 use kernel::{
     prelude::*,

@@ -5,7 +5,7 @@
 //! Where the store is in memory, completions do everything. The data of a read goes
 //! out in the list with its answer. That of a write comes by READs into the store,
 //! whose completion has it answered, or with the message. Otherwise a thread does it,
-//! see [`super::jobs`].
+//! see [`jobs`].
 //!
 //! Nothing here trusts the client: it names no memory of this side, the store's
 //! limits are checked for each request, and it has no more under way than it was
@@ -13,21 +13,25 @@
 
 #![forbid(unsafe_code)]
 
-use super::{
-    clients::Farewell,
-    jobs::Jobs,
-    ledger::Account,
-    link::Link,
-    shape::Shape,
-    sinks::Sinks,
-    store::{
-        Backing,
-        Store,
-        Work, //
-    }, //
-};
+mod answers;
+mod arena;
+pub(crate) mod clients;
+mod fifo;
+mod job_thread;
+mod jobs;
+mod link;
+mod room;
+mod shape;
+mod sinks;
+mod slot;
+pub(crate) mod store;
+pub(crate) mod threads;
+
 use crate::{
-    cq::WorkCompletion,
+    engine::{
+        outcome::Bell,
+        traffic::Traffic, //
+    },
     logic::{
         block::{
             check,
@@ -49,17 +53,29 @@ use crate::{
         telling::Telling, //
     },
     mr::Memory,
-    outcome::Bell,
-    qp::{
-        Depths,
-        Queue,
-        Workload, //
-    },
-    traffic::Traffic, //
+    rdma::{
+        cq::WorkCompletion,
+        qp::{
+            Depths,
+            Queue,
+            Workload, //
+        }, //
+    }, //
 };
+use clients::Farewell;
+use jobs::Jobs;
 use kernel::{
     prelude::*,
     sync::Arc, //
+};
+use link::Link;
+use shape::Shape;
+use sinks::Sinks;
+use store::{
+    ledger::Account,
+    Backing,
+    Store,
+    Work, //
 };
 
 /// A connection of a client.

@@ -14,6 +14,8 @@
 
 #![forbid(unsafe_code)]
 
+pub(crate) mod client;
+mod connection;
 pub(crate) mod cutter;
 pub(crate) mod intake;
 mod record;
@@ -38,7 +40,10 @@ use super::figures::{
     Stages, //
 };
 use crate::{
-    cq::WorkCompletion,
+    engine::{
+        outcome::Progress,
+        traffic::Traffic, //
+    },
     kernel_ext::time::monotonic_ns,
     logic::{
         block::{
@@ -59,16 +64,17 @@ use crate::{
         BufferId,
         Memory, //
     },
-    outcome::Progress,
-    qp::{
-        Depths,
-        Queue,
-        Workload, //
-    },
-    traffic::Traffic,
-    wr::{
-        Local,
-        WorkRequest, //
+    rdma::{
+        cq::WorkCompletion,
+        qp::{
+            Depths,
+            Queue,
+            Workload, //
+        },
+        wr::{
+            Local,
+            WorkRequest, //
+        }, //
     }, //
 };
 use kernel::{

@@ -20,15 +20,15 @@ use super::{
 };
 use crate::{
     bindings,
-    device::Device,
+    engine::outcome::{
+        new_bell,
+        Bell, //
+    },
     kernel_ext::{
         kthread::Kthread,
         time::Deadline, //
     },
-    outcome::{
-        new_bell,
-        Bell, //
-    }, //
+    rdma::device::Device, //
 };
 use core::ptr::NonNull;
 use kernel::{

@@ -7,15 +7,15 @@
 
 use crate::{
     bindings,
+    engine::outcome::{
+        Outcome,
+        Progress, //
+    },
     kernel_ext::spinlock::SpinLockIrq,
     logic::{
         extras::Extras,
         failure::Failure,
         wire::Reject, //
-    },
-    outcome::{
-        Outcome,
-        Progress, //
     }, //
 };
 use kernel::{

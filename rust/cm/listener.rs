@@ -14,10 +14,7 @@ use super::{
 };
 use crate::{
     bindings,
-    device::{
-        Device,
-        Transport, //
-    },
+    engine::outcome::Outcome,
     kernel_ext::{
         net::Netns,
         time::monotonic_ms, //
@@ -27,7 +24,10 @@ use crate::{
         failure::Failure,
         ratelimit::RateLimit, //
     },
-    outcome::Outcome, //
+    rdma::device::{
+        Device,
+        Transport, //
+    }, //
 };
 use core::ptr::NonNull;
 use kernel::{

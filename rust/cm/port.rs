@@ -14,13 +14,13 @@ use super::{
 };
 use crate::{
     bindings,
-    device::{
-        Device,
-        Transport, //
-    },
+    engine::outcome::Progress,
     kernel_ext::time::Deadline,
     logic::failure::Failure,
-    outcome::Progress, //
+    rdma::device::{
+        Device,
+        Transport, //
+    }, //
 };
 use core::ptr::NonNull;
 use kernel::{

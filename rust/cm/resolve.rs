@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     bindings,
-    logic::failure::Failure,
-    outcome::Progress, //
+    engine::outcome::Progress,
+    logic::failure::Failure, //
 };
 use kernel::{
     error::to_result,

@@ -107,22 +107,22 @@ pub(crate) mod limits {
     /// The most that `depth=` takes.
     pub(crate) const MOST_DEPTH: u32 = 1024;
 
-    pub(in super::super) const PORT: RangeInclusive<u64> = 1..=65535;
-    pub(in super::super) const COUNT: RangeInclusive<u64> = 0..=u64::MAX;
-    pub(in super::super) const SIZE: RangeInclusive<u64> = 1..=0xffff_ffff;
-    pub(in super::super) const MAX_MEMORY: RangeInclusive<u64> = 4096..=u64::MAX;
-    pub(in super::super) const TOS: RangeInclusive<u64> = 0..=255;
-    pub(in super::super) const TXDEPTH: RangeInclusive<u64> = 1..=MOST_TXDEPTH as u64;
-    pub(in super::super) const THREADS: RangeInclusive<u64> = 1..=1024;
-    pub(in super::super) const TIMEOUT_MS: RangeInclusive<u64> = 1..=3_600_000;
+    pub(crate) const PORT: RangeInclusive<u64> = 1..=65535;
+    pub(crate) const COUNT: RangeInclusive<u64> = 0..=u64::MAX;
+    pub(crate) const SIZE: RangeInclusive<u64> = 1..=0xffff_ffff;
+    pub(crate) const MAX_MEMORY: RangeInclusive<u64> = 4096..=u64::MAX;
+    pub(crate) const TOS: RangeInclusive<u64> = 0..=255;
+    pub(crate) const TXDEPTH: RangeInclusive<u64> = 1..=MOST_TXDEPTH as u64;
+    pub(crate) const THREADS: RangeInclusive<u64> = 1..=1024;
+    pub(crate) const TIMEOUT_MS: RangeInclusive<u64> = 1..=3_600_000;
     /// A third of a timeout.
-    pub(in super::super) const ALIVE_MS: RangeInclusive<u64> = 1..=1_200_000;
-    pub(in super::super) const DURATION_S: RangeInclusive<u64> = 1..=86400;
-    pub(in super::super) const QPS: RangeInclusive<u64> = 1..=MOST_QPS as u64;
-    pub(in super::super) const POSTLIST: RangeInclusive<u64> = 1..=1024;
-    pub(in super::super) const SIGNAL_EVERY: RangeInclusive<u64> = 1..=1024;
-    pub(in super::super) const SGE: RangeInclusive<u64> = 1..=MOST_SGE as u64;
-    pub(in super::super) const MAX_P99_NS: RangeInclusive<u64> = 1..=1_000_000_000_000;
+    pub(crate) const ALIVE_MS: RangeInclusive<u64> = 1..=1_200_000;
+    pub(crate) const DURATION_S: RangeInclusive<u64> = 1..=86400;
+    pub(crate) const QPS: RangeInclusive<u64> = 1..=MOST_QPS as u64;
+    pub(crate) const POSTLIST: RangeInclusive<u64> = 1..=1024;
+    pub(crate) const SIGNAL_EVERY: RangeInclusive<u64> = 1..=1024;
+    pub(crate) const SGE: RangeInclusive<u64> = 1..=MOST_SGE as u64;
+    pub(crate) const MAX_P99_NS: RangeInclusive<u64> = 1..=1_000_000_000_000;
     /// Without `queues=`.
     pub(crate) const DEFAULT_QUEUES: u16 = 1;
     /// Without `depth=`.
@@ -136,14 +136,14 @@ pub(crate) mod limits {
     /// The most bytes of a disk: the kernel has signed offsets.
     pub(crate) const MOST_BYTES: u64 = (i64::MAX as u64) & !(SECTOR - 1);
 
-    pub(in super::super) const STORE: RangeInclusive<u64> = 4096..=MOST_BYTES;
-    pub(in super::super) const RING: RangeInclusive<u64> = 1 << 20..=1 << 30;
-    pub(in super::super) const QUEUES: RangeInclusive<u64> = 1..=64;
-    pub(in super::super) const DEPTH: RangeInclusive<u64> = 1..=MOST_DEPTH as u64;
-    pub(in super::super) const RECONNECT_S: RangeInclusive<u64> = 0..=86400;
-    pub(in super::super) const REQUEST_TIMEOUT_S: RangeInclusive<u64> = 0..=86400;
-    pub(in super::super) const DISK: RangeInclusive<u64> = 0..=0xffff_ffff;
-    pub(in super::super) const MIN_BW: RangeInclusive<u64> = 1..=u64::MAX;
+    pub(crate) const STORE: RangeInclusive<u64> = 4096..=MOST_BYTES;
+    pub(crate) const RING: RangeInclusive<u64> = 1 << 20..=1 << 30;
+    pub(crate) const QUEUES: RangeInclusive<u64> = 1..=64;
+    pub(crate) const DEPTH: RangeInclusive<u64> = 1..=MOST_DEPTH as u64;
+    pub(crate) const RECONNECT_S: RangeInclusive<u64> = 0..=86400;
+    pub(crate) const REQUEST_TIMEOUT_S: RangeInclusive<u64> = 0..=86400;
+    pub(crate) const DISK: RangeInclusive<u64> = 0..=0xffff_ffff;
+    pub(crate) const MIN_BW: RangeInclusive<u64> = 1..=u64::MAX;
 }
 
 /// One command, complete and consistent.

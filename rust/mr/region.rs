@@ -15,9 +15,9 @@ use super::{
 };
 use crate::{
     bindings,
-    cq::WorkCompletion,
     kernel_ext::blk::request::Request,
-    logic::wire::Advertisement, //
+    logic::wire::Advertisement,
+    rdma::cq::WorkCompletion, //
 };
 use core::ptr::NonNull;
 use kernel::{

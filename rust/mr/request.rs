@@ -19,12 +19,12 @@ use super::{
 use crate::{
     bindings,
     cm::CmId,
-    cq::WorkCompletion,
     kernel_ext::blk::request::{
         Direction,
         Request, //
     },
-    logic::wire::Advertisement, //
+    logic::wire::Advertisement,
+    rdma::cq::WorkCompletion, //
 };
 use kernel::{
     ffi::c_int,

@@ -12,9 +12,11 @@ use super::{
 };
 use crate::{
     bindings,
-    cq::WorkCompletion,
     logic::failure::Operation,
-    wr::Local, //
+    rdma::{
+        cq::WorkCompletion,
+        wr::Local, //
+    }, //
 };
 use kernel::{
     error::to_result,

@@ -20,12 +20,12 @@ use super::record::{
     NOTHING, //
 };
 use crate::{
+    engine::outcome::Bell,
     kernel_ext::{
         area::Area,
         pages::Contiguous,
         spinlock::SpinLockIrq, //
-    },
-    outcome::Bell, //
+    }, //
 };
 use kernel::{
     prelude::*,

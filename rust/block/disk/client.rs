@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The thread that has a disk's connections: makes them, and makes them anew when
+//! they are lost, until the disk is gone or there is no hope left.
+//!
+//! When one connection fails, all are taken down: the block layer is told to hold
+//! requests back, the queue pairs are destroyed, and what they had not been answered
+//! is kept ([`held`]). Then nothing of the old connections can change the disk any more on
+//! this side; on the server's, that is what the generation in each [`Hello`] is for.
+//! When all connections are there again, that is requeued, and the block layer sends
+//! everything again.
+
+#![forbid(unsafe_code)]
+
+mod held;
+mod reconnect;
+
+use super::{
+    attachment::Attachment,
+    connection::{
+        Connection,
+        Terms, //
+    }, //
+};
+use crate::{
+    block::{
+        disk::{
+            queue::DiskQueue,
+            DiskData, //
+        },
+        figures::Stages, //
+    },
+    cm::addr::SocketAddress,
+    engine::{
+        drive::failed,
+        outcome::Progress,
+        results::Report,
+        session::Session,
+        worker::{
+            Detail,
+            Worker, //
+        }, //
+    },
+    kernel_ext::{
+        blk::disk::{
+            max_queues,
+            Disk,
+            Shape, //
+        },
+        display::Plain,
+        memory::NoIo,
+        random::random,
+        time::{
+            monotonic_ns,
+            Deadline, //
+        }, //
+    },
+    logic::{
+        failure::Failure,
+        hello::Geometry, //
+    }, //
+};
+use core::net::Ipv4Addr;
+use held::Held;
+use kernel::{
+    prelude::*,
+    str::CString,
+    sync::Arc, //
+};
+
+/// What the memory of requests must be aligned to: devices address bytes, and this is what
+/// other disks want at the least.
+const ALIGNMENT: u32 = 4;
+
+/// The longest that one step of an attempt to come back may take, in ms.
+const ATTEMPT_MS: u32 = 2000;
+
+/// How long the server may take to answer a farewell, or a disk that has given up to be
+/// removed, in ms.
+const FAREWELL_MS: u32 = 500;
+
+/// Starts the thread of the session's disk, to the address of its command.
+///
+/// # Errors
+///
+/// `ENODEV` for an unknown interface; `ENOMEM`.
+pub(crate) fn start(session: &Arc<Session>) -> Result<(), Failure> {
+    let addr = crate::engine::client::server_address(session)?;
+    start_to(session, addr)
+}
+
+/// Starts the thread of the session's disk, to `addr`.
+///
+/// # Errors
+///
+/// `ENOMEM`.
+pub(crate) fn start_to(session: &Arc<Session>, addr: SocketAddress) -> Result<(), Failure> {
+    session.spawn(move |session, worker| {
+        // What waits for this disk may hold the memory that is asked for here.
+        let _no_io = NoIo::enter();
+        let Some(attachment) = session.attachment.clone() else {
+            return;
+        };
+        attachment.set_worker(worker);
+        let mut report = Report::new(session.id, worker, "client", &session.command);
+        report.peer = Some(addr);
+        let result = worker
+            .attach(&attachment.control)
+            .map_err(failed("starting the disk"))
+            .and_then(|()| Link::open(session, worker, &attachment, &addr, &mut report))
+            .and_then(|mut link| link.run(&mut report));
+        if let Err(failure) = result {
+            session.abort(failure);
+            report.failure = Some(failure);
+            session.report(&report);
+        }
+    })
+}
+
+/// The connections of a disk.
+struct Link<'a> {
+    session: &'a Arc<Session>,
+    worker: &'a Arc<Worker>,
+    attachment: &'a Attachment,
+    terms: Terms<'a>,
+    geometry: Geometry,
+    disk: Arc<Disk<DiskData>>,
+    connections: KVec<Connection>,
+    /// Requests that wait for new ones.
+    waiting: Held,
+    /// Whether the block layer holds requests back.
+    held: bool,
+    /// When its connections came up first.
+    started_ns: u64,
+    stages: Stages,
+}
+
+impl<'a> Link<'a> {
+    /// Makes the connections for the first time, and the disk that the server has.
+    #[inline(never)]
+    fn open(
+        session: &'a Arc<Session>,
+        worker: &'a Arc<Worker>,
+        attachment: &'a Attachment,
+        addr: &'a SocketAddress,
+        report: &mut Report<'_>,
+    ) -> Result<Self, Failure> {
+        let no_memory = failed("starting the disk");
+        let block = &session.command.block;
+        let queues = u16::try_from(max_queues())
+            .unwrap_or(u16::MAX)
+            .min(block.queues);
+        if queues < block.queues {
+            pr_warn!(
+                "{}: queues={} lowered to {}, the number of CPUs\n",
+                session.id,
+                block.queues,
+                queues
+            );
+        }
+        let mut traffic = KVec::new();
+        for _ in 0..queues {
+            traffic
+                .push(worker.add_traffic().map_err(&no_memory)?, GFP_KERNEL)
+                .map_err(|e| no_memory(e.into()))?;
+        }
+        let data = DiskData::new(attachment.number, traffic.into_iter())
+            .and_then(|data| Ok(Arc::new(data, GFP_KERNEL)?))
+            .map_err(&no_memory)?;
+        let mut terms = Terms {
+            session,
+            worker,
+            addr,
+            bell: &attachment.bell,
+            disk: random(),
+            generation: 0,
+            queues,
+            bounce: false,
+            geometry: None,
+        };
+        let mut made = Self::connect(&mut terms, &data, session.timeout(), report)?;
+        let geometry = made
+            .first()
+            .map(|connection| connection.geometry)
+            .ok_or_else(|| no_memory(EINVAL))?;
+        terms.geometry = Some(geometry);
+        // Stores of two servers may have the same number: it says where a file is there.
+        let ip = addr.ip().unwrap_or(Ipv4Addr::UNSPECIFIED.into());
+        let serial = CString::try_from_fmt(fmt!("{}-{:016x}", Plain(ip), geometry.store))
+            .map_err(&no_memory)?;
+        let depth = geometry.depth.min(block.depth);
+        let segment_mask = made.iter().fold(u64::MAX, |mask, connection| {
+            mask.min(connection.segment_mask)
+        });
+        let waiting = Held::new(queues, depth, block.request_timeout_s).map_err(&no_memory)?;
+        let disk = Disk::new(
+            data,
+            &Shape {
+                number: attachment.number,
+                size: geometry.size,
+                block: geometry.block,
+                alignment: ALIGNMENT,
+                max_bytes: geometry.max_bytes,
+                segment_mask,
+                max_discard: geometry.max_discard,
+                read_only: geometry.read_only,
+                cache: geometry.extras.volatile,
+                stable: made.iter().any(|connection| connection.stable),
+                queues,
+                depth,
+            },
+            serial,
+        )
+        .and_then(|disk| Ok(Arc::new(disk, GFP_KERNEL)?))
+        .map_err(failed("creating the disk"))?;
+        worker.set_detail(Detail::Disk(attachment.number, disk.data().clone()));
+        for (queue, connection) in disk.data().queues().zip(&mut made) {
+            queue.replace(connection.pair.take());
+        }
+        Ok(Self {
+            session,
+            worker,
+            attachment,
+            terms,
+            geometry,
+            disk,
+            connections: made,
+            waiting,
+            held: false,
+            started_ns: monotonic_ns(),
+            stages: Stages::new().map_err(&no_memory)?,
+        })
+    }
+
+    /// Makes a connection for each hardware queue, as one generation.
+    #[inline(never)]
+    fn connect(
+        terms: &mut Terms<'a>,
+        data: &DiskData,
+        timeout: u32,
+        report: &mut Report<'_>,
+    ) -> Result<KVec<Connection>, Failure> {
+        terms.generation = terms.generation.wrapping_add(1).max(1);
+        let mut made = KVec::with_capacity(usize::from(terms.queues), GFP_KERNEL)
+            .map_err(|e| failed("connecting")(e.into()))?;
+        for (index, queue) in (0..terms.queues).zip(data.queues()) {
+            let connection = Connection::open(terms, index, timeout, report, |layout, memory| {
+                DiskQueue::new(
+                    layout,
+                    memory,
+                    queue.live.clone(),
+                    data.stability().clone(),
+                    queue.traffic.clone(),
+                )
+            })?;
+            // Room for all was made above.
+            drop(made.push_within_capacity(connection));
+        }
+        Ok(made)
+    }
+
+    /// Has the disk added, and keeps its connections until it is gone.
+    #[inline(never)]
+    fn run(&mut self, report: &mut Report<'_>) -> Result<(), Failure> {
+        self.attachment.ready(self.disk.clone());
+        let result = self.keep(report);
+        match &result {
+            Ok(()) => self.say_farewell(),
+            // The server may still be there.
+            Err(Failure::Interrupted) => {
+                self.disk.data().give_up();
+                self.say_farewell();
+            }
+            Err(failure) => {
+                pr_err!("{}: {}: {}\n", self.session.id, self.name(), failure);
+                self.disk.data().give_up();
+            }
+        }
+        self.fail_requests();
+        // Stopped by force or while it was added: not a failure of its own.
+        let result = match result {
+            Err(Failure::Interrupted) if self.attachment.was_up() => Ok(()),
+            other => other,
+        };
+        report.failure = result.err();
+        report.state = Some("closed");
+        self.fill(report);
+        self.session.report(&Report {
+            stages: Some(&self.stages),
+            ..*report
+        });
+        if let Some(failure) = report.failure {
+            self.session.abort(failure);
+        }
+        Ok(())
+    }
+
+    /// Says that the disk is there.
+    fn announce(&self, report: &mut Report<'_>) {
+        pr_info!(
+            "{}: /dev/{}: {} bytes in blocks of {}, {} queue(s), depth {}{}\n",
+            self.session.id,
+            self.name(),
+            self.geometry.size,
+            self.geometry.block,
+            self.terms.queues,
+            self.geometry.depth.min(self.session.command.block.depth),
+            if self.geometry.read_only {
+                ", read-only"
+            } else {
+                ""
+            }
+        );
+        if self.session.command.detach {
+            self.fill(report);
+            report.state = Some("attached");
+            self.session.report(report);
+        }
+        self.attachment.announced();
+    }
+
+    fn name(&self) -> DiskName {
+        DiskName(self.attachment.number)
+    }
+
+    fn fill(&self, report: &mut Report<'_>) {
+        let mut figures = self.disk.data().figures();
+        figures.disk = Some(self.attachment.number);
+        figures.size = self.geometry.size;
+        report.block = Some(figures);
+        report.counters = self.worker.counters();
+        report.iterations = figures.requests;
+        report.elapsed_ns = monotonic_ns().saturating_sub(self.started_ns);
+    }
+
+    /// Watches the connections until the disk is gone.
+    #[inline(never)]
+    fn keep(&mut self, report: &mut Report<'_>) -> Result<(), Failure> {
+        let control = &self.attachment.control;
+        let mut beat = self.beat();
+        let mut announced = false;
+        loop {
+            if control.reached(Progress::Finished) {
+                return Ok(());
+            }
+            if let Some(failure) = control.failure() {
+                return Err(failure);
+            }
+            if !announced && self.attachment.was_up() {
+                announced = true;
+                self.announce(report);
+            }
+            if let Some(failure) = self.lost() {
+                self.come_back(failure, report)?;
+                beat = self.beat();
+                continue;
+            }
+            if beat.passed() {
+                self.ping();
+                beat = self.beat();
+            }
+            control.pause(beat);
+        }
+    }
+
+    /// Until when to look at the connections again.
+    fn beat(&self) -> Deadline {
+        let soon = Deadline::after_ms(self.session.alive());
+        soon.sooner(self.waiting.look_again())
+    }
+
+    /// Sends a keepalive on each connection, and ends one with a request that takes too
+    /// long.
+    fn ping(&self) {
+        let timeout = self.session.timeout();
+        let overdue = self.waiting.overdue_ns();
+        for queue in self.disk.data().queues() {
+            queue.with(|pair| {
+                let result = pair.with(|lead, queue| match overdue {
+                    Some((limit, before)) if lead.has_older(queue, before) => {
+                        Err(Failure::Overdue(limit))
+                    }
+                    _ => lead.ping(queue, timeout),
+                });
+                if let Some(Err(failure)) = result {
+                    pair.outcome().fail(failure);
+                }
+            });
+        }
+    }
+
+    /// Takes the connections down, and has the requests that are left fail.
+    fn fail_requests(&mut self) {
+        self.take_down();
+        let failed = self.waiting.end();
+        if let Some(queue) = self.disk.data().queues().next() {
+            queue.live.failed(failed);
+        }
+        self.resume();
+        self.attachment.wake();
+        // Those that were held back come now, to fail and to be counted, until the disk is
+        // removed.
+        let control = &self.attachment.control;
+        let deadline = Deadline::after_ms(FAREWELL_MS);
+        while !control.reached(Progress::Finished) && !deadline.passed() {
+            control.pause(deadline);
+        }
+    }
+
+    /// Tells the server that the disk is gone, and disconnects.
+    fn say_farewell(&mut self) {
+        let deadline = Deadline::after_ms(FAREWELL_MS);
+        for queue in self.disk.data().queues() {
+            queue.with(|pair| pair.with(|lead, queue| lead.close(queue)));
+        }
+        for connection in &self.connections {
+            let outcome = connection.id.outcome();
+            while !outcome.ended() && !deadline.passed() {
+                outcome.pause(deadline);
+            }
+        }
+        for connection in &self.connections {
+            if connection.id.disconnect() {
+                connection.id.wait_disconnected(deadline);
+            }
+        }
+    }
+}
+
+/// The name of a disk.
+struct DiskName(u32);
+
+impl kernel::fmt::Display for DiskName {
+    fn fmt(&self, f: &mut kernel::fmt::Formatter<'_>) -> kernel::fmt::Result {
+        f.write_fmt(kernel::prelude::fmt!("krping{}", self.0))
+    }
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a disk's hardware queue does with the messages of its server: finds the requests
+//! that they answer, and how those ended.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    DiskQueue,
+    Slot, //
+};
+use crate::{
+    engine::outcome::Progress,
+    kernel_ext::{
+        blk::request::{
+            Op,
+            Request, //
+        },
+        time::monotonic_ns, //
+    },
+    logic::{
+        block::{
+            Action,
+            MessageError, //
+        },
+        block_answer::{
+            DataAnswer,
+            Response, //
+        },
+        block_survey::Survey,
+        errno,
+        failure::Failure,
+        protocol::Violation, //
+    },
+    rdma::{
+        cq::WorkCompletion,
+        qp::{
+            Queue,
+            Settle, //
+        }, //
+    }, //
+};
+use kernel::prelude::*;
+
+/// A request that has been answered, and the errno to end it with.
+struct Answered {
+    request: Request,
+    errno: i32,
+}
+
+/// Requests that one message has answered.
+#[derive(Default)]
+pub(crate) struct Answers([Option<Answered>; Response::JOINED]);
+
+impl Settle for Answers {
+    fn settle(self) {
+        for Answered { request, errno } in self.0.into_iter().flatten() {
+            request.end(errno);
+        }
+    }
+}
+
+impl DiskQueue {
+    /// Takes what the server has sent, and hands back what is to be ended with it.
+    pub(super) fn receive(
+        &mut self,
+        queue: &mut Queue<'_>,
+        wc: &WorkCompletion,
+    ) -> Result<Answers, Failure> {
+        self.traffic.received(wc.bytes);
+        let mut answers = Answers::default();
+        let Answers([first, ..]) = &mut answers;
+        match wc.immediate {
+            Some(immediate) => {
+                *first = Some(self.data_came(queue, wc, DataAnswer::decode(immediate))?);
+            }
+            None => {
+                let count = match Response::count(wc.bytes) {
+                    Ok(count) => count,
+                    Err(error) => self.surveyed(queue, wc, error).map(|()| 0)?,
+                };
+                if let (Some(key), true) = (wc.invalidated, count != 1) {
+                    return Err(Failure::Protocol(Violation::Unasked(key), self.answered));
+                }
+                for (before, place) in answers.0.iter_mut().take(count).enumerate() {
+                    match self.response(queue, wc, before) {
+                        Ok(answered) => *place = answered,
+                        // Those before it have been answered all the same.
+                        Err(failure) => {
+                            queue.outcome.fail(failure);
+                            return Ok(answers);
+                        }
+                    }
+                }
+            }
+        }
+        self.receives.post(queue, wc.slot)?;
+        Ok(answers)
+    }
+
+    /// Takes the answer in a message that has so many `before` it.
+    fn response(
+        &mut self,
+        queue: &mut Queue<'_>,
+        wc: &WorkCompletion,
+        before: usize,
+    ) -> Result<Option<Answered>, Failure> {
+        let bytes = self.receives.piece(queue, wc.slot, before)?;
+        let response = Response::decode(&bytes).map_err(Failure::Message)?;
+        if usize::from(response.tag) == self.slots.len() {
+            self.controlled(queue, &response).map(|()| None)
+        } else {
+            self.answered(queue, wc, &response).map(Some)
+        }
+    }
+
+    /// The slot of a request that is answered, if it is under way.
+    fn slot(&mut self, tag: u16, asked: impl Fn(u32) -> bool) -> Result<&mut Slot, Failure> {
+        self.slots
+            .get_mut(usize::from(tag))
+            .map(|(slot, _)| slot)
+            .filter(|slot| slot.is_taken() && asked(slot.seq))
+            .ok_or(Failure::Message(MessageError::Tag(tag)))
+    }
+
+    /// Takes an answer that is the data of a small read.
+    fn data_came(
+        &mut self,
+        queue: &Queue<'_>,
+        wc: &WorkCompletion,
+        answer: DataAnswer,
+    ) -> Result<Answered, Failure> {
+        let unasked = Failure::Message(MessageError::Tag(answer.tag));
+        let inline = self.inline;
+        let slot = self.slot(answer.tag, |seq| answer.answers(seq))?;
+        let fits = |request: &Request| request.op() == Op::Read && request.bytes() <= inline;
+        let bytes = slot.request.as_ref().filter(|request| fits(request));
+        let bytes = bytes.ok_or(unasked)?.bytes();
+        if wc.written || bytes != wc.bytes {
+            return Err(Failure::Message(MessageError::Length(wc.bytes, bytes)));
+        }
+        let slot = core::mem::take(slot);
+        let request = slot.request.ok_or(unasked)?;
+        let copied = self
+            .receives
+            .message(queue, wc.slot, bytes)
+            .map(|(memory, at)| request.copy_from(memory, at).is_ok());
+        let errno = if matches!(copied, Ok(true)) {
+            0
+        } else {
+            errno::EIO
+        };
+        self.record(&request, slot.posted_ns, errno);
+        Ok(Answered { request, errno })
+    }
+
+    /// Takes an answer without data.
+    fn answered(
+        &mut self,
+        queue: &mut Queue<'_>,
+        wc: &WorkCompletion,
+        response: &Response,
+    ) -> Result<Answered, Failure> {
+        let inline = self.inline;
+        let slot = self.slot(response.tag, |seq| seq == response.seq)?;
+        if let Some(region) = slot.open {
+            // Else the server could go on working on this memory.
+            let closed = queue.close_request(region, wc);
+            let request = closed.map_err(|_| Failure::Message(MessageError::NotInvalidated))?;
+            slot.request = Some(request);
+            slot.open = None;
+        }
+        let mut errno = response.status.errno();
+        // The data of a small read is its answer, where all went well.
+        let without = |request: &Request| request.op() == Op::Read && request.bytes() <= inline;
+        if errno == 0 && slot.request.as_ref().is_some_and(without) {
+            return Err(Failure::Message(MessageError::Length(wc.bytes, inline)));
+        }
+        let slot = core::mem::take(slot);
+        let request = slot
+            .request
+            .ok_or(Failure::Message(MessageError::Tag(response.tag)))?;
+        if let (Some(index), Some(pool)) = (slot.bounce, &mut self.bounce) {
+            if pool.give_back(queue, index, &request).is_err() && errno == 0 {
+                errno = errno::EIO;
+            }
+        }
+        if errno == 0 && request.bytes() > inline {
+            match request.op() {
+                Op::Read => self.traffic.read(request.bytes()),
+                Op::Write => self.traffic.written(request.bytes()),
+                _ => {}
+            }
+        }
+        self.settle(&request, slot.covers, errno);
+        self.record(&request, slot.posted_ns, errno);
+        Ok(Answered { request, errno })
+    }
+
+    /// Notes what the answer to `request` says of what is durable. If it is a flush, it covers
+    /// so many writes.
+    fn settle(&self, request: &Request, covers: u64, errno: i32) {
+        match request.op() {
+            Op::Read | Op::Other => {}
+            Op::Flush if errno == 0 => self.stability.flushed(covers),
+            Op::Flush => self.stability.lose(errno, request.uses()),
+            _ if request.is_fua() && errno == errno::EIO => {
+                self.stability.lose(errno, request.uses());
+            }
+            _ if errno == 0 && !request.is_fua() => self.live.unstable.add(1),
+            _ => {}
+        }
+    }
+
+    /// Counts a request that has been answered.
+    fn record(&mut self, request: &Request, posted_ns: u64, errno: i32) {
+        self.heard_ns = monotonic_ns();
+        self.stages
+            .record(request.started_ns(), posted_ns, self.heard_ns);
+        self.live.ended(request.op(), request.bytes(), errno != 0);
+        self.live.in_flight.subtract(1);
+        self.answered = self.answered.wrapping_add(1);
+    }
+
+    fn controlled(&mut self, queue: &mut Queue<'_>, response: &Response) -> Result<(), Failure> {
+        match self.control.take() {
+            Some((Action::Close, seq, _)) if seq == response.seq => {
+                queue.outcome.advance(Progress::Finished);
+                Ok(())
+            }
+            Some((Action::Ping, seq, sent_ns)) if seq == response.seq => {
+                self.kept_alive(queue, sent_ns)
+            }
+            _ => Err(Failure::Message(MessageError::Tag(response.tag))),
+        }
+    }
+
+    /// Goes on after the answer to a keepalive.
+    fn kept_alive(&mut self, queue: &mut Queue<'_>, sent_ns: u64) -> Result<(), Failure> {
+        self.kept_ns = sent_ns;
+        if core::mem::take(&mut self.closing) {
+            self.close(queue)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Takes the answer to a survey in a message that holds no responses, because of
+    /// `error`: what the server works on may take its time.
+    fn surveyed(
+        &mut self,
+        queue: &mut Queue<'_>,
+        wc: &WorkCompletion,
+        error: MessageError,
+    ) -> Result<(), Failure> {
+        let sent_ns = match self.control {
+            Some((Action::Survey, _, sent_ns)) if Survey::may_be(wc.bytes) => sent_ns,
+            _ => return Err(Failure::Message(error)),
+        };
+        let bytes = self.receives.header(queue, wc.slot)?;
+        let survey = Survey::decode(&bytes, wc.bytes, self.depth()).map_err(Failure::Message)?;
+        match self.control.take() {
+            Some((_, seq, _)) if seq == survey.seq && survey.tag == self.depth() => {}
+            _ => return Err(Failure::Message(MessageError::Tag(survey.tag))),
+        }
+        for (tag, (slot, _)) in (0..).zip(self.slots.iter_mut()) {
+            if survey.has(tag) {
+                if !slot.is_taken() {
+                    return Err(Failure::Message(MessageError::Tag(tag)));
+                }
+                slot.seen_ns = slot.seen_ns.max(sent_ns);
+            }
+        }
+        self.kept_alive(queue, sent_ns)
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The way to a server, as far as all that connect go it alike.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    drive::{
+        failed,
+        note_device, //
+    },
+    session::Session,
+    worker::Worker, //
+};
+use crate::{
+    cm::{
+        addr::SocketAddress,
+        CmId, //
+    },
+    engine::{
+        outcome::Outcome,
+        results::Report, //
+    },
+    logic::failure::Failure,
+    rdma::device::Device, //
+};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
+
+/// Makes an identifier that reports to `outcome`, and resolves `addr` and the route to
+/// it, each within `timeout` ms. `adapt` sets what depends on the device and must be set
+/// before the route is known. Notes the device. Sleeps.
+///
+/// # Errors
+///
+/// As the kernel reports it: `ENETUNREACH`, `EHOSTUNREACH`, `ENODEV` where no RDMA device
+/// leads there, `ETIMEDOUT`.
+pub(crate) fn dial(
+    session: &Session,
+    worker: &Worker,
+    outcome: Arc<Outcome>,
+    addr: &SocketAddress,
+    timeout: u32,
+    report: &mut Report<'_>,
+    adapt: impl FnOnce(&CmId, &Device<'_>),
+) -> Result<Arc<CmId>, Failure> {
+    let id = CmId::new(&session.net, outcome)
+        .and_then(|id| Ok(Arc::new(id, GFP_KERNEL)?))
+        .map_err(failed("creating a CM identifier"))?;
+    if let Some(tos) = session.command.tos {
+        id.set_tos(tos);
+    }
+    id.resolve_address(addr, timeout)?;
+    let device = id.device().map_err(failed("finding the device"))?;
+    adapt(&id, &device);
+    id.set_short_rnr_timer();
+    id.resolve_route(timeout)?;
+    note_device(worker, &device);
+    report.device = Some((device.name(), device.transport()));
+    Ok(id)
+}

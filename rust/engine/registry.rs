@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What runs at present, over all sessions, for `/proc/krping`; and what has
+//! run, for debugfs.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    detached::DetachedServer,
+    worker::Worker, //
+};
+use crate::{
+    block::{
+        disk::attachment::Attachment,
+        server::store::ledger::Ledgers, //
+    },
+    engine::results::Results,
+    kernel_ext::net::Netns, //
+};
+use kernel::{
+    new_mutex,
+    prelude::*,
+    seq_file::SeqFile,
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc,
+        Mutex, //
+    }, //
+};
+
+/// The running threads and the finished runs.
+#[pin_data]
+pub(crate) struct Registry {
+    #[pin]
+    workers: Mutex<KVec<Arc<Worker>>>,
+    /// The disks of this host's, by number.
+    #[pin]
+    disks: Mutex<KVec<Arc<Attachment>>>,
+    /// The servers that go on without their writers.
+    #[pin]
+    servers: Mutex<KVec<Arc<DetachedServer>>>,
+    ids: Atomic<u32>,
+    results: Arc<Results>,
+    /// What the stores of servers have failed to keep.
+    ledgers: Arc<Ledgers>,
+}
+
+impl Registry {
+    /// Creates the registry of a module that runs nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new() -> Result<Arc<Self>> {
+        let results = Results::new()?;
+        let ledgers = Ledgers::new()?;
+        Arc::pin_init(
+            pin_init!(Self {
+                workers <- new_mutex!(KVec::new(), "krping_workers"),
+                disks <- new_mutex!(KVec::new(), "krping_disks"),
+                servers <- new_mutex!(KVec::new(), "krping_servers"),
+                ids: Atomic::new(0),
+                results,
+                ledgers,
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// A number that no other session or thread has, from 1.
+    pub(crate) fn next_id(&self) -> u32 {
+        self.ids.fetch_add(1, Relaxed).wrapping_add(1)
+    }
+
+    /// What the stores of servers have failed to keep.
+    pub(crate) fn ledgers(&self) -> &Arc<Ledgers> {
+        &self.ledgers
+    }
+
+    /// The finished runs.
+    pub(crate) fn results(&self) -> &Arc<Results> {
+        &self.results
+    }
+
+    /// Adds the record of a new thread. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn add_worker(&self) -> Result<Arc<Worker>> {
+        let worker = Worker::new(self.next_id())?;
+        self.workers.lock().push(worker.clone(), GFP_KERNEL)?;
+        Ok(worker)
+    }
+
+    /// Removes the record of a thread that ends. May sleep.
+    pub(crate) fn remove_worker(&self, id: u32) {
+        let mut workers = self.workers.lock();
+        if let Some(index) = workers.iter().position(|worker| worker.id == id) {
+            // The index was found under the same lock.
+            let _ = workers.remove(index);
+        }
+    }
+
+    /// Adds a disk, with the smallest number that is free. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn add_disk(&self) -> Result<Arc<Attachment>> {
+        let mut disks = self.disks.lock();
+        let number = (0..)
+            .find(|number| disks.iter().all(|disk| disk.number != *number))
+            .ok_or(ENOMEM)?;
+        let attachment = Attachment::new(number)?;
+        disks.push(attachment.clone(), GFP_KERNEL)?;
+        Ok(attachment)
+    }
+
+    /// Removes the record of a disk that is gone. May sleep.
+    pub(crate) fn remove_disk(&self, number: u32) {
+        self.disks.lock().retain(|disk| disk.number != number);
+    }
+
+    /// The disk with that number. May sleep.
+    pub(crate) fn disk(&self, number: u32) -> Option<Arc<Attachment>> {
+        let disks = self.disks.lock();
+        disks.iter().find(|disk| disk.number == number).cloned()
+    }
+
+    /// Adds a server that goes on without its writer. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn add_server(&self, server: &Arc<DetachedServer>) -> Result {
+        Ok(self.servers.lock().push(server.clone(), GFP_KERNEL)?)
+    }
+
+    /// Removes the record of such a server. May sleep.
+    pub(crate) fn remove_server(&self, server: &DetachedServer) {
+        let mut servers = self.servers.lock();
+        servers.retain(|each| !core::ptr::eq(&raw const **each, server));
+    }
+
+    /// Such servers on `port` of `net`. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn servers(&self, port: u16, net: &Netns) -> Result<KVec<Arc<DetachedServer>>> {
+        let mut found = KVec::new();
+        for server in self.servers.lock().iter() {
+            if server.is_at(port, net) {
+                found.push(server.clone(), GFP_KERNEL)?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Prints a line for each running thread.
+    pub(crate) fn show(&self, out: &SeqFile) {
+        for worker in self.workers.lock().iter() {
+            worker.show(out);
+        }
+    }
+}

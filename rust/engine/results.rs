@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Finished runs, for scripts: `results` in debugfs, one JSON object a line.
+//!
+//! A report is turned into text once, when its connection has ended, and kept
+//! with the last [`KEPT`] of its [`Origin`]. `docs/reference.md` describes the fields.
+
+#![forbid(unsafe_code)]
+
+use crate::{
+    block::figures::Stages,
+    cm::addr::SocketAddress,
+    engine::worker::Worker,
+    kernel_ext::display::forward_display,
+    logic::{
+        caps::Caps,
+        command::{
+            Command,
+            Role,
+            Test, //
+        },
+        errno,
+        failure::Failure,
+        histogram::Histogram,
+        json::{
+            Array,
+            Object, //
+        },
+        stats::{
+            BlockFigures,
+            Counters, //
+        },
+        trial::Trial, //
+    },
+    rdma::device::{
+        DeviceName,
+        Transport, //
+    },
+    workloads::Figures, //
+};
+use core::fmt;
+use kernel::{
+    new_mutex,
+    prelude::*,
+    str::CString,
+    sync::{
+        Arc,
+        Mutex, //
+    }, //
+};
+
+/// How many results of each origin are kept.
+const KEPT: usize = 256;
+
+/// The version of the format, raised when a field changes its meaning.
+const SCHEMA: u32 = 1;
+
+/// How a microbenchmark was loaded, and what it counted.
+#[derive(Clone, Copy)]
+pub(crate) struct Measured {
+    /// Whether this side spun on its completions.
+    pub(crate) poll: bool,
+    /// What it counted.
+    pub(crate) figures: Figures,
+}
+
+/// How one thread's connections went.
+#[derive(Clone, Copy)]
+pub(crate) struct Report<'a> {
+    /// The number of the command.
+    pub(crate) session: u32,
+    /// The number of the thread.
+    pub(crate) thread: u32,
+    /// `client` or `server`; `loopback` for both in one.
+    pub(crate) role: &'static str,
+    /// The command.
+    pub(crate) command: &'a Command,
+    /// What was done, which for a server is its client's choice.
+    pub(crate) test: Test,
+    /// The device, once known.
+    pub(crate) device: Option<(DeviceName, Transport)>,
+    /// The peer, once known.
+    pub(crate) peer: Option<SocketAddress>,
+    /// Whether the peer announced itself as a krping of this kind, once known.
+    pub(crate) legacy: Option<bool>,
+    /// Bytes in each direction of an iteration.
+    pub(crate) size: u32,
+    /// Iterations that were finished.
+    pub(crate) iterations: u64,
+    /// From the first post to the last completion.
+    pub(crate) elapsed_ns: u64,
+    /// What was moved.
+    pub(crate) counters: Counters,
+    /// Nanoseconds for each iteration.
+    pub(crate) histogram: Option<&'a Histogram>,
+    /// Of a microbenchmark.
+    pub(crate) measured: Option<Measured>,
+    /// Of a disk, a tap or a server of one.
+    pub(crate) block: Option<BlockFigures>,
+    /// Of a disk: nanoseconds for each request, by stage.
+    pub(crate) stages: Option<&'a Stages>,
+    /// What the device can do, where that was asked for.
+    pub(crate) caps: Option<&'a Caps>,
+    /// Of a disk: whether it has just come, or is gone.
+    pub(crate) state: Option<&'static str>,
+    /// Of conformance tests: what each came to.
+    pub(crate) trials: Option<&'a [Trial]>,
+    /// Of a server: whether the connection never came up.
+    pub(crate) refused: bool,
+    /// Why it failed, if it did.
+    pub(crate) failure: Option<Failure>,
+}
+
+/// Who brought a result about. None displaces those of another origin.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// A command of this host's.
+    Own,
+    /// A client of a server, which was served.
+    Served,
+    /// A connection that never came up: anybody who can reach a server's port has them.
+    Refused,
+}
+
+impl Origin {
+    const COUNT: usize = 3;
+}
+
+impl<'a> Report<'a> {
+    /// The report of a connection that has not begun.
+    pub(crate) fn new(
+        session: u32,
+        worker: &Worker,
+        role: &'static str,
+        command: &'a Command,
+    ) -> Self {
+        Self {
+            session,
+            thread: worker.id,
+            role,
+            command,
+            test: command.test,
+            device: None,
+            peer: None,
+            legacy: None,
+            size: command.size,
+            iterations: 0,
+            elapsed_ns: 0,
+            counters: Counters::default(),
+            histogram: None,
+            measured: None,
+            block: None,
+            stages: None,
+            caps: None,
+            state: None,
+            trials: None,
+            refused: false,
+            failure: None,
+        }
+    }
+
+    fn origin(&self) -> Origin {
+        if self.refused || matches!(self.failure, Some(Failure::Rejected(..))) {
+            Origin::Refused
+        } else if self.command.role == Role::Server {
+            Origin::Served
+        } else {
+            Origin::Own
+        }
+    }
+
+    /// Finished iterations for each second.
+    fn rate(&self) -> u64 {
+        per_second(self.iterations, self.elapsed_ns)
+    }
+
+    /// Bytes of a microbenchmark's operations for each second.
+    pub(crate) fn bandwidth(&self) -> u64 {
+        per_second(self.bytes(self.iterations), self.elapsed_ns)
+    }
+
+    fn bytes(&self, iterations: u64) -> u64 {
+        iterations.saturating_mul(u64::from(self.size))
+    }
+
+    fn write(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let mut object = Object::new(out)?;
+        object
+            .num("schema", SCHEMA)?
+            .num("id", self.session)?
+            .num("thread", self.thread)?
+            .str("tag", self.command.tag.as_str())?
+            .str("role", self.role)?
+            .str("test", self.test.as_str())?;
+        if let Some((name, transport)) = &self.device {
+            object
+                .str("device", name.as_str())?
+                .str("transport", transport.as_str())?;
+        }
+        if let Some((ip, port)) = self.peer.and_then(|peer| Some((peer.ip()?, peer.port()))) {
+            object.str("peer", ip)?.num("peer_port", port)?;
+        }
+        if let Some(legacy) = self.legacy {
+            object.str("peer_kind", if legacy { "legacy" } else { "krping" })?;
+        }
+        object.str("options", self.command)?.str(
+            "status",
+            if self.failure.is_none() {
+                "ok"
+            } else {
+                "failed"
+            },
+        )?;
+        if let Some(failure) = &self.failure {
+            let number = failure.errno();
+            object
+                .str("errno", errno::name(number).unwrap_or("unknown"))?
+                .num("errno_number", number)?
+                .str("reason", failure)?;
+            // A microbenchmark compares its data when it is over.
+            let compared = self.measured.is_some() && matches!(failure, Failure::Mismatch(_));
+            if self.iterations > 0 && !failure.is_verdict() && !compared {
+                object.bool("partial", true)?;
+            }
+        }
+        object
+            .num("size", self.size)?
+            .num("iterations", self.iterations)?
+            .num("elapsed_ns", self.elapsed_ns)?
+            .num("iterations_per_s", self.rate())?;
+        let counters = &self.counters;
+        object
+            .num("send_bytes", counters.send_bytes)?
+            .num("send_msgs", counters.send_msgs)?
+            .num("recv_bytes", counters.recv_bytes)?
+            .num("recv_msgs", counters.recv_msgs)?
+            .num("write_bytes", counters.write_bytes)?
+            .num("write_msgs", counters.write_msgs)?
+            .num("read_bytes", counters.read_bytes)?
+            .num("read_msgs", counters.read_msgs)?;
+        if let Some(measured) = &self.measured {
+            self.write_measured(&mut object, measured)?;
+        }
+        if let Some(figures) = &self.block {
+            self.write_block(&mut object, figures)?;
+        }
+        if let Some(caps) = self.caps {
+            caps.write(&mut object)?;
+        }
+        if let Some(histogram) = self.histogram.filter(|histogram| histogram.count() > 0) {
+            write_latency(&mut object, histogram)?;
+        }
+        if let Some(trials) = self.trials {
+            let mut cases = object.array("cases")?;
+            for trial in trials {
+                write_trial(&mut cases, trial)?;
+            }
+            cases.finish()?;
+        }
+        object.finish()
+    }
+
+    fn write_block(&self, object: &mut Object<'_>, figures: &BlockFigures) -> fmt::Result {
+        if let Some(state) = self.state {
+            object.str("state", state)?;
+        }
+        if let Some(number) = figures.disk {
+            object
+                .str("disk", format_args!("krping{number}"))?
+                .num("disk_id", number)?;
+        }
+        object
+            .num("size_bytes", figures.size)?
+            .num("requests", figures.requests)?
+            .num("read_requests", figures.reads)?
+            .num("write_requests", figures.writes)?
+            .num("other_requests", figures.others)?
+            .num("disk_read_bytes", figures.read_bytes)?
+            .num("disk_write_bytes", figures.write_bytes)?
+            .num("errors", figures.errors)?
+            .num("reconnects", figures.reconnects)?
+            .num("dropped", figures.dropped)?;
+        if let Some(stages) = self.stages {
+            write_stage(object, "queued_ns", &stages.queued)?;
+            write_stage(object, "wire_ns", &stages.wire)?;
+            write_stage(object, "total_ns", &stages.total)?;
+        }
+        Ok(())
+    }
+
+    fn write_measured(&self, object: &mut Object<'_>, measured: &Measured) -> fmt::Result {
+        let figures = &measured.figures;
+        let load = &figures.load;
+        object
+            .num("bytes", self.bytes(self.iterations))?
+            .num("bytes_per_s", self.bandwidth())?
+            .num("warmup", figures.warmup)?
+            .num("completions", figures.completions)?
+            .num("posts", figures.posts)?
+            .num("qps", load.qps)?
+            .num("txdepth", figures.txdepth)?
+            .num("postlist", load.postlist)?
+            .num("signal_every", load.signal_every)?
+            .num("sge", load.sge)?
+            .bool("poll", measured.poll)?
+            .bool("inline", load.inline)?
+            .bool("imm", load.imm)?
+            .bool("duplex", load.duplex)?
+            .bool("untimed", load.untimed)?;
+        if let Some((iterations, elapsed_ns)) = figures.peer {
+            let bandwidth = per_second(self.bytes(iterations), elapsed_ns);
+            object
+                .num("peer_iterations", iterations)?
+                .num("peer_elapsed_ns", elapsed_ns)?
+                .num("peer_bytes_per_s", bandwidth)?;
+            if load.duplex {
+                // Both begin together, and who ends later had the rest of it alone.
+                let both = self.bytes(self.iterations.saturating_add(iterations));
+                let total = per_second(both, self.elapsed_ns.max(elapsed_ns));
+                object.num("total_bytes_per_s", total)?;
+            }
+        }
+        if load.untimed && self.iterations > 0 {
+            let mean = figures.busy_ns.checked_div(self.iterations).unwrap_or(0);
+            object.num("mean_ns", mean.checked_shr(figures.halvings).unwrap_or(0))?;
+        }
+        Ok(())
+    }
+}
+
+fn write_trial(cases: &mut Array<'_>, trial: &Trial) -> fmt::Result {
+    let mut case = cases.object()?;
+    case.str("name", trial.case.as_str())?
+        .str("outcome", trial.outcome())?
+        .str("expected", trial.rule().text)?
+        .str("seen", trial.seen())?
+        .str("reason", trial.reason())?;
+    case.finish()
+}
+
+fn write_stage(object: &mut Object<'_>, name: &str, histogram: &Histogram) -> fmt::Result {
+    let mut stage = object.object(name)?;
+    stage
+        .num("count", histogram.count())?
+        .num("min", histogram.min())?
+        .num("mean", histogram.mean())?
+        .num("p50", histogram.percentile(50_000))?
+        .num("p90", histogram.percentile(90_000))?
+        .num("p99", histogram.percentile(99_000))?
+        .num("p99_9", histogram.percentile(99_900))?
+        .num("max", histogram.max())?;
+    stage.finish()
+}
+
+fn write_latency(object: &mut Object<'_>, histogram: &Histogram) -> fmt::Result {
+    object
+        .num("min_ns", histogram.min())?
+        .num("mean_ns", histogram.mean())?
+        .num("stddev_ns", histogram.stddev())?
+        .num("p50_ns", histogram.percentile(50_000))?
+        .num("p90_ns", histogram.percentile(90_000))?
+        .num("p99_ns", histogram.percentile(99_000))?
+        .num("p99_9_ns", histogram.percentile(99_900))?
+        .num("p99_99_ns", histogram.percentile(99_990))?
+        .num("max_ns", histogram.max())?;
+    let mut buckets = object.array("histogram_ns")?;
+    for bucket in histogram.buckets() {
+        let mut entry = buckets.array()?;
+        entry.num(bucket.low)?.num(bucket.high)?.num(bucket.count)?;
+        entry.finish()?;
+    }
+    buckets.finish()
+}
+
+impl fmt::Display for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f)
+    }
+}
+
+forward_display!(Report<'_>);
+
+/// `count` events in `ns` nanoseconds, for each second.
+fn per_second(count: u64, ns: u64) -> u64 {
+    let ms = (ns / 1_000_000).max(1);
+    match count.checked_mul(1_000_000_000) {
+        Some(scaled) => scaled.checked_div(ns).unwrap_or(0),
+        // So many events took long enough to count in milliseconds.
+        None => count.checked_div(ms).unwrap_or(0).saturating_mul(1000),
+    }
+}
+
+/// The last finished runs of each origin, the oldest first.
+#[pin_data]
+pub(crate) struct Results {
+    #[pin]
+    lines: Mutex<KVec<(Origin, CString)>>,
+}
+
+impl Results {
+    /// Creates an empty list with room for all that it will keep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new() -> Result<Arc<Self>> {
+        let lines = KVec::with_capacity(KEPT * Origin::COUNT, GFP_KERNEL)?;
+        Arc::pin_init(
+            pin_init!(Self {
+                lines <- new_mutex!(lines, "krping_results"),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// Keeps a report, and drops the oldest of its origin where there are too many. May sleep.
+    /// Without memory for its text, the report is only missed in the list.
+    pub(crate) fn add(&self, report: &Report<'_>) {
+        let Ok(line) = CString::try_from_fmt(kernel::prelude::fmt!("{}", report)) else {
+            pr_warn!("{}: no memory to keep the result\n", report.session);
+            return;
+        };
+        let mut lines = self.lines.lock();
+        let origin = report.origin();
+        let alike = |(each, _): &(Origin, CString)| *each == origin;
+        if lines.iter().filter(|line| alike(line)).count() >= KEPT {
+            if let Some(oldest) = lines.iter().position(alike) {
+                // The index was found under the same lock.
+                let _ = lines.remove(oldest);
+            }
+        }
+        // Room for `KEPT` of each origin was reserved, so this does not fail.
+        let _ = lines.push_within_capacity((origin, line));
+    }
+
+    /// Prints the list. May sleep.
+    pub(crate) fn show(&self, out: &mut kernel::fmt::Formatter<'_>) -> kernel::fmt::Result {
+        for (_, line) in self.lines.lock().iter() {
+            out.write_str(line.to_str().map_err(|_| kernel::fmt::Error)?)?;
+            out.write_str("\n")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A server's part in one connection: admit or refuse the client, follow it,
+//! report.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    drive::{
+        adapt_ack_timeout,
+        check_load,
+        check_size,
+        drive,
+        failed,
+        note_device,
+        patience,
+        poll_mode,
+        read_limits,
+        room,
+        READS, //
+    },
+    peer_log::Level,
+    service::{
+        rejection,
+        service, //
+    },
+    session::Session,
+    worker::Worker, //
+};
+use crate::{
+    cm::{
+        listener::Request,
+        CmId,
+        PeerData,
+        ReadLimits, //
+    },
+    engine::{
+        outcome::Progress,
+        results::{
+            Measured,
+            Report, //
+        },
+        traffic::Traffic, //
+    },
+    logic::{
+        command::Test,
+        failure::Failure,
+        hello::announced,
+        pattern::Pattern,
+        protocol::{
+            check_request,
+            Violation, //
+        },
+        wire::{
+            PeerRole,
+            PrivateData, //
+        }, //
+    },
+    mr::Memory,
+    rdma::{
+        cq::PollMode,
+        device::Device,
+        qp::QueuePair, //
+    },
+    workloads::{
+        microbench::{
+            plan::{
+                Plan,
+                Room, //
+            },
+            Microbench, //
+        },
+        pingpong::server::{
+            PingPongServer,
+            Service, //
+        },
+        Follow,
+        Side, //
+    }, //
+};
+use core::iter;
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
+
+/// Serves one client, and reports. The body of its thread.
+pub(crate) fn run(session: &Arc<Session>, worker: &Arc<Worker>, request: Request) {
+    let mut report = Report::new(session.id, worker, "server", &session.command);
+    let outcome = request.id.outcome().clone();
+    if let Err(failure) = serve(session, worker, request, &mut report) {
+        report.failure = Some(failure);
+        report.refused = !outcome.reached(Progress::Established);
+        session.report(&report);
+    }
+    if let Some(failure) = report.failure.filter(|_| session.command.persist) {
+        session.peer_log.say(
+            Level::Error,
+            fmt!("a client was not served to its end: {}", failure),
+        );
+    }
+}
+
+/// Reports a failure of one client: the end of the session, unless it persists.
+fn give_up(session: &Session, failure: Failure) -> Failure {
+    if !session.command.persist {
+        session.abort(failure);
+    }
+    failure
+}
+
+/// What a client wants, and may have.
+enum Wanted {
+    PingPong(Service, Option<PrivateData>),
+    Microbench(PrivateData),
+}
+
+fn serve(
+    session: &Arc<Session>,
+    worker: &Worker,
+    request: Request,
+    report: &mut Report<'_>,
+) -> Result<(), Failure> {
+    let no_memory = |e| give_up(session, failed("serving a client")(e));
+    worker.attach(request.id.outcome()).map_err(no_memory)?;
+    let Request { id, data, limits } = request;
+    report.peer = Some(id.peer());
+    let id = Arc::new(id, GFP_KERNEL).map_err(|e| no_memory(e.into()))?;
+    let serving = Serving {
+        session,
+        worker,
+        id: &id,
+    };
+    match serving.admit(&data, limits, report) {
+        Ok((Wanted::PingPong(service, peer), limits)) => {
+            serving.pingpong(service, peer, limits, report)
+        }
+        Ok((Wanted::Microbench(peer), limits)) => serving.microbench(&peer, limits, report),
+        Err(failure) => Err(serving.refuse(failure)),
+    }
+}
+
+/// One connection.
+struct Serving<'a> {
+    session: &'a Arc<Session>,
+    worker: &'a Worker,
+    id: &'a Arc<CmId>,
+}
+
+impl Serving<'_> {
+    /// Rejects the client because of `failure`, and returns its cause.
+    fn refuse(&self, failure: Failure) -> Failure {
+        let failure = self.id.outcome().cause_of(failure);
+        // First, as the rejection is a failure of a client in the same session.
+        let failure = give_up(self.session, failure);
+        self.id.reject(&rejection(&failure));
+        failure
+    }
+
+    /// Checks what the client asks for.
+    #[inline(never)]
+    fn admit(
+        &self,
+        data: &PeerData,
+        limits: ReadLimits,
+        report: &mut Report<'_>,
+    ) -> Result<(Wanted, ReadLimits), Failure> {
+        let command = &self.session.command;
+        let device = self.device()?;
+        note_device(self.worker, &device);
+        report.device = Some((device.name(), device.transport()));
+        let test = announced(data.as_slice()).map_err(Failure::PrivateData)?;
+        if test.is_some_and(Test::is_block) {
+            return Err(Failure::Unsupported(
+                "the client wants a disk or a tap, and this server has no store",
+            ));
+        }
+        let peer = PrivateData::decode(data.as_slice()).map_err(Failure::PrivateData)?;
+        report.legacy = Some(peer.is_none());
+        if let Some(peer) = &peer {
+            report.test = peer.test;
+            report.size = peer.size;
+            check_request(peer).map_err(|violation| Failure::Protocol(violation, 0))?;
+        }
+        let asked = peer.map_or(Test::PingPong, |peer| peer.test);
+        if command.test.is_microbench() && command.test != asked {
+            return Err(Failure::Unsupported(
+                "the client asks for another test than the one that is served",
+            ));
+        }
+        if device.max_reads_started() == 0 {
+            return Err(Failure::Unsupported("the device starts no RDMA READ"));
+        }
+        let limits = read_limits(&device, Some(limits), READS);
+        if limits.initiator_depth == 0 {
+            return Err(Failure::Protocol(Violation::NoReads, 0));
+        }
+        if let Some(peer) = peer.filter(|peer| peer.test.is_microbench()) {
+            check_size(&device, peer.size)?;
+            check_load(&device, peer.test, &peer.load)?;
+            return Ok((Wanted::Microbench(peer), limits));
+        }
+        let service = service(command, peer.as_ref(), &device)?;
+        check_size(&device, service.size)?;
+        report.size = service.size;
+        adapt_ack_timeout(self.id, &device, service.mem_mode);
+        Ok((Wanted::PingPong(service, peer), limits))
+    }
+
+    fn device(&self) -> Result<Device<'_>, Failure> {
+        self.id.device().map_err(failed("finding the device"))
+    }
+
+    fn pingpong(
+        &self,
+        service: Service,
+        peer: Option<PrivateData>,
+        limits: ReadLimits,
+        report: &mut Report<'_>,
+    ) -> Result<(), Failure> {
+        // A legacy client does not expect private data.
+        let answer = peer.map(|peer| PrivateData {
+            role: PeerRole::Server,
+            mem_mode: service.mem_mode,
+            server_inv: service.server_inv,
+            read_inv: service.read_inv,
+            validate: service.check.is_some(),
+            size: service.size,
+            count: service.count,
+            seed: 0,
+            max_size: service.size,
+            ..peer
+        });
+        let terms = Terms {
+            limits,
+            answer: answer.map(|answer| answer.encode()),
+            poll: poll_mode(&self.session.command),
+            timeout: self.session.timeout(),
+            beat: self.session.alive(),
+            unsafe_global_rkey: false,
+        };
+        self.follow(&terms, report, |room, memory, traffic| {
+            PingPongServer::new(service, room.txdepth, memory, traffic)
+        })
+    }
+
+    fn microbench(
+        &self,
+        peer: &PrivateData,
+        limits: ReadLimits,
+        report: &mut Report<'_>,
+    ) -> Result<(), Failure> {
+        let plan = |room: &Room| Plan {
+            test: peer.test,
+            leading: false,
+            size: peer.size,
+            count: peer.count,
+            duration_ms: Some(peer.duration_ms).filter(|ms| *ms > 0),
+            load: peer.load,
+            room: *room,
+            pattern: Pattern {
+                kind: peer.pattern,
+                seed: peer.seed,
+            },
+            validate: peer.validate,
+            unsafe_global_rkey: self.session.command.unsafe_global_rkey,
+        };
+        let answer = PrivateData {
+            role: PeerRole::Server,
+            alive_ms: self.session.alive(),
+            ..*peer
+        };
+        let shape = plan(&Room::default());
+        let timeout = self.session.timeout();
+        let terms = Terms {
+            limits,
+            answer: Some(answer.encode()),
+            poll: if shape.watches_memory() {
+                PollMode::Direct
+            } else if shape.is_quiet() {
+                // There is nothing to be found by spinning.
+                PollMode::Event
+            } else {
+                poll_mode(&self.session.command)
+            },
+            // Some clients are only heard of by their signs of life.
+            timeout: timeout.max(peer.alive_ms.saturating_mul(3)),
+            // Its patience is three times that.
+            beat: self.session.alive().min(peer.alive_ms),
+            unsafe_global_rkey: self.session.command.unsafe_global_rkey,
+        };
+        self.follow(&terms, report, |room, memory, traffic| {
+            let room = Room {
+                txdepth: room.requests.min(peer.txdepth),
+                ..*room
+            };
+            Microbench::new(plan(&room), memory, traffic, None)
+        })?;
+        Ok(())
+    }
+
+    /// Accepts the client, follows it to the end, takes the connection down, and
+    /// reports.
+    #[inline(never)]
+    fn follow<W: Follow>(
+        &self,
+        terms: &Terms,
+        report: &mut Report<'_>,
+        build: impl FnOnce(&Room, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
+    ) -> Result<(), Failure> {
+        let queue_pair = self
+            .prepare(terms, build)
+            .map_err(|failure| self.refuse(failure))?;
+        let outcome = self.id.outcome();
+        let result = self
+            .id
+            .accept(
+                terms.answer.as_ref().map_or(&[], |answer| answer),
+                terms.limits,
+                self.session.timeout(),
+            )
+            .and_then(|()| {
+                let timeout = Some(self.session.timeout());
+                outcome.wait_for(Progress::Established, "accepting", timeout)?;
+                drive(
+                    iter::once(&*queue_pair),
+                    Progress::Finished,
+                    terms.poll,
+                    Some(terms.timeout),
+                    Some(terms.beat),
+                    || queue_pair.with(Side::beat).unwrap_or(Ok(())),
+                )
+            });
+        self.finish(terms, queue_pair, result, report);
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn prepare<W: Follow>(
+        &self,
+        terms: &Terms,
+        build: impl FnOnce(&Room, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
+    ) -> Result<Pin<KBox<QueuePair<W>>>, Failure> {
+        let device = self.device()?;
+        self.id.set_short_rnr_timer();
+        let mut memory = Memory::new(self.id, terms.unsafe_global_rkey)
+            .map_err(failed("allocating a protection domain"))?;
+        memory.charge_to(self.session.budget.clone());
+        let room = room(self.session, &device);
+        let server = self
+            .worker
+            .add_traffic()
+            .and_then(|traffic| build(&room, &mut memory, traffic))
+            .map_err(|error| self.session.no_buffers(error))?;
+        let depths = server.depths();
+        let queue_pair = QueuePair::new(memory, depths, terms.poll, server)
+            .map_err(failed("creating the queue pair"))?;
+        queue_pair
+            .with(|server, queue| server.prepare(queue))
+            .ok_or(Failure::Interrupted)??;
+        Ok(queue_pair)
+    }
+
+    /// Tells the client's leaving from its breaking off, takes all down, and
+    /// reports.
+    #[inline(never)]
+    fn finish<W: Follow>(
+        &self,
+        terms: &Terms,
+        queue_pair: Pin<KBox<QueuePair<W>>>,
+        result: Result<(), Failure>,
+        report: &mut Report<'_>,
+    ) {
+        let state = queue_pair.with(|server, _| (server.may_end(), server.served_all()));
+        let (may_end, served_all) = state.unwrap_or_default();
+        let came = self.id.outcome().reached(Progress::Established);
+        let result = match result {
+            Err(Failure::Disconnected) if came && may_end => Ok(()),
+            // All was done, and only the client's farewell got lost.
+            Err(Failure::TimedOut(..) | Failure::Interrupted) if served_all => Ok(()),
+            other => other.map_err(|failure| self.id.cause_of(failure)),
+        };
+        let mut server = queue_pair.stop();
+        server.iter_mut().for_each(|server| server.end());
+        let verdict = server.as_ref().map_or(Ok(()), |server| server.verdict());
+        // What else went wrong may follow from it.
+        let result = verdict
+            .and(result)
+            .map_err(|failure| give_up(self.session, failure));
+        if self.id.disconnect() {
+            let deadline = patience(self.session, &result);
+            self.id.wait_disconnected(deadline);
+        }
+        drop(queue_pair);
+        report.failure = result.err();
+        report.refused = !came;
+        report.counters = self.worker.counters();
+        let Some(server) = server else {
+            self.session.report(report);
+            return;
+        };
+        let summary = server.summary();
+        self.session.report(&Report {
+            iterations: summary.iterations,
+            elapsed_ns: summary.elapsed_ns(),
+            histogram: summary.histogram,
+            measured: summary.figures.map(|figures| Measured {
+                poll: terms.poll == PollMode::Direct,
+                figures,
+            }),
+            ..*report
+        });
+    }
+}
+
+/// How a connection is accepted and followed.
+struct Terms {
+    limits: ReadLimits,
+    /// Private data, for a client that understands it.
+    answer: Option<[u8; PrivateData::LEN]>,
+    poll: PollMode,
+    timeout: u32,
+    /// How long this side is silent at most, in ms.
+    beat: u32,
+    unsafe_global_rkey: bool,
+}

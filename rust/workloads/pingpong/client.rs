@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The client's side of the ping/pong.
+//!
+//! Each iteration fills the source, advertises it, waits for the go-ahead that
+//! says that it has been read, advertises the sink, waits for the go-ahead that
+//! says that it has been written, and compares. Every step is taken by the
+//! completion of a receive.
+
+#![forbid(unsafe_code)]
+
+use crate::{
+    engine::{
+        outcome::Progress,
+        traffic::Traffic, //
+    },
+    kernel_ext::{
+        display::Plain,
+        time::Deadline, //
+    },
+    logic::{
+        command::{
+            Command,
+            MemMode, //
+        },
+        failure::{
+            Failure,
+            Operation, //
+        },
+        histogram::Histogram,
+        pattern::{
+            Data,
+            Pattern, //
+        },
+        protocol::{
+            Client,
+            ClientStep, //
+        },
+        wire::Advertisement, //
+    },
+    mr::{
+        Access,
+        BufferId,
+        Memory,
+        RegionId, //
+    },
+    rdma::{
+        cq::WorkCompletion,
+        qp::{
+            Depths,
+            Queue,
+            Workload, //
+        },
+        wr::{
+            List,
+            WorkRequest, //
+        }, //
+    },
+    workloads::{
+        exchange::{
+            memory_failed,
+            Exchange,
+            RECEIVES, //
+        },
+        Lead,
+        Side,
+        Summary, //
+    }, //
+};
+use kernel::{
+    prelude::*,
+    sync::Arc,
+    time::{
+        Instant,
+        Monotonic, //
+    }, //
+};
+
+/// How often a SEND asks for a completion, in iterations: the send queue's room
+/// is only known to be free again by a completion.
+const SIGNAL_EVERY: u64 = 4;
+
+/// A buffer that is advertised.
+struct Target {
+    buffer: BufferId,
+    /// `None` where the unsafe global rkey is used.
+    region: Option<RegionId>,
+    access: Access,
+}
+
+impl Target {
+    fn new(memory: &mut Memory, command: &Command, access: Access) -> Result<Self> {
+        let buffer = memory.add_buffer(command.size as usize)?;
+        let region = if command.unsafe_global_rkey {
+            None
+        } else {
+            Some(memory.add_region(buffer)?)
+        };
+        Ok(Self {
+            buffer,
+            region,
+            access,
+        })
+    }
+
+    fn advertisement(&self, memory: &Memory) -> Result<Advertisement, Failure> {
+        match self.region {
+            Some(region) => memory.advertise(region),
+            None => memory.advertise_global(self.buffer),
+        }
+        .map_err(memory_failed)
+    }
+}
+
+/// The client's workload.
+pub(crate) struct PingPongClient {
+    exchange: Exchange,
+    source: Target,
+    sink: Target,
+    machine: Client,
+    pattern: Pattern,
+    size: usize,
+    count: u64,
+    duration_ms: Option<u32>,
+    /// When to stop.
+    until: Option<Deadline>,
+    txdepth: u32,
+    /// Whether each advertisement has a registration of its own.
+    reregister: bool,
+    server_inv: bool,
+    validate: bool,
+    verbose: bool,
+    iteration: u64,
+    /// The key that the peer was told last.
+    advertised: u32,
+    started: Instant<Monotonic>,
+    begun: Instant<Monotonic>,
+    ended: Instant<Monotonic>,
+    histogram: KBox<Histogram>,
+}
+
+impl PingPongClient {
+    /// Adds the buffers to `memory`. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    #[inline(never)]
+    pub(crate) fn new(
+        command: &Command,
+        pattern: Pattern,
+        txdepth: u32,
+        memory: &mut Memory,
+        traffic: Arc<Traffic>,
+    ) -> Result<KBox<Self>> {
+        let now = Instant::now();
+        Ok(KBox::new(
+            Self {
+                exchange: Exchange::new(memory, traffic)?,
+                source: Target::new(memory, command, Access::RemoteRead)?,
+                sink: Target::new(memory, command, Access::RemoteWrite)?,
+                machine: Client::new(command.server_inv),
+                pattern,
+                size: command.size as usize,
+                count: command.count,
+                duration_ms: command.duration_ms(),
+                until: None,
+                txdepth,
+                reregister: command.mem_mode == MemMode::Reg,
+                server_inv: command.server_inv,
+                validate: command.validate,
+                verbose: command.verbose,
+                iteration: 0,
+                advertised: 0,
+                started: now,
+                begun: now,
+                ended: now,
+                histogram: crate::kernel_ext::zeroed::zeroed_box()?,
+            },
+            GFP_KERNEL,
+        )?)
+    }
+
+    fn begin(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        queue
+            .fill(self.source.buffer, &self.data())
+            .map_err(memory_failed)?;
+        self.machine.start();
+        // In `reg` mode the sink was written by now, and its key is of no use.
+        self.advertise(queue, true)
+    }
+
+    fn advertise(&mut self, queue: &mut Queue<'_>, source: bool) -> Result<(), Failure> {
+        let (target, previous) = if source {
+            (&self.source, &self.sink)
+        } else {
+            (&self.sink, &self.source)
+        };
+        let mut list = List::new();
+        if let Some(region) = previous.region.filter(|_| self.reregister) {
+            if queue.memory().is_valid(region) {
+                list.push(WorkRequest::Invalidate {
+                    region,
+                    fence: false,
+                    signaled: false,
+                });
+            }
+        }
+        if let Some(region) = target.region {
+            if !queue.memory().is_valid(region) {
+                list.push(WorkRequest::Register {
+                    region,
+                    access: target.access,
+                    renew_key: false,
+                });
+                // The message must name the key that the list is about to set.
+                queue.renew_key(region).map_err(memory_failed)?;
+            }
+        }
+        let advertisement = target.advertisement(queue.memory())?;
+        self.advertised = advertisement.rkey;
+        self.exchange.fill(queue, &advertisement)?;
+        let signaled = source && self.iteration % SIGNAL_EVERY == 0;
+        list.push(self.exchange.send(None, false, signaled));
+        queue.post(list.as_slice())?;
+        self.exchange.count_sent();
+        Ok(())
+    }
+
+    /// The data of this iteration.
+    fn data(&self) -> Data {
+        Data::new(self.pattern, self.iteration, self.size)
+    }
+
+    fn check_sink(&self, queue: &Queue<'_>) -> Result<(), Failure> {
+        let (memory, data) = (queue.memory(), self.data());
+        memory
+            .inspect(self.sink.buffer, self.size, |sink| {
+                memory.inspect(self.source.buffer, self.size, |source| {
+                    data.check_echo(sink, source)
+                })
+            })
+            .and_then(|checked| checked)
+            .map_err(memory_failed)?
+            .map_err(Failure::Mismatch)
+    }
+
+    fn iterated(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        let now = Instant::now();
+        if let Ok(ns) = u64::try_from((now - self.begun).as_nanos()) {
+            self.histogram.record(ns);
+        }
+        self.begun = now;
+        self.ended = now;
+        if self.validate {
+            self.check_sink(queue)?;
+        }
+        if self.verbose {
+            print_start(queue, self.sink.buffer, self.size, "ping data");
+        }
+        self.iteration = self.iteration.wrapping_add(1);
+        if self.iteration == self.count || self.until.is_some_and(Deadline::passed) {
+            queue.outcome.advance(Progress::Finished);
+            return Ok(());
+        }
+        self.begin(queue)
+    }
+}
+
+/// Requests that the send queue must hold: two lists of three an iteration, between
+/// two completions.
+const SEND_DEPTH: u32 = 3 * 2 * (SIGNAL_EVERY as u32 + 1);
+
+impl Side for PingPongClient {
+    fn depths(&self) -> Depths {
+        Depths::plain(self.txdepth.max(SEND_DEPTH), RECEIVES as u32)
+    }
+
+    fn prepare(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        self.exchange.prepare(queue)
+    }
+
+    fn summary(&self) -> Summary<'_> {
+        Summary {
+            iterations: self.iteration,
+            times: Some((self.started, self.ended)),
+            stretch: None,
+            histogram: Some(&self.histogram),
+            figures: None,
+        }
+    }
+}
+
+impl Lead for PingPongClient {
+    fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        self.started = Instant::now();
+        self.ended = self.started;
+        self.begun = self.started;
+        self.until = self.duration_ms.map(Deadline::after_ms);
+        self.begin(queue)
+    }
+}
+
+/// Compares the beginning of `buffer` with `data`.
+///
+/// # Errors
+///
+/// [`Failure::Mismatch`].
+pub(crate) fn compare(queue: &Queue<'_>, buffer: BufferId, data: &Data) -> Result<(), Failure> {
+    queue
+        .memory()
+        .inspect(buffer, data.size(), |found| data.check(found))
+        .map_err(memory_failed)?
+        .map_err(Failure::Mismatch)
+}
+
+/// Logs the first bytes of a buffer, as C krping's `verbose` does.
+pub(crate) fn print_start(queue: &Queue<'_>, buffer: BufferId, size: usize, what: &str) {
+    let mut text = [0; 64];
+    let text = text.get_mut(..size.min(64)).unwrap_or(&mut []);
+    if queue.memory().read(buffer, 0, text).is_ok() {
+        let text = text.split(|byte| *byte == 0).next().unwrap_or(&[]);
+        pr_info!("{}: |{}|\n", what, Plain(text.escape_ascii()));
+    }
+}
+
+impl Workload for PingPongClient {
+    type Done = ();
+
+    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure> {
+        if wc.op != Operation::Receive {
+            return Ok(());
+        }
+        let message = self.exchange.receive(queue, wc)?;
+        let step = self
+            .machine
+            .go_ahead(&message, self.advertised)
+            .map_err(|violation| Failure::Protocol(violation, self.iteration))?;
+        let target = match step {
+            ClientStep::AdvertiseSink => &self.source,
+            ClientStep::Iterated => &self.sink,
+        };
+        if let Some(region) = target.region.filter(|_| self.server_inv) {
+            queue.invalidated(region, wc).map_err(memory_failed)?;
+        }
+        match step {
+            ClientStep::AdvertiseSink => self.advertise(queue, false),
+            ClientStep::Iterated => self.iterated(queue),
+        }
+    }
+
+    fn iteration(&self) -> u64 {
+        self.iteration
+    }
+}
