@@ -35,7 +35,7 @@ use crate::{
     cm::CmId,
     kernel_ext::pages::Contiguous,
     logic::{
-        place::{
+        data::place::{
             Owner,
             Place, //
         },

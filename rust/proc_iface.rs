@@ -26,14 +26,12 @@ use crate::{
             ProcFile, //
         }, //
     },
-    logic::{
-        command::{
-            Command,
-            Order,
-            Role,
-            Target, //
-        },
-        parse_error::Kind, //
+    logic::command::{
+        parse_error::Kind,
+        Command,
+        Order,
+        Role,
+        Target, //
     }, //
 };
 use kernel::{

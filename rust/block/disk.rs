@@ -32,8 +32,8 @@ use crate::{
         spinlock::SpinLockBh, //
     },
     logic::{
-        errno,
-        stats::BlockFigures, //
+        failure::errno,
+        measure::stats::BlockFigures, //
     },
     rdma::qp::QueuePair, //
 };

@@ -9,7 +9,7 @@ use crate::{
         blk::request::Op,
         zeroed::zeroed_box, //
     },
-    logic::{
+    logic::measure::{
         histogram::Histogram,
         stats::BlockFigures, //
     }, //

@@ -35,6 +35,7 @@ use crate::{
     logic::{
         block::{
             check,
+            telling::Telling,
             Action,
             Limits,
             Request,
@@ -45,12 +46,11 @@ use crate::{
             Failure,
             Operation, //
         },
-        hello::{
+        measure::stats::BlockFigures,
+        wire::hello::{
             Geometry,
             Hello, //
-        },
-        stats::BlockFigures,
-        telling::Telling, //
+        }, //
     },
     mr::Memory,
     rdma::{

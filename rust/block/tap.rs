@@ -47,16 +47,16 @@ use crate::{
     kernel_ext::time::monotonic_ns,
     logic::{
         block::{
+            answer::Response,
             Action,
             MessageError,
             Request, //
         },
-        block_answer::Response,
         failure::{
             Failure,
             Operation, //
         },
-        protocol::Violation,
+        pingpong::Violation,
         wire::Advertisement, //
     },
     mr::{

@@ -6,7 +6,7 @@ use crate::{
     bindings,
     kernel_ext::net::Netns,
     logic::{
-        addr::Addr,
+        command::addr::Addr,
         failure::Failure, //
     }, //
 };

@@ -13,9 +13,11 @@ use crate::{
     },
     kernel_ext::spinlock::SpinLockIrq,
     logic::{
-        extras::Extras,
         failure::Failure,
-        wire::Reject, //
+        wire::{
+            extras::Extras,
+            Reject, //
+        }, //
     }, //
 };
 use kernel::{

@@ -20,9 +20,11 @@ use crate::{
         time::monotonic_ms, //
     },
     logic::{
-        errno,
-        failure::Failure,
-        ratelimit::RateLimit, //
+        failure::{
+            errno,
+            Failure, //
+        },
+        text::ratelimit::RateLimit, //
     },
     rdma::device::{
         Device,

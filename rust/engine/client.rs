@@ -32,8 +32,8 @@ use crate::{
     kernel_ext::time::Deadline,
     logic::{
         command::Test,
-        failure::Failure,
-        pattern::Pattern, //
+        data::pattern::Pattern,
+        failure::Failure, //
     },
     mr::Memory,
     rdma::qp::Queue,

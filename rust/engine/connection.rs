@@ -32,13 +32,13 @@ use crate::{
     },
     kernel_ext::time::Deadline,
     logic::{
-        caps,
         command::{
             Command,
             PatternKind, //
         },
+        device::caps,
         failure::Failure,
-        protocol::check_answer,
+        pingpong::check_answer,
         wire::{
             PeerRole,
             PrivateData, //

@@ -25,13 +25,13 @@ use crate::{
         Deadline, //
     },
     logic::{
-        caps,
         command::{
             Command,
             Load,
             MemMode,
             Test, //
         },
+        device::caps,
         failure::Failure, //
     },
     rdma::{

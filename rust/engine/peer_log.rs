@@ -6,7 +6,7 @@
 
 use crate::{
     kernel_ext::time::monotonic_ms,
-    logic::ratelimit::RateLimit, //
+    logic::text::ratelimit::RateLimit, //
 };
 use kernel::{
     fmt::Arguments,

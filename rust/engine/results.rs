@@ -13,24 +13,28 @@ use crate::{
     engine::worker::Worker,
     kernel_ext::display::forward_display,
     logic::{
-        caps::Caps,
         command::{
             Command,
             Role,
             Test, //
         },
-        errno,
-        failure::Failure,
-        histogram::Histogram,
-        json::{
+        conformance::trial::Trial,
+        device::caps::Caps,
+        failure::{
+            errno,
+            Failure, //
+        },
+        measure::{
+            histogram::Histogram,
+            stats::{
+                BlockFigures,
+                Counters, //
+            }, //
+        },
+        text::json::{
             Array,
             Object, //
-        },
-        stats::{
-            BlockFigures,
-            Counters, //
-        },
-        trial::Trial, //
+        }, //
     },
     rdma::device::{
         DeviceName,

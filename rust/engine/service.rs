@@ -7,13 +7,13 @@
 
 use crate::{
     logic::{
-        caps,
         command::{
             Command,
             Test, //
         },
+        data::pattern::Pattern,
+        device::caps,
         failure::Failure,
-        pattern::Pattern,
         wire::{
             PrivateData,
             PrivateDataError,

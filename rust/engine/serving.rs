@@ -44,14 +44,14 @@ use crate::{
     },
     logic::{
         command::Test,
+        data::pattern::Pattern,
         failure::Failure,
-        hello::announced,
-        pattern::Pattern,
-        protocol::{
+        pingpong::{
             check_request,
             Violation, //
         },
         wire::{
+            hello::announced,
             PeerRole,
             PrivateData, //
         }, //

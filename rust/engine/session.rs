@@ -57,8 +57,10 @@ use crate::{
             Role,
             Test, //
         },
-        errno,
-        failure::Failure, //
+        failure::{
+            errno,
+            Failure, //
+        }, //
     },
     mr::Budget,
     workloads::{
@@ -178,7 +180,7 @@ impl Session {
             }
             Err(failure) => {
                 let errno = failure.errno();
-                let name = crate::logic::errno::name(errno).unwrap_or("errno");
+                let name = crate::logic::failure::errno::name(errno).unwrap_or("errno");
                 pr_err!(
                     "{}: {}: {} ({}): {}\n",
                     id,
@@ -467,7 +469,7 @@ impl Session {
 pub(crate) fn not_begun(id: u32) -> impl FnOnce(Error) -> Error {
     move |error| {
         let errno = error.to_errno().saturating_neg();
-        let name = crate::logic::errno::name(errno).unwrap_or("errno");
+        let name = crate::logic::failure::errno::name(errno).unwrap_or("errno");
         pr_err!("{}: {} ({}): the command was not begun\n", id, name, errno);
         error
     }

@@ -6,7 +6,7 @@
 
 use crate::{
     kernel_ext::zeroed::zeroed_box,
-    logic::{
+    logic::measure::{
         histogram::Histogram,
         pace::Pace, //
     },

@@ -6,7 +6,7 @@
 
 use crate::logic::{
     failure::Operation,
-    stats::Counters, //
+    measure::stats::Counters, //
 };
 use kernel::sync::atomic::{
     Atomic,

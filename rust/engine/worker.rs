@@ -16,7 +16,7 @@ use crate::{
     },
     logic::{
         failure::Failure,
-        stats::Counters, //
+        measure::stats::Counters, //
     },
     rdma::device::DeviceName, //
 };

@@ -6,17 +6,21 @@
 //! builds on the host cannot implement.
 
 use crate::logic::{
-    caps::Limits,
-    claims::{
-        Claims,
-        Port, //
+    command::{
+        parse_error::ParseError,
+        Command, //
     },
-    command::Command,
+    conformance::trial::Trial,
+    device::{
+        caps::Limits,
+        claims::{
+            Claims,
+            Port, //
+        },
+        preflight::Preflight, //
+    },
     failure::Failure,
-    parse_error::ParseError,
-    preflight::Preflight,
-    stats::Counters,
-    trial::Trial, //
+    measure::stats::Counters, //
 };
 use kernel::fmt;
 

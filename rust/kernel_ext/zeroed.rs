@@ -2,7 +2,7 @@
 
 //! Large values that begin as zeroes, made in place.
 
-use crate::logic::histogram::Histogram;
+use crate::logic::measure::histogram::Histogram;
 use kernel::prelude::*;
 use pin_init::Zeroable;
 

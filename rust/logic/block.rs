@@ -11,7 +11,15 @@
 //! the protocol; one that decodes and asks for what the store does not have is answered with a
 //! [`Status`], as [`check`] says.
 
-pub(crate) use super::block_status::Status;
+pub(crate) mod answer;
+pub(crate) mod backoff;
+pub(crate) mod joining;
+pub(crate) mod segments;
+pub(crate) mod status;
+pub(crate) mod survey;
+pub(crate) mod telling;
+
+pub(crate) use status::Status;
 
 use super::wire::{
     pack,

@@ -12,36 +12,45 @@
 //! A `Command` is complete and free of contradictions: nothing after it has to check its fields
 //! against each other again. Its `Display` is the shortest command that means the same.
 //!
-//! [`ParseError`]: super::parse_error::ParseError
+//! [`ParseError`]: parse_error::ParseError
+
+pub(crate) mod addr;
+pub(crate) mod allow;
+pub(crate) mod block_options;
+pub(crate) mod cpus;
+pub(crate) mod order;
+pub(crate) mod parse;
+pub(crate) mod parse_error;
+pub(crate) mod value;
 
 pub(crate) use super::{
-    addr::Addr,
-    allow::AllowList,
-    block_options::{
-        BlockOptions,
-        StoreName, //
-    },
     conformance::CaseSet,
-    cpus::CpuList,
-    load::{
+    data::pattern::PatternKind,
+    spec::load::{
         Load,
         Test, //
     },
-    order::{
-        Order,
-        Target, //
-    },
-    pattern::PatternKind,
     text::{
         Comm,
         PathName,
         Tag, //
     }, //
 };
+pub(crate) use addr::Addr;
+pub(crate) use allow::AllowList;
+pub(crate) use block_options::{
+    BlockOptions,
+    StoreName, //
+};
+pub(crate) use cpus::CpuList;
+pub(crate) use order::{
+    Order,
+    Target, //
+};
 
-use super::{
+use super::failure::{
     errno,
-    failure::Failure, //
+    Failure, //
 };
 use core::fmt;
 
@@ -300,7 +309,7 @@ impl Command {
     /// Whether its WRITEs carry immediate data without being asked to.
     ///
     /// One who does not poll waits for a completion, and a WRITE without it raises none.
-    pub(super) fn needs_imm(&self) -> bool {
+    pub(crate) fn needs_imm(&self) -> bool {
         self.test == Test::WriteLatency && self.role != Role::Server && !self.poll
     }
 }

@@ -2,22 +2,27 @@
 
 //! The conformance tests, `neg=`: their names, and sets of them.
 //!
-//! What a device must do in each is in [`expectation`](super::expectation).
+//! What a device must do in each is in [`expectation`](expectation).
+
+pub(crate) mod deviation;
+pub(crate) mod expectation;
+pub(crate) mod observation;
+pub(crate) mod trial;
 
 use super::{
     command::{
+        parse_error::Reason,
+        value::{
+            invalid,
+            Given,
+            Result, //
+        },
         Command,
         Role, //
     },
-    options::{
+    spec::options::{
         Opt,
         OptSet, //
-    },
-    parse_error::Reason,
-    value::{
-        invalid,
-        Given,
-        Result, //
     }, //
 };
 use core::fmt;
@@ -143,7 +148,7 @@ impl CaseSet {
     }
 
     /// Reads `all`, or names with `+` between them.
-    pub(super) fn parse<'a>(given: Given<'a>) -> Result<'a, Self> {
+    pub(crate) fn parse<'a>(given: Given<'a>) -> Result<'a, Self> {
         let text = given.value("all")?;
         if text == "all" {
             return Ok(Self::ALL);
@@ -160,7 +165,7 @@ impl CaseSet {
     }
 
     /// Writes the names of all cases, for a sentence.
-    pub(super) fn list(f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    pub(crate) fn list(f: &mut fmt::Formatter<'_>) -> fmt::Result {
         NAMES.iter().try_for_each(|(_, name)| write!(f, ", {name}"))
     }
 }
@@ -195,7 +200,7 @@ const TAKEN: [Opt; 11] = [
 ];
 
 /// Completes the command of conformance tests, whose options are `given`.
-pub(super) fn settle(command: &mut Command, given: OptSet) -> Result<'static, ()> {
+pub(crate) fn settle(command: &mut Command, given: OptSet) -> Result<'static, ()> {
     for role in [Opt::Client, Opt::Server] {
         if given.has(role) {
             return Err(invalid(role.name(), Reason::NegIsLoopback));

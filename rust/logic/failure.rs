@@ -6,11 +6,12 @@
 //! A failure is made in completions and CM callbacks, so it is a small `Copy`
 //! value; it turns into text only when somebody reads it.
 
+pub(crate) mod errno;
+
 use super::{
     block::MessageError,
-    errno,
-    pattern::Mismatch,
-    protocol::Violation,
+    data::pattern::Mismatch,
+    pingpong::Violation,
     wire::{
         PrivateDataError,
         Reject, //
@@ -163,7 +164,7 @@ const STATUS_RETRIES: u32 = 12;
 /// What a connection attempt waits for.
 pub(crate) const CONNECTING: &str = "connecting";
 
-pub(super) fn status_name(status: u32) -> &'static str {
+pub(crate) fn status_name(status: u32) -> &'static str {
     STATUSES
         .get(status as usize)
         .copied()

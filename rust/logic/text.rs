@@ -2,6 +2,9 @@
 
 //! Short strings in fixed memory.
 
+pub(crate) mod json;
+pub(crate) mod ratelimit;
+
 use core::fmt;
 
 /// The name of a network interface; the kernel's limit without its NUL.
@@ -76,13 +79,13 @@ impl<const N: usize> fmt::Debug for Text<N> {
 }
 
 /// Whether `text` is nothing but printable ASCII, the space included.
-pub(super) fn is_printable(text: &str) -> bool {
+pub(crate) fn is_printable(text: &str) -> bool {
     text.bytes().all(|b| matches!(b, b' '..=b'~'))
 }
 
 /// Shows `text` with everything that is not printable ASCII escaped, and cut to a length fit for a
 /// log line.
-pub(super) struct Escaped<'a>(pub(super) &'a str);
+pub(crate) struct Escaped<'a>(pub(super) &'a str);
 
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

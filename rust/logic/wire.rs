@@ -11,7 +11,13 @@
 //! All numbers are big-endian. Nothing that a peer sends is believed: what does not decode is an
 //! error, and reserved bytes must be zero so that a later version can give them a meaning.
 
-pub(crate) use super::private_data::{
+pub(crate) mod control;
+pub(crate) mod extensions;
+pub(crate) mod extras;
+pub(crate) mod hello;
+pub(crate) mod private_data;
+
+pub(crate) use private_data::{
     PeerRole,
     PrivateData,
     PrivateDataError, //
@@ -173,7 +179,7 @@ impl fmt::Display for Reject {
 }
 
 /// Writes bytes in order into a message; what they do not reach is 0.
-pub(super) fn pack<const N: usize>(fields: impl Iterator<Item = u8>) -> [u8; N] {
+pub(crate) fn pack<const N: usize>(fields: impl Iterator<Item = u8>) -> [u8; N] {
     let mut message = [0; N];
     for (byte, field) in message.iter_mut().zip(fields) {
         *byte = field;
@@ -182,11 +188,11 @@ pub(super) fn pack<const N: usize>(fields: impl Iterator<Item = u8>) -> [u8; N] 
 }
 
 /// What is left of a message that is read in order.
-pub(super) struct Fields<'a>(pub(super) &'a [u8]);
+pub(crate) struct Fields<'a>(pub(super) &'a [u8]);
 
 impl Fields<'_> {
     /// The next `N` bytes. Each layout is read as long as it is; past its end there would be zeros.
-    pub(super) fn take<const N: usize>(&mut self) -> [u8; N] {
+    pub(crate) fn take<const N: usize>(&mut self) -> [u8; N] {
         let Some((field, rest)) = self.0.split_first_chunk() else {
             return [0; N];
         };

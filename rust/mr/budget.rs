@@ -4,7 +4,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::logic::errno;
+use crate::logic::failure::errno;
 use kernel::{
     page::PAGE_SIZE,
     prelude::*,

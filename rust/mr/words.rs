@@ -13,7 +13,7 @@ use crate::{
         Contiguous,
         Word, //
     },
-    logic::pattern::{
+    logic::data::pattern::{
         Cell,
         Cells, //
     }, //

@@ -33,11 +33,6 @@ use crate::{
         worker::Worker, //
     },
     logic::{
-        caps::{
-            Caps,
-            Limits,
-            Management, //
-        },
         command::limits::{
             DEFAULT_SIZE,
             DEFAULT_TXDEPTH,
@@ -45,12 +40,19 @@ use crate::{
             MOST_SGE,
             MOST_TXDEPTH, //
         },
-        failure::Failure,
-        preflight::{
-            Attempt,
-            Item,
-            Preflight, //
-        }, //
+        device::{
+            caps::{
+                Caps,
+                Limits,
+                Management, //
+            },
+            preflight::{
+                Attempt,
+                Item,
+                Preflight, //
+            }, //
+        },
+        failure::Failure, //
     },
     mr::Memory,
     rdma::{

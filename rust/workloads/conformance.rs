@@ -6,7 +6,7 @@
 //! A case has a connection of its own within this host, a [`Pair`], whose two queue
 //! pairs only record what completes. One thread posts to both, polls both, and looks
 //! at the states of both, so nothing happens behind the back of a case. What is seen
-//! is compared in [`logic`](crate::logic::expectation); what a case does is in
+//! is compared in [`logic`](crate::logic::conformance::expectation); what a case does is in
 //! [`cases`], its queues in [`setup`].
 //!
 //! Unlike other tests, these wait: each wait ends at a deadline or when the command is

@@ -9,7 +9,7 @@ use crate::{
     engine::traffic::Traffic,
     logic::{
         failure::Failure,
-        protocol::Message,
+        pingpong::Message,
         wire::Advertisement, //
     },
     mr::{

@@ -31,15 +31,17 @@ use crate::{
         traffic::Traffic, //
     },
     logic::{
-        control::Control,
+        data::pattern::Mismatch,
         failure::{
             Failure,
             Operation, //
         },
-        pattern::Mismatch,
-        protocol::Violation,
-        window::Window,
-        wire::Advertisement, //
+        measure::window::Window,
+        pingpong::Violation,
+        wire::{
+            control::Control,
+            Advertisement, //
+        }, //
     },
     mr::Memory,
     rdma::{

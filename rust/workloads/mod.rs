@@ -15,7 +15,7 @@ use crate::{
     logic::{
         command::Load,
         failure::Failure,
-        histogram::Histogram, //
+        measure::histogram::Histogram, //
     },
     rdma::qp::{
         Depths,

@@ -148,7 +148,8 @@ def known_malformed():
 
 @suite.test("the shipped files of what is known name what the module says")
 def shipped():
-	with open(os.path.join(front.TOP, "rust", "logic", "deviation.rs"), encoding="utf-8") as file:
+	source = os.path.join(front.TOP, "rust", "logic", "conformance", "deviation.rs")
+	with open(source, encoding="utf-8") as file:
 		parts = re.findall(r'\(Deviation::\w+, "(.*)"\)', file.read())
 	assert len(parts) > 10, parts
 	for name in ("rxe", "siw"):

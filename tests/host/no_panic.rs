@@ -11,33 +11,92 @@
 mod logic;
 
 use core::{
-    fmt::{self, Write},
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    fmt::{
+        self,
+        Write, //
+    },
+    sync::atomic::{
+        AtomicU64,
+        Ordering::Relaxed, //
+    }, //
 };
 use logic::{
-    backoff::Backoff,
-    block::{self, BareWrite, Limits, Request},
-    block_answer::{DataAnswer, Response},
-    block_survey::Survey,
-    caps::{self, Caps},
-    claims::{Feature, Features},
-    command::{Command, Order, Role},
-    control::Control,
-    cpus::CpuList,
-    extensions::Extensions,
+    block::{
+        self,
+        answer::{
+            DataAnswer,
+            Response, //
+        },
+        backoff::Backoff,
+        joining::Joining,
+        survey::Survey,
+        BareWrite,
+        Limits,
+        Request, //
+    },
+    command::{
+        cpus::CpuList,
+        Command,
+        Order,
+        Role, //
+    },
+    conformance::trial::Trial,
+    data::pattern::{
+        Cell,
+        Cells,
+        Data,
+        Pattern,
+        PatternKind, //
+    },
+    device::{
+        caps::{
+            self,
+            Caps, //
+        },
+        claims::{
+            Feature,
+            Features, //
+        },
+        preflight::{
+            Attempt,
+            Item,
+            Preflight, //
+        }, //
+    },
     failure::Failure,
-    hello::{announced, Geometry, Hello},
-    histogram::Histogram,
-    joining::Joining,
-    json::Object,
-    pace::Pace,
-    pattern::{Cell, Cells, Data, Pattern, PatternKind},
-    preflight::{Attempt, Item, Preflight},
-    protocol::{check_answer, check_request, Client, Message, Server, ServerStep},
-    stats::{BlockFigures, Counters},
-    trial::Trial,
-    window::{warmup, Window},
-    wire::{Advertisement, PrivateData, Reject},
+    measure::{
+        histogram::Histogram,
+        pace::Pace,
+        stats::{
+            BlockFigures,
+            Counters, //
+        },
+        window::{
+            warmup,
+            Window, //
+        }, //
+    },
+    pingpong::{
+        check_answer,
+        check_request,
+        Client,
+        Message,
+        Server,
+        ServerStep, //
+    },
+    text::json::Object,
+    wire::{
+        control::Control,
+        extensions::Extensions,
+        hello::{
+            announced,
+            Geometry,
+            Hello, //
+        },
+        Advertisement,
+        PrivateData,
+        Reject, //
+    }, //
 };
 
 pub fn command(text: &str, out: &mut dyn Write) -> fmt::Result {

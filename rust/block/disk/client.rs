@@ -57,7 +57,7 @@ use crate::{
     },
     logic::{
         failure::Failure,
-        hello::Geometry, //
+        wire::hello::Geometry, //
     }, //
 };
 use core::net::Ipv4Addr;

@@ -36,14 +36,16 @@ use crate::{
         worker::Worker, //
     },
     logic::{
+        block::segments::boundary_mask,
         command::Test,
-        extensions::Extensions,
         failure::Failure,
-        hello::{
-            Geometry,
-            Hello, //
-        },
-        segments::boundary_mask, //
+        wire::{
+            extensions::Extensions,
+            hello::{
+                Geometry,
+                Hello, //
+            }, //
+        }, //
     },
     mr::Memory,
     rdma::{

@@ -46,14 +46,16 @@ use crate::{
             Action,
             BareWrite, //
         },
-        errno,
-        extensions::Extensions,
-        extras::Extras,
         failure::{
+            errno,
             Failure,
             Operation, //
         },
-        wire::Advertisement, //
+        wire::{
+            extensions::Extensions,
+            extras::Extras,
+            Advertisement, //
+        }, //
     },
     mr::{
         Access,

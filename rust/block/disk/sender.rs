@@ -19,7 +19,7 @@ use crate::{
     logic::{
         block,
         failure::Failure,
-        window::Window, //
+        measure::window::Window, //
     },
     mr::{
         BufferId,

@@ -81,7 +81,7 @@ impl Stability {
     /// while no request is under way.
     pub(crate) fn host_restarted(&self, uses: u32) {
         if self.answered() != self.flushed.load(Relaxed) {
-            self.lose(crate::logic::errno::EIO, uses);
+            self.lose(crate::logic::failure::errno::EIO, uses);
         }
     }
 

@@ -7,11 +7,11 @@
 
 use super::fifo::Fifo;
 use crate::{
-    logic::{
-        block::Status,
-        block_answer::Response,
-        block_survey::Survey,
-        joining::Joining, //
+    logic::block::{
+        answer::Response,
+        joining::Joining,
+        survey::Survey,
+        Status, //
     },
     mr::{
         BufferId,

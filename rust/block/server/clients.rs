@@ -23,8 +23,10 @@ use crate::{
     kernel_ext::time::Deadline,
     logic::{
         failure::Failure,
-        hello::Hello,
-        wire::PrivateDataError, //
+        wire::{
+            hello::Hello,
+            PrivateDataError, //
+        }, //
     }, //
 };
 use kernel::{

@@ -44,8 +44,8 @@ use crate::{
             Status, //
         },
         failure::Failure,
-        hello::Geometry,
-        protocol::Violation, //
+        pingpong::Violation,
+        wire::hello::Geometry, //
     },
     mr::{
         BufferId,
@@ -362,7 +362,8 @@ impl Link {
     }
 }
 
-const NO_SLOT: Failure = Failure::Kernel("finding a request", -crate::logic::errno::EINVAL);
+const NO_SLOT: Failure =
+    Failure::Kernel("finding a request", -crate::logic::failure::errno::EINVAL);
 
 fn failed(error: Error) -> Failure {
     Failure::Kernel("moving data", error.to_errno())

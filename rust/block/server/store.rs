@@ -28,11 +28,13 @@ use crate::{
             BlockOptions,
             StoreName, //
         },
-        extras::Extras,
         failure::Failure,
-        hello::{
-            Geometry,
-            Hello, //
+        wire::{
+            extras::Extras,
+            hello::{
+                Geometry,
+                Hello, //
+            }, //
         }, //
     }, //
 };

@@ -73,15 +73,17 @@ use crate::{
             Role,
             Test, //
         },
-        errno::EPROTO,
-        extensions::Extensions,
-        failure::Failure,
-        hello::{
-            announced,
-            Hello, //
+        failure::{
+            errno::EPROTO,
+            Failure, //
         },
-        protocol::Violation,
+        pingpong::Violation,
         wire::{
+            extensions::Extensions,
+            hello::{
+                announced,
+                Hello, //
+            },
             Reject,
             RejectReason, //
         }, //

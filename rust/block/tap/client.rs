@@ -63,9 +63,11 @@ use crate::{
     },
     logic::{
         command::PathName,
-        errno,
-        failure::Failure,
-        stats::BlockFigures, //
+        failure::{
+            errno,
+            Failure, //
+        },
+        measure::stats::BlockFigures, //
     }, //
 };
 use kernel::{

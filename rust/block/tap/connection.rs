@@ -41,9 +41,11 @@ use crate::{
     },
     logic::{
         command::Test,
-        errno,
-        failure::Failure,
-        hello::{
+        failure::{
+            errno,
+            Failure, //
+        },
+        wire::hello::{
             Geometry,
             Hello, //
         }, //

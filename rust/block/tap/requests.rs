@@ -24,8 +24,10 @@ use crate::{
             Action,
             Status, //
         },
-        errno,
-        failure::Failure, //
+        failure::{
+            errno,
+            Failure, //
+        }, //
     }, //
 };
 use kernel::{

@@ -8,7 +8,7 @@ use super::Device;
 use crate::{
     bindings,
     logic::{
-        claims::{
+        device::claims::{
             Atomics,
             Claims,
             Feature,

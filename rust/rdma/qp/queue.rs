@@ -11,11 +11,11 @@ use crate::{
     engine::outcome::Outcome,
     kernel_ext::blk::request::Request,
     logic::{
+        data::pattern::Data,
         failure::{
             Failure,
             Operation, //
         },
-        pattern::Data,
         wire::Advertisement, //
     },
     mr::{

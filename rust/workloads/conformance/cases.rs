@@ -19,13 +19,15 @@ use super::{
 };
 use crate::{
     logic::{
-        conformance::Case,
-        expectation::Rule,
-        failure::Failure,
-        observation::{
-            Ended,
-            Seen, //
+        conformance::{
+            expectation::Rule,
+            observation::{
+                Ended,
+                Seen, //
+            },
+            Case, //
         },
+        failure::Failure,
         wire::Advertisement, //
     },
     mr::Access,

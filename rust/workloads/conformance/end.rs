@@ -14,12 +14,14 @@ use super::{
 use crate::{
     engine::outcome::Outcome,
     logic::{
-        errno,
-        failure::Failure,
-        observation::{
+        conformance::observation::{
             Ended,
             State,
             Tally, //
+        },
+        failure::{
+            errno,
+            Failure, //
         },
         wire::Advertisement, //
     },

@@ -22,15 +22,19 @@ use super::{
 };
 use crate::{
     logic::{
-        errno,
-        expectation::{
-            Fabric,
-            Rule, //
+        conformance::{
+            expectation::{
+                Fabric,
+                Rule, //
+            },
+            observation::{
+                Ended,
+                Seen, //
+            }, //
         },
-        failure::Failure,
-        observation::{
-            Ended,
-            Seen, //
+        failure::{
+            errno,
+            Failure, //
         },
         wire::Advertisement, //
     },

@@ -15,18 +15,20 @@ use crate::{
     engine::outcome::Outcome,
     kernel_ext::time::Deadline,
     logic::{
-        expectation::{
-            Fabric,
-            Rule, //
+        conformance::{
+            expectation::{
+                Fabric,
+                Rule, //
+            },
+            observation::{
+                Ended,
+                Seen,
+                State, //
+            }, //
         },
         failure::{
             Failure,
             Operation, //
-        },
-        observation::{
-            Ended,
-            Seen,
-            State, //
         },
         wire::Advertisement, //
     },

@@ -6,14 +6,14 @@
 
 use crate::{
     logic::{
+        conformance::observation::{
+            Ended,
+            Tally, //
+        },
         failure::{
             Failure,
             Operation,
             STATUS_FLUSHED, //
-        },
-        observation::{
-            Ended,
-            Tally, //
         }, //
     },
     rdma::{

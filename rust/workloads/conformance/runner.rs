@@ -47,19 +47,21 @@ use crate::{
     },
     logic::{
         command::MemMode,
-        conformance::Case,
-        expectation::{
-            Fabric,
-            Rule, //
+        conformance::{
+            expectation::{
+                Fabric,
+                Rule, //
+            },
+            observation::Seen,
+            trial::{
+                Trial,
+                Tried, //
+            },
+            Case, //
         },
         failure::{
             Failure,
             CONNECTING, //
-        },
-        observation::Seen,
-        trial::{
-            Trial,
-            Tried, //
         },
         wire::PrivateData, //
     },

@@ -6,9 +6,9 @@
 
 use crate::{
     cm::Retries,
-    logic::{
-        conformance::Case,
-        expectation::Fabric, //
+    logic::conformance::{
+        expectation::Fabric,
+        Case, //
     },
     rdma::qp::Depths, //
 };

@@ -8,13 +8,13 @@
 use super::plan::Plan;
 use crate::{
     logic::{
+        data::pattern::{
+            Data,
+            Mismatch, //
+        },
         failure::{
             Failure,
             Operation, //
-        },
-        pattern::{
-            Data,
-            Mismatch, //
         },
         wire::Advertisement, //
     },

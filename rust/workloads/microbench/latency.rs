@@ -19,7 +19,7 @@ use crate::{
             Failure,
             Operation, //
         },
-        histogram::Histogram, //
+        measure::histogram::Histogram, //
     },
     mr::BufferId,
     rdma::qp::Queue,

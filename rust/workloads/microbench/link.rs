@@ -8,9 +8,9 @@
 use crate::{
     engine::traffic::Traffic,
     logic::{
-        control::Control,
         failure::Failure,
-        protocol::Violation, //
+        pingpong::Violation,
+        wire::control::Control, //
     },
     mr::{
         BufferId,

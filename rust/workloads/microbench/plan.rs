@@ -14,9 +14,9 @@ use crate::{
             Load,
             Test, //
         },
+        data::pattern::Pattern,
         failure::Operation,
-        pattern::Pattern,
-        window::warmup, //
+        measure::window::warmup, //
     },
     rdma::qp::Depths, //
 };

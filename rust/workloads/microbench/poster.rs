@@ -12,7 +12,7 @@ use crate::{
             Failure,
             Operation, //
         },
-        window::Window, //
+        measure::window::Window, //
     },
     rdma::qp::Queue, //
 };

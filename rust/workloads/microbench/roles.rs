@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     logic::{
-        control::Control,
-        failure::Failure, //
+        failure::Failure,
+        wire::control::Control, //
     },
     rdma::{
         qp::{

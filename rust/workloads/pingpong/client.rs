@@ -23,16 +23,16 @@ use crate::{
             Command,
             MemMode, //
         },
+        data::pattern::{
+            Data,
+            Pattern, //
+        },
         failure::{
             Failure,
             Operation, //
         },
-        histogram::Histogram,
-        pattern::{
-            Data,
-            Pattern, //
-        },
-        protocol::{
+        measure::histogram::Histogram,
+        pingpong::{
             Client,
             ClientStep, //
         },

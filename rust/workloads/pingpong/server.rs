@@ -17,15 +17,15 @@ use crate::{
     engine::traffic::Traffic,
     logic::{
         command::MemMode,
+        data::pattern::{
+            Data,
+            Pattern, //
+        },
         failure::{
             Failure,
             Operation, //
         },
-        pattern::{
-            Data,
-            Pattern, //
-        },
-        protocol::{
+        pingpong::{
             Server,
             ServerStep, //
         },

@@ -8,7 +8,7 @@
 #[path = "../../../rust/logic/mod.rs"]
 mod logic;
 
-use logic::histogram::Histogram;
+use logic::measure::histogram::Histogram;
 
 #[test]
 fn zero_bytes_are_an_empty_histogram() {

@@ -21,7 +21,7 @@ use crate::{
             Deadline, //
         }, //
     },
-    logic::errno, //
+    logic::failure::errno, //
 };
 use kernel::prelude::*;
 

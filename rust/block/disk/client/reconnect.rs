@@ -22,8 +22,10 @@ use crate::{
         Deadline, //
     },
     logic::{
-        backoff::Backoff,
-        block::Action,
+        block::{
+            backoff::Backoff,
+            Action, //
+        },
         failure::{
             Failure,
             Operation, //

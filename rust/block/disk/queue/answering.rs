@@ -20,17 +20,19 @@ use crate::{
     },
     logic::{
         block::{
+            answer::{
+                DataAnswer,
+                Response, //
+            },
+            survey::Survey,
             Action,
             MessageError, //
         },
-        block_answer::{
-            DataAnswer,
-            Response, //
+        failure::{
+            errno,
+            Failure, //
         },
-        block_survey::Survey,
-        errno,
-        failure::Failure,
-        protocol::Violation, //
+        pingpong::Violation, //
     },
     rdma::{
         cq::WorkCompletion,

@@ -26,15 +26,15 @@ use crate::{
     },
     logic::{
         block::{
+            answer::{
+                DataAnswer,
+                Response, //
+            },
+            survey::Survey,
             Action,
             Request,
             Status, //
         },
-        block_answer::{
-            DataAnswer,
-            Response, //
-        },
-        block_survey::Survey,
         failure::Failure,
         wire::Advertisement, //
     },

@@ -23,9 +23,9 @@ use crate::{
         },
         pages::Contiguous, //
     },
-    logic::{
+    logic::failure::{
         errno,
-        failure::Failure, //
+        Failure, //
     }, //
 };
 use kernel::{

@@ -16,9 +16,11 @@ use crate::{
     },
     kernel_ext::time::Deadline,
     logic::{
-        conformance::Case,
-        failure::Failure,
-        observation::Seen, //
+        conformance::{
+            observation::Seen,
+            Case, //
+        },
+        failure::Failure, //
     }, //
 };
 use kernel::prelude::*;

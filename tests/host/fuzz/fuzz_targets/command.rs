@@ -10,9 +10,13 @@
 mod logic;
 
 use libfuzzer_sys::fuzz_target;
-use logic::command::{Command, Order, Role};
+use logic::command::{
+    Command,
+    Order,
+    Role, //
+};
 
-fn read(text: &str) -> Result<Order<Box<Command>>, logic::parse_error::ParseError<'_>> {
+fn read(text: &str) -> Result<Order<Box<Command>>, logic::command::parse_error::ParseError<'_>> {
     Order::parse(text, Box::new(Command::new(Role::Client)))
 }
 

@@ -11,8 +11,18 @@ mod logic;
 
 use libfuzzer_sys::fuzz_target;
 use logic::{
-    protocol::{check_answer, Client, ClientStep, Message, Server, ServerStep},
-    wire::{Advertisement, PrivateData},
+    pingpong::{
+        check_answer,
+        Client,
+        ClientStep,
+        Message,
+        Server,
+        ServerStep, //
+    },
+    wire::{
+        Advertisement,
+        PrivateData, //
+    }, //
 };
 
 /// Takes the next `N` bytes.

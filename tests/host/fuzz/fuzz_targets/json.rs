@@ -10,7 +10,7 @@
 mod logic;
 
 use libfuzzer_sys::fuzz_target;
-use logic::json::Object;
+use logic::text::json::Object;
 
 /// What a string of JSON says, up to its closing quote, and what follows.
 fn unescape(text: &str) -> (String, &str) {

@@ -11,14 +11,31 @@ mod logic;
 
 use libfuzzer_sys::fuzz_target;
 use logic::{
-    block::{check, Action, BareWrite, MessageError, Request},
-    block_answer::{DataAnswer, Response},
-    block_survey::Survey,
-    control::Control,
-    extensions::Extensions,
-    hello::{announced, Geometry, Hello},
-    protocol::check_request,
-    wire::{Advertisement, PrivateData, Reject},
+    block::{
+        answer::{
+            DataAnswer,
+            Response, //
+        },
+        check,
+        survey::Survey,
+        Action,
+        BareWrite,
+        MessageError,
+        Request, //
+    },
+    pingpong::check_request,
+    wire::{
+        control::Control,
+        extensions::Extensions,
+        hello::{
+            announced,
+            Geometry,
+            Hello, //
+        },
+        Advertisement,
+        PrivateData,
+        Reject, //
+    }, //
 };
 
 /// What disks, taps and their servers send each other.

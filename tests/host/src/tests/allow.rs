@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-use crate::logic::allow::AllowList;
+use crate::logic::command::allow::AllowList;
 
 fn list(text: &str) -> AllowList {
     AllowList::parse(text).unwrap_or_else(|| panic!("{text}"))

@@ -2,16 +2,35 @@
 
 //! Commands of disks and taps, for property tests.
 
-use super::any_command::{addr, allow, TAG};
+use super::any_command::{
+    addr,
+    allow,
+    TAG, //
+};
 use crate::logic::{
     command::{
-        Addr, BlockOptions, Comm, Command, CpuList, Load, MemMode, PathName, PatternKind, Role,
-        StoreName, Tag, Test,
+        Addr,
+        BlockOptions,
+        Comm,
+        Command,
+        CpuList,
+        Load,
+        MemMode,
+        PathName,
+        PatternKind,
+        Role,
+        StoreName,
+        Tag,
+        Test, //
     },
     conformance::CaseSet,
-    errno,
+    failure::errno, //
 };
-use proptest::{option, prelude::*, sample::select};
+use proptest::{
+    option,
+    prelude::*,
+    sample::select, //
+};
 
 /// Who takes part in the test of a disk or tap.
 pub(super) const SIDES: [(Role, Test); 5] = [

@@ -4,13 +4,29 @@
 
 use super::any_block::block_command;
 use crate::logic::{
-    allow::AllowList,
-    command::{Addr, BlockOptions, Command, CpuList, Load, MemMode, PatternKind, Role, Tag, Test},
+    command::{
+        allow::AllowList,
+        Addr,
+        BlockOptions,
+        Command,
+        CpuList,
+        Load,
+        MemMode,
+        PatternKind,
+        Role,
+        Tag,
+        Test, //
+    },
     conformance::CaseSet,
-    errno,
-    text::IfName,
+    failure::errno,
+    text::IfName, //
 };
-use proptest::{collection::vec, option, prelude::*, sample::select};
+use proptest::{
+    collection::vec,
+    option,
+    prelude::*,
+    sample::select, //
+};
 
 /// Those without a disk.
 pub(super) const TESTS: [Test; 8] = [

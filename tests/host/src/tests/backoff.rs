@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-use crate::logic::backoff::Backoff;
+use crate::logic::block::backoff::Backoff;
 
 #[test]
 fn pauses_double_up_to_a_limit() {

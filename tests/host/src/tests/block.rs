@@ -6,10 +6,19 @@
 
 use super::cases;
 use crate::logic::{
-    block::{Action, MessageError, Request, Status},
-    wire::Advertisement,
+    block::{
+        Action,
+        MessageError,
+        Request,
+        Status, //
+    },
+    wire::Advertisement, //
 };
-use proptest::{option, prelude::*, sample::select};
+use proptest::{
+    option,
+    prelude::*,
+    sample::select, //
+};
 
 pub(super) const ACTIONS: [Action; 9] = [
     Action::Read,

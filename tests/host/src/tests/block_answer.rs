@@ -3,14 +3,23 @@
 //! What a server answers to requests of disks and taps.
 
 use super::{
-    block::{least, STATUSES},
-    cases,
+    block::{
+        least,
+        STATUSES, //
+    },
+    cases, //
 };
-use crate::logic::{
-    block::{Action, MessageError, Request, Status},
-    block_answer::Response,
+use crate::logic::block::{
+    answer::Response,
+    Action,
+    MessageError,
+    Request,
+    Status, //
 };
-use proptest::{prelude::*, sample::select};
+use proptest::{
+    prelude::*,
+    sample::select, //
+};
 
 const RESPONSE: [u8; 16] = *b"\x81\x03\x01\x02\x11\x12\x13\x14\0\0\0\0\0\0\0\0";
 

@@ -3,14 +3,26 @@
 //! What a server checks of requests before it does anything, and how it says how they ended.
 
 use super::{
-    block::{least, ACTIONS, STATUSES},
-    cases,
+    block::{
+        least,
+        ACTIONS,
+        STATUSES, //
+    },
+    cases, //
 };
 use crate::logic::{
-    block::{check, Action, Limits, Status},
-    errno,
+    block::{
+        check,
+        Action,
+        Limits,
+        Status, //
+    },
+    failure::errno, //
 };
-use proptest::{prelude::*, sample::select};
+use proptest::{
+    prelude::*,
+    sample::select, //
+};
 
 const LIMITS: Limits = Limits {
     size: 1 << 20,

@@ -2,11 +2,19 @@
 
 //! Messages that are nothing but data: what their immediates say of them.
 
-use super::{block::least, cases};
+use super::{
+    block::least,
+    cases, //
+};
 use crate::logic::{
-    block::{Action, BareWrite, MessageError, Request},
-    block_answer::DataAnswer,
-    wire::Advertisement,
+    block::{
+        answer::DataAnswer,
+        Action,
+        BareWrite,
+        MessageError,
+        Request, //
+    },
+    wire::Advertisement, //
 };
 use proptest::prelude::*;
 

@@ -2,10 +2,20 @@
 
 //! Requests whose data is in messages: a write's follows it, a read's is its answer.
 
-use super::block::{least, ACTIONS};
+use super::block::{
+    least,
+    ACTIONS, //
+};
 use crate::logic::{
-    block::{check, Action, Limits, MessageError, Request, Status},
-    wire::Advertisement,
+    block::{
+        check,
+        Action,
+        Limits,
+        MessageError,
+        Request,
+        Status, //
+    },
+    wire::Advertisement, //
 };
 
 const MOVES: [Action; 2] = [Action::Read, Action::Write];

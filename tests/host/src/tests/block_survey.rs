@@ -2,14 +2,24 @@
 
 //! Which requests a server lists as its own, and how it says that it can.
 
-use super::{block::least, cases};
-use crate::logic::{
-    block::{Action, MessageError, Request},
-    block_answer::Response,
-    block_survey::Survey,
-    extensions::Extensions,
+use super::{
+    block::least,
+    cases, //
 };
-use proptest::{collection::btree_set, prelude::*};
+use crate::logic::{
+    block::{
+        answer::Response,
+        survey::Survey,
+        Action,
+        MessageError,
+        Request, //
+    },
+    wire::extensions::Extensions, //
+};
+use proptest::{
+    collection::btree_set,
+    prelude::*, //
+};
 
 fn asked() -> Request {
     Request {

@@ -3,13 +3,34 @@
 //! What is said of a device: its claims, its port, and what commands can ask for.
 
 use crate::logic::{
-    caps::{Caps, Limits, Management},
-    claims::{Atomics, Claims, Feature, Features, Port},
-    json::Object,
-    preflight::{Attempt, Item, Preflight},
-    text::Text,
+    device::{
+        caps::{
+            Caps,
+            Limits,
+            Management, //
+        },
+        claims::{
+            Atomics,
+            Claims,
+            Feature,
+            Features,
+            Port, //
+        },
+        preflight::{
+            Attempt,
+            Item,
+            Preflight, //
+        }, //
+    },
+    text::{
+        json::Object,
+        Text, //
+    }, //
 };
-use serde_json::{json, Value};
+use serde_json::{
+    json,
+    Value, //
+};
 
 fn claims(features: &[Feature]) -> Claims {
     let mut set = Features::default();

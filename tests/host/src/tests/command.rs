@@ -2,13 +2,26 @@
 
 //! What commands mean; `command_errors` has what is refused.
 
-use super::{any_command::command, cases};
+use super::{
+    any_command::command,
+    cases, //
+};
 use crate::logic::{
-    allow::AllowList,
-    command::{Addr, Command, CpuList, Load, MemMode, PatternKind, Role, Tag, Test},
+    command::{
+        allow::AllowList,
+        parse_error::Kind,
+        Addr,
+        Command,
+        CpuList,
+        Load,
+        MemMode,
+        PatternKind,
+        Role,
+        Tag,
+        Test, //
+    },
     failure::Failure,
-    parse_error::Kind,
-    text::IfName,
+    text::IfName, //
 };
 use proptest::prelude::*;
 

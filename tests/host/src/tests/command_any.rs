@@ -3,7 +3,10 @@
 //! Whatever is written: it is taken and means itself again, or it is refused
 //! with one line.
 
-use super::{any_command::command, cases};
+use super::{
+    any_command::command,
+    cases, //
+};
 use crate::logic::command::Order;
 use proptest::prelude::*;
 

@@ -5,12 +5,21 @@
 
 use super::{
     command::parse,
-    command_errors::{check, invalid},
+    command_errors::{
+        check,
+        invalid, //
+    }, //
 };
-use crate::logic::{
+use crate::logic::command::{
     allow::AllowList,
-    command::{BlockOptions, Comm, Command, PathName, Role, StoreName, Test},
     parse_error::Kind,
+    BlockOptions,
+    Comm,
+    Command,
+    PathName,
+    Role,
+    StoreName,
+    Test, //
 };
 
 /// Each side of a disk or tap with nothing more than it needs, by a letter.

@@ -2,7 +2,11 @@
 
 //! Which options go with disks, taps and their servers.
 
-use super::{command::parse, command_block::SIDES, command_errors::invalid};
+use super::{
+    command::parse,
+    command_block::SIDES,
+    command_errors::invalid, //
+};
 use crate::logic::command::StoreName;
 
 /// Options of other tests, with those that these say they are for.

@@ -3,7 +3,11 @@
 //! The command that asks what a device can do.
 
 use super::command_errors::invalid;
-use crate::logic::command::{Command, Role, Test};
+use crate::logic::command::{
+    Command,
+    Role,
+    Test, //
+};
 
 #[test]
 fn it_is_a_client_without_saying_so() {

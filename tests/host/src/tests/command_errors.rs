@@ -3,9 +3,12 @@
 //! What commands are refused, as what, and with which sentence; `command_rules` has the options
 //! that do not go together.
 
-use crate::logic::{
-    command::Command,
-    parse_error::{Kind, ParseError},
+use crate::logic::command::{
+    parse_error::{
+        Kind,
+        ParseError, //
+    },
+    Command, //
 };
 
 fn refused(text: &str) -> ParseError<'_> {

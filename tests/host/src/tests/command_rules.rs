@@ -3,7 +3,10 @@
 //! Which options go together, and what is said of those that do not.
 
 use super::command_errors::invalid;
-use crate::logic::{command::Command, parse_error::Kind};
+use crate::logic::command::{
+    parse_error::Kind,
+    Command, //
+};
 
 #[test]
 fn contradictions_name_the_options() {

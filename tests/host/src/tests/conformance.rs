@@ -3,16 +3,35 @@
 //! The grammar of conformance tests.
 
 use super::{
-    any_command::{addr, TAG},
+    any_command::{
+        addr,
+        TAG, //
+    },
     cases,
-    command_errors::{check, invalid},
+    command_errors::{
+        check,
+        invalid, //
+    }, //
 };
 use crate::logic::{
-    command::{Command, CpuList, Role, Tag, Test},
-    conformance::{Case, CaseSet},
-    parse_error::Kind,
+    command::{
+        parse_error::Kind,
+        Command,
+        CpuList,
+        Role,
+        Tag,
+        Test, //
+    },
+    conformance::{
+        Case,
+        CaseSet, //
+    }, //
 };
-use proptest::{option, prelude::*, sample::subsequence};
+use proptest::{
+    option,
+    prelude::*,
+    sample::subsequence, //
+};
 
 const ADDR: &str = "addr=192.0.2.1";
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
 use super::cases;
-use crate::logic::{control::Control, wire::Advertisement};
+use crate::logic::wire::{
+    control::Control,
+    Advertisement, //
+};
 use proptest::prelude::*;
 
 const READY: [u8; 25] =

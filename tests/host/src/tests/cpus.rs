@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-use super::{any_command::cpus, cases};
-use crate::logic::cpus::CpuList;
+use super::{
+    any_command::cpus,
+    cases, //
+};
+use crate::logic::command::cpus::CpuList;
 use proptest::prelude::*;
 
 fn list(text: &str) -> Vec<u32> {

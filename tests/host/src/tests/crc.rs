@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 use super::cases;
-use crate::logic::crc::Crc32;
+use crate::logic::data::crc::Crc32;
 use proptest::prelude::*;
 
 /// Straight from the definition, a bit at a time.

@@ -4,13 +4,28 @@
 
 use super::conformance::every;
 use crate::logic::{
-    conformance::Case,
-    deviation::Deviation,
-    errno,
-    expectation::{Fabric, Rule},
-    failure::Failure,
-    observation::{Ended, Seen, State, Tally},
-    trial::{Trial, Tried},
+    conformance::{
+        deviation::Deviation,
+        expectation::{
+            Fabric,
+            Rule, //
+        },
+        observation::{
+            Ended,
+            Seen,
+            State,
+            Tally, //
+        },
+        trial::{
+            Trial,
+            Tried, //
+        },
+        Case, //
+    },
+    failure::{
+        errno,
+        Failure, //
+    }, //
 };
 
 const FABRICS: [Fabric; 2] = [Fabric::InfiniBand, Fabric::Iwarp];

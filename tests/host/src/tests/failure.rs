@@ -2,11 +2,18 @@
 
 use crate::logic::{
     block::MessageError,
-    errno,
-    failure::{Failure, Operation},
-    pattern::Mismatch,
-    protocol::Violation,
-    wire::{PrivateDataError, Reject, RejectReason},
+    data::pattern::Mismatch,
+    failure::{
+        errno,
+        Failure,
+        Operation, //
+    },
+    pingpong::Violation,
+    wire::{
+        PrivateDataError,
+        Reject,
+        RejectReason, //
+    }, //
 };
 
 const MISMATCH: Mismatch = Mismatch {

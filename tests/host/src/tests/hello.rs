@@ -5,10 +5,17 @@
 use crate::logic::{
     block::Limits,
     command::Test,
-    extensions::Extensions,
-    extras::Extras,
-    hello::{announced, Geometry, Hello},
-    wire::{PrivateData, PrivateDataError},
+    wire::{
+        extensions::Extensions,
+        extras::Extras,
+        hello::{
+            announced,
+            Geometry,
+            Hello, //
+        },
+        PrivateData,
+        PrivateDataError, //
+    }, //
 };
 
 const HELLO: Hello = Hello {

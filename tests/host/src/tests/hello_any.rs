@@ -5,12 +5,22 @@
 use super::cases;
 use crate::logic::{
     command::Test,
-    extensions::Extensions,
-    extras::Extras,
-    hello::{announced, Geometry, Hello},
-    wire::PrivateDataError,
+    wire::{
+        extensions::Extensions,
+        extras::Extras,
+        hello::{
+            announced,
+            Geometry,
+            Hello, //
+        },
+        PrivateDataError, //
+    }, //
 };
-use proptest::{collection::vec, prelude::*, sample::select};
+use proptest::{
+    collection::vec,
+    prelude::*,
+    sample::select, //
+};
 
 fn hello() -> impl Strategy<Value = Hello> {
     let is_tap = any::<bool>();

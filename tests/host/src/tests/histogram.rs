@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
 use super::cases;
-use crate::logic::histogram::Histogram;
-use proptest::{collection::vec, prelude::*};
+use crate::logic::measure::histogram::Histogram;
+use proptest::{
+    collection::vec,
+    prelude::*, //
+};
 
 const LIMIT: u64 = 1 << 40;
 

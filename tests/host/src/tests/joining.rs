@@ -3,8 +3,11 @@
 //! When answers wait for each other, and that none waits for ever.
 
 use super::cases;
-use crate::logic::joining::Joining;
-use proptest::{collection::vec, prelude::*};
+use crate::logic::block::joining::Joining;
+use proptest::{
+    collection::vec,
+    prelude::*, //
+};
 
 /// The most answers in a message.
 const MOST: usize = 8;

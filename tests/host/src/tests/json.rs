@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
 use super::cases;
-use crate::logic::json::Object;
-use core::fmt::{self, Write};
+use crate::logic::text::json::Object;
+use core::fmt::{
+    self,
+    Write, //
+};
 use proptest::prelude::*;
-use serde_json::{json, Value};
+use serde_json::{
+    json,
+    Value, //
+};
 
 fn write(f: impl FnOnce(&mut Object<'_>) -> fmt::Result) -> String {
     let mut out = String::new();

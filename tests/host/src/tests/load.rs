@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-use super::{any_command::TESTS, cases};
+use super::{
+    any_command::TESTS,
+    cases, //
+};
 use crate::logic::{
-    command::{Load, Test},
-    window::Window,
+    command::{
+        Load,
+        Test, //
+    },
+    measure::window::Window, //
 };
 use proptest::prelude::*;
 

@@ -46,9 +46,11 @@ mod telling;
 mod window;
 mod wire;
 
-use crate::logic::{
-    command::{Command, Order, Role},
+use crate::logic::command::{
     parse_error::ParseError,
+    Command,
+    Order,
+    Role, //
 };
 use proptest::prelude::ProptestConfig;
 

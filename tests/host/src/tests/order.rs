@@ -2,10 +2,15 @@
 
 //! The end of disks, and what may be written besides commands.
 
-use super::{any_command::command, cases};
-use crate::logic::{
-    command::{Command, Order, Target},
+use super::{
+    any_command::command,
+    cases, //
+};
+use crate::logic::command::{
     parse_error::Kind,
+    Command,
+    Order,
+    Target, //
 };
 use proptest::prelude::*;
 

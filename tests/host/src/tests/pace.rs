@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
 use super::cases;
-use crate::logic::pace::Pace;
-use proptest::{collection::vec, prelude::*};
+use crate::logic::measure::pace::Pace;
+use proptest::{
+    collection::vec,
+    prelude::*, //
+};
 
 #[test]
 fn the_time_until_the_first_one_ends_counts() {

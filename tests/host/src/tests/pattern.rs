@@ -1,8 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
-use super::{cases, crc::bit_by_bit};
-use crate::logic::pattern::{Cell, Cells, Data, Mismatch, Pattern, PatternKind};
-use proptest::{collection::vec, prelude::*};
+use super::{
+    cases,
+    crc::bit_by_bit, //
+};
+use crate::logic::data::pattern::{
+    Cell,
+    Cells,
+    Data,
+    Mismatch,
+    Pattern,
+    PatternKind, //
+};
+use proptest::{
+    collection::vec,
+    prelude::*, //
+};
 use std::collections::HashSet;
 
 const TEXT: Pattern = Pattern {

@@ -4,12 +4,19 @@
 
 use super::cases;
 use crate::logic::{
-    json::Object,
-    preflight::{Attempt, Item, Preflight},
+    device::preflight::{
+        Attempt,
+        Item,
+        Preflight, //
+    },
+    text::json::Object, //
 };
 use core::convert::Infallible;
 use proptest::prelude::*;
-use serde_json::{json, Value};
+use serde_json::{
+    json,
+    Value, //
+};
 
 /// What a device makes that takes `limit` at most, and says `errno` beyond it; and how often it
 /// was asked.

@@ -1,14 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 
 use super::{
-    any_command::{load, TESTS},
-    cases,
+    any_command::{
+        load,
+        TESTS, //
+    },
+    cases, //
 };
 use crate::logic::{
-    command::{Load, MemMode, PatternKind, Test},
-    wire::{PeerRole, PrivateData, PrivateDataError},
+    command::{
+        Load,
+        MemMode,
+        PatternKind,
+        Test, //
+    },
+    wire::{
+        PeerRole,
+        PrivateData,
+        PrivateDataError, //
+    }, //
 };
-use proptest::{collection::vec, prelude::*, sample::select};
+use proptest::{
+    collection::vec,
+    prelude::*,
+    sample::select, //
+};
 
 fn example() -> PrivateData {
     PrivateData {

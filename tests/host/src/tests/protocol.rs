@@ -1,14 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0
 
-use super::{cases, private_data::private_data};
-use crate::logic::{
-    command::{Load, MemMode, PatternKind, Test},
-    protocol::{
-        check_answer, check_request, Client, ClientStep, Message, Server, ServerStep, Violation,
-    },
-    wire::{Advertisement, PeerRole, PrivateData},
+use super::{
+    cases,
+    private_data::private_data, //
 };
-use proptest::{collection::vec, option, prelude::*};
+use crate::logic::{
+    command::{
+        Load,
+        MemMode,
+        PatternKind,
+        Test, //
+    },
+    pingpong::{
+        check_answer,
+        check_request,
+        Client,
+        ClientStep,
+        Message,
+        Server,
+        ServerStep,
+        Violation, //
+    },
+    wire::{
+        Advertisement,
+        PeerRole,
+        PrivateData, //
+    }, //
+};
+use proptest::{
+    collection::vec,
+    option,
+    prelude::*, //
+};
 
 fn message(size: u32) -> Message {
     let advertisement = Advertisement {

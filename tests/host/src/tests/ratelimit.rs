@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-use crate::logic::ratelimit::RateLimit;
+use crate::logic::text::ratelimit::RateLimit;
 
 const BURST: usize = RateLimit::BURST as usize;
 

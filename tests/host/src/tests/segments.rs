@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-use crate::logic::segments::boundary_mask;
+use crate::logic::block::segments::boundary_mask;
 
 const PAGE: u64 = 4096;
 

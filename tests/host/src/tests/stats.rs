@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
 use super::cases;
-use crate::logic::stats::{BlockFigures, Counters};
+use crate::logic::measure::stats::{
+    BlockFigures,
+    Counters, //
+};
 use proptest::prelude::*;
 
 fn counters(n: [u64; 8]) -> Counters {

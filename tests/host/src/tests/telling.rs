@@ -2,7 +2,7 @@
 
 //! When a client is known to have been told of a failure.
 
-use crate::logic::telling::Telling;
+use crate::logic::block::telling::Telling;
 
 #[test]
 fn the_tag_is_used_again() {

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
 use super::cases;
-use crate::logic::window::{warmup, Window};
-use proptest::{collection::vec, option, prelude::*};
+use crate::logic::measure::window::{
+    warmup,
+    Window, //
+};
+use proptest::{
+    collection::vec,
+    option,
+    prelude::*, //
+};
 use std::collections::VecDeque;
 
 #[test]

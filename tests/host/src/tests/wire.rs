@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
 use super::cases;
-use crate::logic::wire::{Advertisement, Reject, RejectReason};
-use proptest::{collection::vec, prelude::*};
+use crate::logic::wire::{
+    Advertisement,
+    Reject,
+    RejectReason, //
+};
+use proptest::{
+    collection::vec,
+    prelude::*, //
+};
 
 const REASONS: [RejectReason; 8] = [
     RejectReason::Version,

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What is wrong with a command, in a sentence for the log.
+
+use super::{
+    allow,
+    cpus,
+    PathName,
+    Test, //
+};
+use crate::logic::{
+    conformance::CaseSet,
+    failure::errno,
+    spec::options::NAMES,
+    text::Escaped, //
+};
+use core::fmt;
+
+/// What sort of error it is; each sort has an errno of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Not a command: unknown, malformed, missing or contradictory.
+    Invalid,
+    /// A number outside of what the option takes.
+    Range,
+}
+
+/// Why a command was refused.
+///
+/// Its `Display` is one sentence that names the option and says what would be valid. Whatever it
+/// repeats of the command is escaped and short.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ParseError<'a> {
+    /// The sort.
+    pub(crate) kind: Kind,
+    /// The option as it was typed, or its usual name; empty where there is none.
+    pub(crate) option: &'a str,
+    pub(crate) reason: Reason<'a>,
+}
+
+/// What exactly is wrong with [`ParseError::option`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reason<'a> {
+    EmptyCommand,
+    EmptyOption,
+    Unprintable,
+    Unknown {
+        nearest: Option<&'static str>,
+    },
+    Twice,
+    TakesNoValue,
+    NeedsValue {
+        example: &'static str,
+    },
+    NotNumber {
+        value: &'a str,
+        suffixes: &'static str,
+    },
+    OutOfRange {
+        value: &'a str,
+        min: u64,
+        max: u64,
+        unit: &'static str,
+    },
+    NotOneOf {
+        value: &'a str,
+        valid: &'static str,
+    },
+    NotV4 {
+        value: &'a str,
+    },
+    NotV6 {
+        value: &'a str,
+    },
+    NotInterface {
+        value: &'a str,
+    },
+    NoInterface {
+        value: &'a str,
+    },
+    NotCpus {
+        value: &'a str,
+    },
+    NotNetworks {
+        value: &'a str,
+    },
+    NotErrno {
+        value: &'a str,
+    },
+    NotText {
+        max: usize,
+    },
+    NoRole,
+    TwoRoles {
+        other: &'static str,
+    },
+    Both {
+        other: &'static str,
+    },
+    NoAddr,
+    NoDevice,
+    NeedsReg,
+    NeedsDma,
+    NeedsServer,
+    FollowsClient,
+    WrongTest {
+        test: Test,
+        valid: &'static str,
+    },
+    RegWithTest {
+        test: Test,
+    },
+    SgeAboveSize {
+        sge: u8,
+        size: u32,
+    },
+    NotStore {
+        value: &'a str,
+    },
+    NotDisk {
+        value: &'a str,
+    },
+    NotMultiple {
+        bytes: u64,
+        unit: u64,
+    },
+    IsFor {
+        valid: &'static str,
+    },
+    TapLoopback,
+    SizeOfDisk,
+    SizeOfNothing,
+    OneThread,
+    NoStore {
+        or_log: bool,
+    },
+    RamNeedsSize,
+    NeedsStop,
+    NotWithStop,
+    NotCase {
+        value: &'a str,
+    },
+    CaseTwice {
+        value: &'a str,
+    },
+    NegIsLoopback,
+    NotWithNeg,
+}
+
+impl fmt::Display for ParseError<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let option = Escaped(self.option);
+
+        match &self.reason {
+            Reason::EmptyCommand => f.write_str(
+                "the command is empty; give client, server or loopback, \
+                 as in loopback,addr=192.0.2.1,count=100",
+            ),
+            Reason::EmptyOption => {
+                f.write_str("an option is empty; give options with one comma between them")
+            }
+            Reason::Unprintable => write!(
+                f,
+                "option '{option}' holds what is not printable ASCII; use letters, digits and signs"
+            ),
+            Reason::Unknown {
+                nearest: Some(name),
+            } => write!(f, "unknown option '{option}'; did you mean '{name}'?"),
+            Reason::Unknown { nearest: None } => {
+                write!(f, "unknown option '{option}'; valid are")?;
+                for (i, (name, _)) in NAMES.iter().enumerate() {
+                    write!(f, "{}{name}", if i == 0 { " " } else { ", " })?;
+                }
+                Ok(())
+            }
+            Reason::Twice => write!(f, "{option} is given twice; give it once"),
+            Reason::TakesNoValue => write!(f, "{option} takes no value; give {option} alone"),
+            Reason::NeedsValue { example } => {
+                write!(f, "{option} needs a value, as in {option}={example}")
+            }
+            Reason::NotNumber { value, suffixes } => {
+                write!(
+                    f,
+                    "{option}={}: must be a number, decimal without leading zeros or \
+                     hexadecimal after 0x",
+                    Escaped(value)
+                )?;
+                match *suffixes {
+                    "" => Ok(()),
+                    suffixes => write!(f, ", then {suffixes} at will"),
+                }
+            }
+            Reason::OutOfRange {
+                value,
+                min,
+                max,
+                unit,
+            } => {
+                write!(
+                    f,
+                    "{option}={}: must be from {min} to {max}{unit}",
+                    Escaped(value)
+                )
+            }
+            Reason::NotOneOf { value, valid } => {
+                write!(f, "{option}={}: must be {valid}", Escaped(value))
+            }
+            Reason::NotV4 { value } => write!(
+                f,
+                "{option}={}: must be an IPv4 address such as 192.0.2.1 (addr6= takes IPv6)",
+                Escaped(value)
+            ),
+            Reason::NotV6 { value } => write!(
+                f,
+                "{option}={}: must be an IPv6 address such as 2001:db8::1 or fe80::1%eth0",
+                Escaped(value)
+            ),
+            Reason::NotInterface { value } => write!(
+                f,
+                "{option}={}: must have the name of an interface after %, as in fe80::1%eth0",
+                Escaped(value)
+            ),
+            Reason::NoInterface { value } => write!(
+                f,
+                "{option}={0}: must say on which interface, as in {0}%eth0",
+                Escaped(value)
+            ),
+            Reason::NotCpus { value } => write!(
+                f,
+                "{option}={}: must be numbers of CPUs and ranges of them with + between, as in \
+                 0-3+6; {} ranges at most, and CPUs from 0 to {}",
+                Escaped(value),
+                cpus::RANGES,
+                cpus::LAST
+            ),
+            Reason::NotNetworks { value } => write!(
+                f,
+                "{option}={}: must be addresses and networks with + between, as in \
+                 192.0.2.1+2001:db8::/32; {} at most",
+                Escaped(value),
+                allow::NETWORKS
+            ),
+            Reason::NotErrno { value } => {
+                write!(f, "{option}={}: must be ok", Escaped(value))?;
+                for (i, (_, name)) in errno::NAMES.iter().enumerate() {
+                    let last = i.saturating_add(1) == errno::NAMES.len();
+                    write!(f, "{}{name}", if last { " or " } else { ", " })?;
+                }
+                Ok(())
+            }
+            Reason::NotText { max } => write!(
+                f,
+                "{option}: must be 1 to {max} characters, and no space first or last"
+            ),
+            Reason::NotStore { value } => write!(
+                f,
+                "{option}={}: must be ram or a path that begins with / and has at most {} \
+                 characters",
+                Escaped(value),
+                PathName::MAX
+            ),
+            Reason::NotDisk { value } => write!(
+                f,
+                "{option}={}: must be the path of a disk or its name under /dev, of at most {} \
+                 characters",
+                Escaped(value),
+                PathName::MAX
+            ),
+            Reason::NotMultiple { bytes, unit } => {
+                write!(f, "{option}={bytes}: must be a multiple of {unit}")
+            }
+            Reason::NoRole => f.write_str("no role is given; give one of client, server, loopback"),
+            Reason::TwoRoles { other } => write!(
+                f,
+                "{option} and {other} are both given; give one of client, server, loopback"
+            ),
+            Reason::Both { other } => {
+                write!(f, "{option} and {other} are both given; give one of them")
+            }
+            Reason::NoAddr => write!(
+                f,
+                "{option} needs the server's address; give addr=192.0.2.1 or addr6=2001:db8::1"
+            ),
+            Reason::NoDevice => write!(
+                f,
+                "{option} needs an address of the device, or one that it leads to; give \
+                 addr=192.0.2.1 or addr6=2001:db8::1"
+            ),
+            Reason::NeedsReg => write!(f, "{option} needs mem_mode=reg; leave mem_mode=dma out"),
+            Reason::NeedsDma => write!(
+                f,
+                "{option} is for mem_mode=dma; with mem_mode=reg each key opens one buffer only"
+            ),
+            Reason::NeedsServer => write!(f, "{option} is for a server; give server,{option}"),
+            Reason::FollowsClient => write!(
+                f,
+                "{option} is for the client or loopback; a server does what its client asks for"
+            ),
+            Reason::WrongTest { test, valid } => write!(
+                f,
+                "{option} does not go with {}; it is for {valid}",
+                test_name(*test)
+            ),
+            Reason::RegWithTest { test } => write!(
+                f,
+                "{option}=reg does not go with {}; it is for the ping/pong and fr",
+                test_name(*test)
+            ),
+            Reason::SgeAboveSize { sge, size } => write!(
+                f,
+                "{option}={sge} does not go with size={size}; each piece needs a byte"
+            ),
+            Reason::IsFor { valid } => write!(f, "{option} is for {valid}"),
+            Reason::TapLoopback => write!(
+                f,
+                "{option} does not go with loopback; give server,{option} and client,{option}=DISK \
+                 in a command each"
+            ),
+            Reason::SizeOfDisk => write!(
+                f,
+                "{option} does not go with client,blk; the server says how large the disk is"
+            ),
+            Reason::SizeOfNothing => {
+                write!(f, "{option} needs a store; give store=ram or store=PATH")
+            }
+            Reason::OneThread => write!(
+                f,
+                "{option} must be 1 for a disk or tap; give a command for each"
+            ),
+            Reason::NoStore { or_log: false } => write!(
+                f,
+                "{option} needs a place for the blocks; give store=ram or store=PATH"
+            ),
+            Reason::NoStore { or_log: true } => write!(
+                f,
+                "{option} needs a place for the blocks; give store=ram, store=PATH or log"
+            ),
+            Reason::RamNeedsSize => {
+                write!(f, "{option}=ram needs a size; give size=1G or the like")
+            }
+            Reason::NeedsStop => write!(
+                f,
+                "{option} is for the end of a disk or server; give stop=ID,{option}"
+            ),
+            Reason::NotWithStop => write!(
+                f,
+                "{option} does not go with stop; give stop=ID, and force where it is in use"
+            ),
+            Reason::NotCase { value } => {
+                write!(f, "{option}={}: must be all", Escaped(value))?;
+                CaseSet::list(f)?;
+                f.write_str(", or several of them with + between")
+            }
+            Reason::CaseTwice { value } => {
+                write!(f, "{option} has {} twice; give it once", Escaped(value))
+            }
+            Reason::NegIsLoopback => write!(
+                f,
+                "{option} does not go with neg, which has both ends here; give \
+                 neg=all,addr=192.0.2.1"
+            ),
+            Reason::NotWithNeg => write!(f, "{option} does not go with neg"),
+        }
+    }
+}
+
+/// What a command calls a test.
+fn test_name(test: Test) -> &'static str {
+    match test {
+        Test::PingPong => "the ping/pong",
+        Test::FastReg => "fr",
+        microbench => microbench.as_str(),
+    }
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The values of options.
+
+use super::parse_error::{
+    Kind,
+    ParseError,
+    Reason, //
+};
+use crate::logic::text::Text;
+use core::ops::RangeInclusive;
+
+pub(crate) type Result<'a, T> = core::result::Result<T, ParseError<'a>>;
+
+/// White space that may stand around options; nothing else that counts as such is printable.
+pub(crate) const SPACE: [char; 2] = [' ', '\t'];
+
+/// One option as it was given.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) value: Option<&'a str>,
+}
+
+impl<'a> Given<'a> {
+    /// Checks that it has no value.
+    pub(crate) fn flag(self) -> Result<'a, ()> {
+        match self.value {
+            None => Ok(()),
+            Some(_) => Err(self.invalid(Reason::TakesNoValue)),
+        }
+    }
+
+    /// [`flag`](Self::flag), for the field that it sets.
+    pub(crate) fn set(self) -> Result<'a, bool> {
+        self.mean(true)
+    }
+
+    /// [`flag`](Self::flag), for what it stands for.
+    pub(crate) fn mean<T>(self, what: T) -> Result<'a, T> {
+        self.flag().map(|()| what)
+    }
+
+    /// Its value, which must be there.
+    pub(crate) fn value(self, example: &'static str) -> Result<'a, &'a str> {
+        match self.value {
+            Some(value) if !value.is_empty() => Ok(value),
+            _ => Err(self.invalid(Reason::NeedsValue { example })),
+        }
+    }
+
+    /// Its value as a text that is neither empty nor too long, and has no space first or last.
+    pub(crate) fn text<const N: usize>(
+        self,
+        example: &'static str,
+        otherwise: impl FnOnce(&'a str) -> Reason<'a>,
+    ) -> Result<'a, Text<N>> {
+        let value = self.value(example)?;
+        Text::new(value)
+            .filter(|_| value.trim_matches(SPACE) == value)
+            .ok_or(self.invalid(otherwise(value)))
+    }
+
+    /// Its value as a number within `range`.
+    pub(crate) fn number<T: TryFrom<u64>>(
+        self,
+        example: &'static str,
+        range: RangeInclusive<u64>,
+    ) -> Result<'a, T> {
+        self.scaled(example, range, &PLAIN)
+    }
+
+    /// Its value as a number within `range`, in one of the units where its name follows.
+    pub(crate) fn scaled<T: TryFrom<u64>>(
+        self,
+        example: &'static str,
+        range: RangeInclusive<u64>,
+        units: &Units,
+    ) -> Result<'a, T> {
+        let value = self.value(example)?;
+        let scaled = units
+            .scale
+            .iter()
+            .find_map(|(name, unit)| Some((value.strip_suffix(name)?, *unit)));
+        let number = match scaled {
+            None => integer(value),
+            Some((digits, unit)) => match integer(digits) {
+                Number::Value(n) => n.checked_mul(unit).map_or(Number::Huge, Number::Value),
+                other => other,
+            },
+        };
+        let number = match number {
+            Number::Value(n) if range.contains(&n) => T::try_from(n).ok(),
+            Number::Value(_) | Number::Huge => None,
+            Number::None => {
+                let suffixes = units.suffixes;
+                return Err(self.invalid(Reason::NotNumber { value, suffixes }));
+            }
+        };
+        number.ok_or(ParseError {
+            kind: Kind::Range,
+            option: self.name,
+            reason: Reason::OutOfRange {
+                value,
+                min: *range.start(),
+                max: *range.end(),
+                unit: units.unit,
+            },
+        })
+    }
+
+    pub(crate) fn invalid(self, reason: Reason<'a>) -> ParseError<'a> {
+        invalid(self.name, reason)
+    }
+}
+
+/// An error in what `option` says.
+pub(crate) fn invalid<'a>(option: &'a str, reason: Reason<'a>) -> ParseError<'a> {
+    ParseError {
+        kind: Kind::Invalid,
+        option,
+        reason,
+    }
+}
+
+/// What may follow a number, and what the number then counts.
+pub(crate) struct Units {
+    /// The names, and how much of the smallest unit each is worth. One that is the end of another
+    /// one comes after that.
+    scale: &'static [(&'static str, u64)],
+    /// The names in words; empty where there is none.
+    suffixes: &'static str,
+    /// The smallest unit, for the ends of a range.
+    unit: &'static str,
+}
+
+/// A number and nothing else.
+const PLAIN: Units = Units {
+    scale: &[],
+    suffixes: "",
+    unit: "",
+};
+
+/// Seconds.
+pub(crate) const SECONDS: Units = Units {
+    unit: " seconds",
+    ..PLAIN
+};
+
+/// Bytes.
+pub(crate) const SIZE: Units = Units {
+    scale: &[
+        ("K", 1 << 10),
+        ("k", 1 << 10),
+        ("M", 1 << 20),
+        ("m", 1 << 20),
+        ("G", 1 << 30),
+        ("g", 1 << 30),
+    ],
+    suffixes: "K, M or G",
+    unit: "",
+};
+
+/// Bytes per second.
+pub(crate) const RATE: Units = Units {
+    unit: " bytes per second",
+    ..SIZE
+};
+
+/// A time in nanoseconds.
+pub(crate) const TIME: Units = Units {
+    scale: &[
+        ("ns", 1),
+        ("us", 1_000),
+        ("ms", 1_000_000),
+        ("s", 1_000_000_000),
+    ],
+    suffixes: "ns, us, ms or s",
+    unit: " ns",
+};
+
+/// What digits are worth.
+pub(crate) enum Number {
+    Value(u64),
+    /// More than 64 bits hold.
+    Huge,
+    /// They are no number.
+    None,
+}
+
+/// Reads digits, decimal or hexadecimal after 0x.
+///
+/// A decimal number that begins with 0 is none: the C krping took it as octal.
+pub(crate) fn integer(text: &str) -> Number {
+    let (digits, radix) = match text.strip_prefix("0x").or(text.strip_prefix("0X")) {
+        Some(digits) => (digits, 16),
+        None if text.len() > 1 && text.starts_with('0') => return Number::None,
+        None => (text, 10),
+    };
+    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
+        return Number::None;
+    }
+    u64::from_str_radix(digits, radix).map_or(Number::Huge, Number::Value)
+}

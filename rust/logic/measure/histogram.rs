@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Latencies in fixed memory.
+//!
+//! A log-linear histogram: below 64 ns each value has a bucket of its own, and from there every
+//! power of two is split in 64 equal buckets. So no bucket is wider than 1/64 of the values in it,
+//! and 2,241 buckets reach to 2^40 ns, which is 18 minutes; the last one takes all that is longer.
+//! Recording is a shift and a few additions: one histogram for each thread, merged at the end,
+//! needs no lock, no allocation and no division where the time is measured.
+//!
+//! It is 18 KiB, too much for a kernel stack. All bytes zero is a valid, empty histogram, the same
+//! as [`Histogram::new`] makes: allocate it zeroed.
+
+/// The binary logarithm of how many buckets a power of two is split in.
+const PRECISION: u32 = 6;
+
+/// The binary logarithm of the value from which on all share the last bucket.
+const LIMIT: u32 = 40;
+
+const BUCKETS: usize = ((LIMIT - PRECISION + 1) << PRECISION) as usize + 1;
+
+const _: () = assert!(BUCKETS == 2241 && size_of::<Histogram>() <= 18 << 10);
+
+/// The whole of a percentile's scale: it counts in thousandths of a percent.
+const WHOLE: u32 = 100_000;
+
+/// How often each latency occurred, in nanoseconds.
+///
+/// # Invariants
+///
+/// All zero is the empty histogram. `count` is the sum of `buckets`, unless that overflowed.
+#[repr(C)]
+#[derive(PartialEq, Eq)]
+pub(crate) struct Histogram {
+    sum_of_squares: u128,
+    sum: u64,
+    count: u64,
+    max: u64,
+    /// The complement of the smallest value, so that 0 stands for none.
+    min_complement: u64,
+    buckets: [u64; BUCKETS],
+}
+
+/// A bucket that is not empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bucket {
+    /// The smallest value that it takes.
+    pub(crate) low: u64,
+    /// The largest value that it takes.
+    pub(crate) high: u64,
+    /// How many it took.
+    pub(crate) count: u64,
+}
+
+impl Histogram {
+    /// An empty one.
+    #[allow(dead_code, reason = "the kernel makes its own in place, from zeroes")]
+    pub(crate) const fn new() -> Self {
+        // INVARIANT: these are all zero.
+        Self {
+            sum_of_squares: 0,
+            sum: 0,
+            count: 0,
+            max: 0,
+            min_complement: 0,
+            buckets: [0; BUCKETS],
+        }
+    }
+
+    /// Counts one latency.
+    pub(crate) fn record(&mut self, ns: u64) {
+        if let Some(bucket) = self.buckets.get_mut(index(ns)) {
+            *bucket = bucket.saturating_add(1);
+        }
+        let wide = u128::from(ns);
+        self.sum_of_squares = self.sum_of_squares.saturating_add(wide.wrapping_mul(wide));
+        self.sum = self.sum.saturating_add(ns);
+        self.count = self.count.saturating_add(1);
+        self.max = self.max.max(ns);
+        self.min_complement = self.min_complement.max(!ns);
+    }
+
+    /// Counts all that `other` counted.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (bucket, more) in self.buckets.iter_mut().zip(&other.buckets) {
+            *bucket = bucket.saturating_add(*more);
+        }
+        self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
+        self.sum = self.sum.saturating_add(other.sum);
+        self.count = self.count.saturating_add(other.count);
+        self.max = self.max.max(other.max);
+        self.min_complement = self.min_complement.max(other.min_complement);
+    }
+
+    /// How many were recorded.
+    pub(crate) const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The smallest, exactly; 0 of none.
+    pub(crate) const fn min(&self) -> u64 {
+        if self.count == 0 {
+            0
+        } else {
+            !self.min_complement
+        }
+    }
+
+    /// The largest, exactly; 0 of none.
+    pub(crate) const fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// The mean, rounded down; 0 of none.
+    pub(crate) fn mean(&self) -> u64 {
+        self.sum.checked_div(self.count).unwrap_or(0)
+    }
+
+    /// The standard deviation of the recorded values, rounded down; 0 of none.
+    pub(crate) fn stddev(&self) -> u64 {
+        // With the mean rounded down to m, and r what that leaves over of the sum, the squared
+        // distances from m add up to squares - m * (sum + r), and those from the true mean to
+        // r * r / count less. Nothing here is larger than the sum of squares or count squared.
+        let mean = self.mean();
+        let rest = u128::from(self.sum.checked_rem(self.count).unwrap_or(0));
+        let product = u128::from(self.sum)
+            .wrapping_add(rest)
+            .wrapping_mul(u128::from(mean));
+        let from_mean = self.sum_of_squares.saturating_sub(product);
+        // Rounded up, for the difference to be rounded down.
+        let last = u128::from(self.count.saturating_sub(1));
+        let correction = divide(rest.wrapping_mul(rest).wrapping_add(last), self.count);
+        let variance = divide(from_mean.saturating_sub(correction), self.count);
+        square_root(variance)
+    }
+
+    /// The latency that `per_100k` of every 100,000 do not exceed: 99,990 asks for the 99.99th
+    /// percentile.
+    ///
+    /// It is the largest value of the bucket that holds it, so at most 1/64 too high; never more
+    /// than [`max`](Self::max), and 0 of none. Beyond 2^40 ns it is `max`.
+    pub(crate) fn percentile(&self, per_100k: u32) -> u64 {
+        // Rounded up, in two parts that cannot overflow.
+        let share = u64::from(per_100k.min(WHOLE));
+        let whole = u64::from(WHOLE);
+        let parts = (self.count / whole).wrapping_mul(share);
+        let rest = (self.count % whole).wrapping_mul(share).div_ceil(whole);
+        let rank = parts.wrapping_add(rest).max(1);
+
+        let mut below = 0u64;
+        self.buckets()
+            .find(|bucket| {
+                below = below.saturating_add(bucket.count);
+                below >= rank
+            })
+            .map_or(self.max, |bucket| bucket.high.min(self.max))
+    }
+
+    /// The buckets that are not empty, from the smallest value to the largest.
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
+        (0..BUCKETS)
+            .zip(&self.buckets)
+            .filter(|(_, count)| **count != 0)
+            .map(|(index, &count)| {
+                let (low, high) = bounds(index);
+                Bucket { low, high, count }
+            })
+    }
+}
+
+/// The bucket that takes `ns`.
+const fn index(ns: u64) -> usize {
+    if ns >= 1 << LIMIT {
+        return BUCKETS - 1;
+    }
+    // So that `ns >> shift` has `PRECISION` + 1 bits, as far as `ns` has them.
+    let shift = (u64::BITS - PRECISION - 1).saturating_sub(ns.leading_zeros());
+    // Each shift adds 64 buckets. Below 2^`LIMIT` this is a small number.
+    ((shift as u64) << PRECISION).wrapping_add(ns >> shift) as usize
+}
+
+/// The smallest and the largest value of a bucket.
+const fn bounds(index: usize) -> (u64, u64) {
+    if index >= BUCKETS - 1 {
+        return (1 << LIMIT, u64::MAX);
+    }
+    let index = index as u64;
+    let shift = (index >> PRECISION).saturating_sub(1);
+    let low = index.wrapping_sub(shift << PRECISION) << shift;
+    (low, low | ((1 << shift) - 1))
+}
+
+/// `dividend / divisor`, rounded down, bit by bit: the kernel has no 128-bit division. 0 by 0 is 0.
+pub(crate) fn divide(dividend: u128, divisor: u64) -> u128 {
+    let divisor = u128::from(divisor);
+    if divisor == 0 {
+        return 0;
+    }
+    let (mut rest, mut left, mut quotient) = (0u128, dividend, 0u128);
+    for _ in 0..u128::BITS {
+        // The rest is below the divisor, so twice of it fits easily.
+        rest = (rest << 1) | (left >> 127);
+        left <<= 1;
+        quotient <<= 1;
+        if rest >= divisor {
+            rest = rest.wrapping_sub(divisor);
+            quotient |= 1;
+        }
+    }
+    quotient
+}
+
+/// The square root, rounded down.
+fn square_root(square: u128) -> u64 {
+    let (mut root, mut bit) = (0u64, 1u64 << 63);
+    while bit != 0 {
+        let trial = u128::from(root | bit);
+        if trial.wrapping_mul(trial) <= square {
+            root |= bit;
+        }
+        bit >>= 1;
+    }
+    root
+}

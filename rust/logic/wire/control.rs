@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The messages with which the two sides of a microbenchmark begin and end it.
+//!
+//! They arrive where the data of SENDs arrives, and their length tells them apart: it is never that
+//! of the data.
+
+use super::{
+    pack,
+    Advertisement,
+    Fields, //
+};
+
+/// What one side of a microbenchmark tells the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Control {
+    /// It can be measured now, at this buffer.
+    Ready(Advertisement),
+    /// It is still at work.
+    Alive,
+    /// It has done all that it was to do.
+    Done {
+        /// How many operations, without those before measuring.
+        iterations: u64,
+        /// How long they took.
+        elapsed_ns: u64,
+        /// What arrived is not what was sent.
+        mismatch: bool,
+    },
+}
+
+impl Control {
+    /// The most bytes on the wire.
+    pub(crate) const MAX_LEN: usize = 25;
+
+    const LEN: u32 = 24;
+    const MAGIC: [u8; 4] = *b"krpc";
+
+    /// Bytes on the wire where the data has `size` bytes.
+    pub(crate) const fn len(size: u32) -> u32 {
+        if size == Self::LEN {
+            Self::MAX_LEN as u32
+        } else {
+            Self::LEN
+        }
+    }
+
+    /// As it is sent, as far as [`len`](Self::len) goes.
+    pub(crate) fn encode(&self) -> [u8; Self::MAX_LEN] {
+        let (kind, mismatch) = match self {
+            Self::Ready(_) => (1, false),
+            Self::Alive => (2, false),
+            Self::Done { mismatch, .. } => (3, *mismatch),
+        };
+        let body: [u8; Advertisement::LEN] = match self {
+            Self::Ready(advertisement) => advertisement.encode(),
+            Self::Alive => [0; Advertisement::LEN],
+            Self::Done {
+                iterations,
+                elapsed_ns,
+                ..
+            } => pack(
+                iterations
+                    .to_be_bytes()
+                    .into_iter()
+                    .chain(elapsed_ns.to_be_bytes()),
+            ),
+        };
+        pack(
+            Self::MAGIC
+                .into_iter()
+                .chain([kind, u8::from(mismatch), 0, 0])
+                .chain(body),
+        )
+    }
+
+    /// What it says; `None` where that makes no sense.
+    ///
+    /// Bytes that did not arrive, since the message was shorter, must be 0.
+    pub(crate) fn decode(bytes: &[u8; Self::MAX_LEN]) -> Option<Self> {
+        let mut fields = Fields(bytes);
+        if fields.take() != Self::MAGIC {
+            return None;
+        }
+        let [kind, mismatch, reserved @ ..]: [u8; 4] = fields.take();
+        let body: [u8; Advertisement::LEN] = fields.take();
+        let [padding] = fields.take();
+        if reserved != [0, 0] || padding != 0 {
+            return None;
+        }
+        match (kind, mismatch) {
+            (1, 0) => Some(Self::Ready(Advertisement::decode(&body))),
+            (2, 0) if body == [0; Advertisement::LEN] => Some(Self::Alive),
+            (3, 0 | 1) => {
+                let mut fields = Fields(&body);
+                Some(Self::Done {
+                    iterations: u64::from_be_bytes(fields.take()),
+                    elapsed_ns: u64::from_be_bytes(fields.take()),
+                    mismatch: mismatch != 0,
+                })
+            }
+            _ => None,
+        }
+    }
+}

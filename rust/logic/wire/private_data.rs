@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What both sides of ours tell each other while they connect.
+
+use super::{
+    pack,
+    Fields, //
+};
+use crate::logic::command::{
+    limits,
+    Load,
+    MemMode,
+    PatternKind,
+    Test, //
+};
+use core::fmt;
+
+/// Who sends [`PrivateData`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PeerRole {
+    /// The side that connects.
+    Client,
+    /// The side that accepts.
+    Server,
+}
+
+impl PeerRole {
+    pub(crate) const fn number(self) -> u8 {
+        match self {
+            Self::Client => 1,
+            Self::Server => 2,
+        }
+    }
+
+    pub(crate) const fn of_number(number: u8) -> Result<Self, PrivateDataError> {
+        match number {
+            1 => Ok(Self::Client),
+            2 => Ok(Self::Server),
+            _ => Err(PrivateDataError::Role(number)),
+        }
+    }
+}
+
+/// What one side of ours tells the other while they connect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PrivateData {
+    /// Who says this.
+    pub(crate) role: PeerRole,
+    /// The test.
+    pub(crate) test: Test,
+    /// How the client opens its buffers.
+    pub(crate) mem_mode: MemMode,
+    /// The server is to invalidate the client's key.
+    pub(crate) server_inv: bool,
+    /// The server invalidates its key with its READ.
+    pub(crate) read_inv: bool,
+    /// The client compares the data.
+    pub(crate) validate: bool,
+    /// The data.
+    pub(crate) pattern: PatternKind,
+    /// Bytes of data in each iteration; not 0.
+    pub(crate) size: u32,
+    /// How many iterations; 0 is until stopped.
+    pub(crate) count: u64,
+    /// Where the binary pattern begins.
+    pub(crate) seed: u32,
+    /// The largest size that the sender can serve.
+    pub(crate) max_size: u32,
+    /// How a microbenchmark loads the connection; of another test [`Load::new`].
+    pub(crate) load: Load,
+    /// Which of the client's queue pairs this is, from 0. Like all that follows, 0 where the test
+    /// is no microbenchmark.
+    pub(crate) index: u16,
+    /// Depth of the client's send queue.
+    pub(crate) txdepth: u32,
+    /// When the client stops, in milliseconds; 0 is never.
+    pub(crate) duration_ms: u32,
+    /// The longest that the sender is silent, in milliseconds.
+    pub(crate) alive_ms: u32,
+}
+
+impl PrivateData {
+    /// Bytes on the wire: what every transport has room for.
+    pub(crate) const LEN: usize = 56;
+    /// The version of this layout.
+    pub(crate) const VERSION: u8 = 1;
+
+    pub(crate) const MAGIC: [u8; 4] = *b"krpg";
+    /// What only a microbenchmark has.
+    const LOAD: usize = 24;
+
+    const SERVER_INV: u32 = 1 << 0;
+    const READ_INV: u32 = 1 << 1;
+    const VALIDATE: u32 = 1 << 2;
+    const BINARY: u32 = 1 << 3;
+    const FLAGS: u32 = Self::SERVER_INV | Self::READ_INV | Self::VALIDATE | Self::BINARY;
+
+    const DUPLEX: u32 = 1 << 4;
+    const IMM: u32 = 1 << 5;
+    const INLINE: u32 = 1 << 6;
+    const UNTIMED: u32 = 1 << 7;
+    const LOAD_FLAGS: u32 = Self::DUPLEX | Self::IMM | Self::INLINE | Self::UNTIMED;
+
+    /// The number of a test.
+    pub(crate) const fn number(test: Test) -> u8 {
+        match test {
+            Test::PingPong => 1,
+            Test::FastReg => 2,
+            Test::WriteLatency => 3,
+            Test::ReadLatency => 4,
+            Test::SendLatency => 5,
+            Test::WriteBandwidth => 6,
+            Test::ReadBandwidth => 7,
+            Test::SendBandwidth => 8,
+            Test::Block => 9,
+            Test::Tap => 10,
+            // Nobody is told of them, and no test has this number.
+            Test::Caps | Test::Conformance => 0,
+        }
+    }
+
+    /// The test that has a number.
+    pub(crate) const fn test(number: u8) -> Result<Test, PrivateDataError> {
+        Ok(match number {
+            1 => Test::PingPong,
+            2 => Test::FastReg,
+            3 => Test::WriteLatency,
+            4 => Test::ReadLatency,
+            5 => Test::SendLatency,
+            6 => Test::WriteBandwidth,
+            7 => Test::ReadBandwidth,
+            8 => Test::SendBandwidth,
+            9 => Test::Block,
+            10 => Test::Tap,
+            _ => return Err(PrivateDataError::Test(number)),
+        })
+    }
+
+    /// As it is sent.
+    pub(crate) fn encode(&self) -> [u8; Self::LEN] {
+        let (role, test) = (self.role.number(), Self::number(self.test));
+        let mem_mode = match self.mem_mode {
+            MemMode::Dma => 1,
+            MemMode::Reg => 2,
+        };
+        let (load_flags, load) = self.encode_load();
+        let flags = load_flags
+            | flag(self.server_inv, Self::SERVER_INV)
+            | flag(self.read_inv, Self::READ_INV)
+            | flag(self.validate, Self::VALIDATE)
+            | flag(self.pattern == PatternKind::Binary, Self::BINARY);
+        pack(
+            Self::MAGIC
+                .into_iter()
+                .chain([Self::VERSION, role, test, mem_mode])
+                .chain(flags.to_be_bytes())
+                .chain(self.size.to_be_bytes())
+                .chain(self.count.to_be_bytes())
+                .chain(self.seed.to_be_bytes())
+                .chain(self.max_size.to_be_bytes())
+                .chain(load),
+        )
+    }
+
+    /// What only a microbenchmark has: its flags, and the end of the message.
+    fn encode_load(&self) -> (u32, [u8; Self::LOAD]) {
+        if !self.test.is_microbench() {
+            return (0, [0; Self::LOAD]);
+        }
+        let load = &self.load;
+        let flags = flag(load.duplex, Self::DUPLEX)
+            | flag(load.imm, Self::IMM)
+            | flag(load.inline, Self::INLINE)
+            | flag(load.untimed, Self::UNTIMED);
+        let fields = pack(
+            load.qps
+                .to_be_bytes()
+                .into_iter()
+                .chain(self.index.to_be_bytes())
+                .chain(self.txdepth.to_be_bytes())
+                .chain(load.postlist.to_be_bytes())
+                .chain(load.signal_every.to_be_bytes())
+                .chain([load.sge, 0, 0, 0])
+                .chain(self.duration_ms.to_be_bytes())
+                .chain(self.alive_ms.to_be_bytes()),
+        );
+        (flags, fields)
+    }
+
+    /// The bytes of private data that is of ours and of this version; `None` from a legacy peer.
+    pub(crate) fn whole(bytes: &[u8]) -> Result<Option<&[u8; Self::LEN]>, PrivateDataError> {
+        let Some(rest) = bytes.strip_prefix(&Self::MAGIC) else {
+            return Ok(None);
+        };
+        // Another version may have another length, and that it is another is what counts.
+        match rest.first() {
+            Some(&Self::VERSION) => (),
+            Some(&version) => return Err(PrivateDataError::Version(version)),
+            None => return Err(PrivateDataError::Truncated(bytes.len())),
+        }
+        match bytes.first_chunk() {
+            Some(bytes) => Ok(Some(bytes)),
+            None => Err(PrivateDataError::Truncated(bytes.len())),
+        }
+    }
+
+    /// What a peer's private data says; `None` from a legacy peer.
+    ///
+    /// Bytes after [`LEN`](Self::LEN) are ignored: transports pad to a length of their own.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, or [`PrivateDataError::OtherTest`] for a disk's or tap's, which has
+    /// another layout.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Option<Self>, PrivateDataError> {
+        let Some(bytes) = Self::whole(bytes)? else {
+            return Ok(None);
+        };
+        let mut fields = Fields(bytes);
+        let [_, _, _, _, _, role, test, mem_mode] = fields.take();
+        let flags = u32::from_be_bytes(fields.take());
+        let mut data = Self {
+            role: PeerRole::of_number(role)?,
+            test: match Self::test(test)? {
+                test if test.is_block() => return Err(PrivateDataError::OtherTest(test)),
+                test => test,
+            },
+            mem_mode: match mem_mode {
+                1 => MemMode::Dma,
+                2 => MemMode::Reg,
+                _ => return Err(PrivateDataError::MemMode(mem_mode)),
+            },
+            server_inv: flags & Self::SERVER_INV != 0,
+            read_inv: flags & Self::READ_INV != 0,
+            validate: flags & Self::VALIDATE != 0,
+            pattern: match flags & Self::BINARY {
+                0 => PatternKind::Text,
+                _ => PatternKind::Binary,
+            },
+            size: u32::from_be_bytes(fields.take()),
+            count: u64::from_be_bytes(fields.take()),
+            seed: u32::from_be_bytes(fields.take()),
+            max_size: u32::from_be_bytes(fields.take()),
+            load: Load::new(Test::PingPong),
+            index: 0,
+            txdepth: 0,
+            duration_ms: 0,
+            alive_ms: 0,
+        };
+        let known = match data.test.is_microbench() {
+            true => Self::FLAGS | Self::LOAD_FLAGS,
+            false => Self::FLAGS,
+        };
+        if flags & !known != 0 {
+            return Err(PrivateDataError::Flags(flags & !known));
+        }
+        if data.size == 0 {
+            return Err(PrivateDataError::Size);
+        }
+        let load = fields.take();
+        if data.test.is_microbench() {
+            data.decode_load(flags, &load)?;
+        } else if load != [0; Self::LOAD] {
+            return Err(PrivateDataError::Reserved);
+        }
+        Ok(Some(data))
+    }
+
+    /// Reads what only a microbenchmark has.
+    fn decode_load(
+        &mut self,
+        flags: u32,
+        bytes: &[u8; Self::LOAD],
+    ) -> Result<(), PrivateDataError> {
+        let mut fields = Fields(bytes);
+        let qps = u16::from_be_bytes(fields.take());
+        self.index = u16::from_be_bytes(fields.take());
+        self.txdepth = u32::from_be_bytes(fields.take());
+        let postlist = u16::from_be_bytes(fields.take());
+        let signal_every = u16::from_be_bytes(fields.take());
+        let [sge, reserved @ ..]: [u8; 4] = fields.take();
+        self.duration_ms = u32::from_be_bytes(fields.take());
+        self.alive_ms = u32::from_be_bytes(fields.take());
+        self.load = Load {
+            duplex: flags & Self::DUPLEX != 0,
+            imm: flags & Self::IMM != 0,
+            inline: flags & Self::INLINE != 0,
+            untimed: flags & Self::UNTIMED != 0,
+            qps,
+            postlist,
+            signal_every,
+            sge,
+        };
+        let in_range = limits::QPS.contains(&qps.into())
+            && self.index < qps
+            && limits::TXDEPTH.contains(&self.txdepth.into())
+            && limits::POSTLIST.contains(&postlist.into())
+            && limits::SIGNAL_EVERY.contains(&signal_every.into())
+            && limits::SGE.contains(&sge.into())
+            && limits::ALIVE_MS.contains(&self.alive_ms.into());
+        if reserved != [0; 3] {
+            Err(PrivateDataError::Reserved)
+        } else if in_range {
+            Ok(())
+        } else {
+            Err(PrivateDataError::Load)
+        }
+    }
+}
+
+/// A flag in its place, where it is set.
+const fn flag(set: bool, bit: u32) -> u32 {
+    if set {
+        bit
+    } else {
+        0
+    }
+}
+
+/// Why private data that is marked as ours does not decode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PrivateDataError {
+    /// It ends after so many bytes.
+    Truncated(usize),
+    /// It is of another version.
+    Version(u8),
+    /// No such role.
+    Role(u8),
+    /// No such test.
+    Test(u8),
+    /// No such memory mode.
+    MemMode(u8),
+    /// These flags mean nothing.
+    Flags(u32),
+    /// The size is 0.
+    Size,
+    /// A field of a microbenchmark's load is out of its range.
+    Load,
+    /// What must be zero is not.
+    Reserved,
+    /// It is not marked as ours, where it must be.
+    Missing,
+    /// It is that of the other side.
+    Side,
+    /// It is of a test whose private data has another layout.
+    OtherTest(Test),
+    /// This field of a disk's or tap's is out of its range.
+    Range(&'static str),
+}
+
+impl fmt::Display for PrivateDataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the peer's private data ")?;
+        match self {
+            Self::Truncated(len) => {
+                write!(f, "ends after {len} of {} bytes", PrivateData::LEN)
+            }
+            Self::Version(version) => write!(
+                f,
+                "is of version {version}, and this side speaks version {}",
+                PrivateData::VERSION
+            ),
+            Self::Role(role) => write!(f, "names a role that does not exist ({role})"),
+            Self::Test(test) => write!(f, "names a test that does not exist ({test})"),
+            Self::MemMode(mode) => write!(f, "names a memory mode that does not exist ({mode})"),
+            Self::Flags(flags) => write!(f, "has flags that do not exist ({flags:#x})"),
+            Self::Size => f.write_str("asks for 0 bytes of data"),
+            Self::Load => f.write_str("asks for a load that is out of range"),
+            Self::Reserved => f.write_str("has reserved bytes that are not zero"),
+            Self::Missing => f.write_str("is missing, or not that of a krping"),
+            Self::Side => f.write_str("announces the wrong side"),
+            Self::OtherTest(test) => write!(f, "is of another test ({})", test.as_str()),
+            Self::Range(field) => write!(f, "has a number out of range ({field})"),
+        }
+    }
+}
