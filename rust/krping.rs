@@ -4,18 +4,19 @@
 //!
 //! Commands written to `/proc/krping` run between this and another host, or
 //! within this one, over the RDMA CM and the kernel verbs. Data flows one way
-//! through the layers, and results flow back:
+//! through the rooms, and results flow back:
 //!
-//! | layer | modules |
+//! | room | modules |
 //! |---|---|
-//! | interface | [`proc_iface`], [`results`] |
-//! | session | [`session`] |
-//! | test | [`test`], [`block`], [`traffic`] |
-//! | verbs | [`cm`], [`cq`], [`device`], [`mr`], [`outcome`], [`qp`], [`wr`] |
+//! | interface | [`proc_iface`] |
+//! | workloads | [`workloads`], [`block`] |
+//! | engine | [`engine`] |
+//! | connections, memory | [`cm`], [`mr`] |
+//! | RDMA | [`rdma`] |
 //! | kernel | [`kernel_ext`] |
 //! | raw | [`bindings`] |
 //!
-//! [`logic`] is pure and used by all. `unsafe` stands in the last three and here
+//! [`logic`] is pure and used by all. `unsafe` stands in the last four and here
 //! only; the others forbid it. `docs/internals.md` tells more.
 
 use kernel::{
