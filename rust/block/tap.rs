@@ -18,12 +18,13 @@ pub(crate) mod client;
 mod connection;
 pub(crate) mod cutter;
 pub(crate) mod intake;
+mod part;
 mod record;
 mod requests;
 pub(crate) mod ring;
 mod slot;
 
-use cutter::Part;
+use part::Part;
 use requests::{
     Refused,
     Requests, //
@@ -36,9 +37,9 @@ use slot::{
 };
 
 use super::figures::{
-    Live,
-    Stages, //
-};
+        Live,
+        Stages, //
+    };
 use crate::{
     engine::{
         outcome::Progress,

@@ -27,10 +27,10 @@ use crate::{
             cutter::{
                 Cutter,
                 Most,
-                Part,
                 Step, //
             },
             intake::Intake,
+            part::Part,
             ring::Ring, //
         }, //
     },

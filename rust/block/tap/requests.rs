@@ -6,15 +6,15 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    cutter::Part,
+    part::Part,
     record::Record,
     WINDOW, //
 };
 use crate::{
     block::figures::{
-        Live,
-        Stages, //
-    },
+            Live,
+            Stages, //
+        },
     kernel_ext::{
         blk::request::Op,
         time::monotonic_ns, //

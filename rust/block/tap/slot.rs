@@ -4,7 +4,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::cutter::Part;
+use super::part::Part;
 use crate::{
     kernel_ext::pages::Contiguous,
     logic::block::{
