@@ -37,9 +37,9 @@ use slot::{
 };
 
 use super::figures::{
-        Live,
-        Stages, //
-    };
+    Live,
+    Stages, //
+};
 use crate::{
     engine::{
         outcome::Progress,

@@ -93,7 +93,7 @@ pub(crate) fn start_to(session: &Arc<Session>, addr: SocketAddress) -> Result<()
 }
 
 fn run(session: &Arc<Session>, worker: &Arc<Worker>, addr: &SocketAddress) {
-    let mut report = Report::new(session.id, worker, "client", &session.command);
+    let mut report = Report::new(session.id, worker.id, "client", &session.command);
     report.peer = Some(*addr);
     let command = &session.command;
     let pattern = Pattern {

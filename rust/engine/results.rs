@@ -10,7 +10,6 @@
 use crate::{
     block::figures::Stages,
     cm::addr::SocketAddress,
-    engine::worker::Worker,
     kernel_ext::display::forward_display,
     logic::{
         command::{
@@ -131,16 +130,11 @@ impl Origin {
 }
 
 impl<'a> Report<'a> {
-    /// The report of a connection that has not begun.
-    pub(crate) fn new(
-        session: u32,
-        worker: &Worker,
-        role: &'static str,
-        command: &'a Command,
-    ) -> Self {
+    /// Creates the report of a connection of `thread` that has not begun.
+    pub(crate) fn new(session: u32, thread: u32, role: &'static str, command: &'a Command) -> Self {
         Self {
             session,
-            thread: worker.id,
+            thread,
             role,
             command,
             test: command.test,

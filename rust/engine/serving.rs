@@ -86,7 +86,7 @@ use kernel::{
 
 /// Serves one client, and reports. The body of its thread.
 pub(crate) fn run(session: &Arc<Session>, worker: &Arc<Worker>, request: Request) {
-    let mut report = Report::new(session.id, worker, "server", &session.command);
+    let mut report = Report::new(session.id, worker.id, "server", &session.command);
     let outcome = request.id.outcome().clone();
     if let Err(failure) = serve(session, worker, request, &mut report) {
         report.failure = Some(failure);

@@ -6,10 +6,6 @@
 #![forbid(unsafe_code)]
 
 use crate::{
-    block::{
-        disk::DiskData,
-        tap::client, //
-    },
     engine::{
         outcome::Outcome,
         traffic::Traffic, //
@@ -32,46 +28,9 @@ use kernel::{
 };
 
 /// What the line of a thread shows besides its counters.
-#[derive(Clone)]
-pub(crate) enum Detail {
-    /// That it has the disk of this number.
-    Disk(u32, Arc<DiskData>),
-    /// That it taps a disk.
-    Tap(Arc<client::View>),
-}
-
-impl Detail {
-    fn show(&self, out: &SeqFile) {
-        match self {
-            Self::Disk(number, data) => {
-                let figures = data.figures();
-                let bytes = figures.read_bytes.saturating_add(figures.write_bytes);
-                seq_print!(
-                    out,
-                    " krping{} requests={} bytes={} in_flight={} errors={} reconnects={}",
-                    number,
-                    figures.requests,
-                    bytes,
-                    data.in_flight(),
-                    figures.errors,
-                    figures.reconnects
-                );
-            }
-            Self::Tap(view) => {
-                let figures = view.figures();
-                let bytes = figures.read_bytes.saturating_add(figures.write_bytes);
-                seq_print!(
-                    out,
-                    " tap={} requests={} bytes={} dropped={} errors={}",
-                    view.disk(),
-                    figures.requests,
-                    bytes,
-                    figures.dropped,
-                    figures.errors
-                );
-            }
-        }
-    }
+pub(crate) trait Detail: Send + Sync {
+    /// Prints it, beginning with a space. Process context; may sleep.
+    fn show(&self, out: &SeqFile);
 }
 
 struct State {
@@ -83,7 +42,7 @@ struct State {
     /// On which CPU the thread runs, if not on any.
     cpu: Option<u32>,
     /// What the line says besides.
-    detail: Option<Detail>,
+    detail: Option<Arc<dyn Detail>>,
     /// Why it is to end, if it is.
     cancelled: Option<Failure>,
     finished: bool,
@@ -186,7 +145,7 @@ impl Worker {
     }
 
     /// Says what else its line is to show.
-    pub(crate) fn set_detail(&self, detail: Detail) {
+    pub(crate) fn set_detail(&self, detail: Arc<dyn Detail>) {
         self.state.lock().detail = Some(detail);
     }
 

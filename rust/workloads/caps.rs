@@ -91,7 +91,7 @@ pub(crate) fn start(session: &Arc<Session>) -> Result<(), Failure> {
 }
 
 fn run(session: &Session, worker: &Worker, addr: &SocketAddress) {
-    let mut report = Report::new(session.id, worker, "client", &session.command);
+    let mut report = Report::new(session.id, worker.id, "client", &session.command);
     let found = find(session, worker, addr, &mut report);
     let (caps, result) = match &found {
         Ok((caps, result)) => (Some(caps), *result),

@@ -64,6 +64,8 @@ use core::net::Ipv4Addr;
 use held::Held;
 use kernel::{
     prelude::*,
+    seq_file::SeqFile,
+    seq_print,
     str::CString,
     sync::Arc, //
 };
@@ -102,7 +104,7 @@ pub(crate) fn start_to(session: &Arc<Session>, addr: SocketAddress) -> Result<()
             return;
         };
         attachment.set_worker(worker);
-        let mut report = Report::new(session.id, worker, "client", &session.command);
+        let mut report = Report::new(session.id, worker.id, "client", &session.command);
         report.peer = Some(addr);
         let result = worker
             .attach(&attachment.control)
@@ -115,6 +117,30 @@ pub(crate) fn start_to(session: &Arc<Session>, addr: SocketAddress) -> Result<()
             session.report(&report);
         }
     })
+}
+
+/// What the thread's line in `/proc/krping` says of its disk.
+struct Line {
+    /// The N of `krpingN`.
+    number: u32,
+    data: Arc<DiskData>,
+}
+
+impl Detail for Line {
+    fn show(&self, out: &SeqFile) {
+        let figures = self.data.figures();
+        let bytes = figures.read_bytes.saturating_add(figures.write_bytes);
+        seq_print!(
+            out,
+            " krping{} requests={} bytes={} in_flight={} errors={} reconnects={}",
+            self.number,
+            figures.requests,
+            bytes,
+            self.data.in_flight(),
+            figures.errors,
+            figures.reconnects
+        );
+    }
 }
 
 /// The connections of a disk.
@@ -213,7 +239,11 @@ impl<'a> Link<'a> {
         )
         .and_then(|disk| Ok(Arc::new(disk, GFP_KERNEL)?))
         .map_err(failed("creating the disk"))?;
-        worker.set_detail(Detail::Disk(attachment.number, disk.data().clone()));
+        let line = Line {
+            number: attachment.number,
+            data: disk.data().clone(),
+        };
+        worker.set_detail(Arc::new(line, GFP_KERNEL).map_err(|e| no_memory(e.into()))?);
         for (queue, connection) in disk.data().queues().zip(&mut made) {
             queue.replace(connection.pair.take());
         }

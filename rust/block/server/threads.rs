@@ -230,7 +230,7 @@ fn run(session: &Arc<Session>, worker: &Arc<Worker>, request: Request, export: &
     // The disk may be one of this very machine, whose memory waits to be written to it.
     let _no_io = NoIo::enter();
     throttle_locally();
-    let mut report = Report::new(session.id, worker, "server", &session.command);
+    let mut report = Report::new(session.id, worker.id, "server", &session.command);
     report.peer = Some(request.id.peer());
     let outcome = request.id.outcome().clone();
     report.failure = worker

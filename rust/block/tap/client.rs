@@ -72,6 +72,8 @@ use crate::{
 };
 use kernel::{
     prelude::*,
+    seq_file::SeqFile,
+    seq_print,
     str::CString,
     sync::Arc, //
 };
@@ -90,17 +92,28 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Which disk is tapped, as the command says it.
-    pub(crate) fn disk(&self) -> &str {
-        self.disk.as_str()
-    }
-
     /// The counts now. May sleep.
     pub(crate) fn figures(&self) -> BlockFigures {
         BlockFigures {
             dropped: self.ring.dropped(),
             ..self.live.snapshot()
         }
+    }
+}
+
+impl Detail for View {
+    fn show(&self, out: &SeqFile) {
+        let figures = self.figures();
+        let bytes = figures.read_bytes.saturating_add(figures.write_bytes);
+        seq_print!(
+            out,
+            " tap={} requests={} bytes={} dropped={} errors={}",
+            self.disk.as_str(),
+            figures.requests,
+            bytes,
+            figures.dropped,
+            figures.errors
+        );
     }
 }
 
@@ -171,9 +184,9 @@ pub(crate) fn start(session: &Arc<Session>) -> Result<(), Failure> {
 }
 
 fn run(session: &Arc<Session>, worker: &Arc<Worker>, addr: &SocketAddress, setup: &Setup) {
-    let mut report = Report::new(session.id, worker, "client", &session.command);
+    let mut report = Report::new(session.id, worker.id, "client", &session.command);
     report.peer = Some(*addr);
-    worker.set_detail(Detail::Tap(setup.view.clone()));
+    worker.set_detail(setup.view.clone());
     let terms = Terms {
         session,
         worker,
@@ -257,7 +270,7 @@ impl Forwarding<'_> {
         pr_info!(
             "{}: {}: {} requests forwarded, {} dropped, {} refused by the server\n",
             self.session.id,
-            view.disk(),
+            view.disk.as_str(),
             figures.requests,
             figures.dropped,
             figures.errors
@@ -276,14 +289,14 @@ impl Forwarding<'_> {
             Some(comm) => pr_info!(
                 "{}: tapping {} ({} bytes), requests of {}\n",
                 self.session.id,
-                view.disk(),
+                view.disk.as_str(),
                 size,
                 comm.as_str()
             ),
             None => pr_info!(
                 "{}: tapping {} ({} bytes)\n",
                 self.session.id,
-                view.disk(),
+                view.disk.as_str(),
                 size
             ),
         }

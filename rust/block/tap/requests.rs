@@ -12,9 +12,9 @@ use super::{
 };
 use crate::{
     block::figures::{
-            Live,
-            Stages, //
-        },
+        Live,
+        Stages, //
+    },
     kernel_ext::{
         blk::request::Op,
         time::monotonic_ns, //

@@ -123,7 +123,7 @@ fn run(
     addr: SocketAddress,
     bell: Bell,
 ) {
-    let mut report = Report::new(session.id, worker, "loopback", &session.command);
+    let mut report = Report::new(session.id, worker.id, "loopback", &session.command);
     report.peer = Some(addr);
     report.size = 0;
     let mut trials: KVec<Trial> = KVec::new();
