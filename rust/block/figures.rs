@@ -5,10 +5,8 @@
 #![forbid(unsafe_code)]
 
 use crate::{
-    kernel_ext::{
-        blk::request::Op,
-        zeroed::zeroed_box, //
-    },
+    engine::histogram::new_histogram,
+    kernel_ext::blk::request::Op,
     logic::measure::{
         histogram::Histogram,
         stats::BlockFigures, //
@@ -155,9 +153,9 @@ impl Stages {
     /// `ENOMEM`.
     pub(crate) fn new() -> Result<Self> {
         Ok(Self {
-            queued: zeroed_box()?,
-            wire: zeroed_box()?,
-            total: zeroed_box()?,
+            queued: new_histogram()?,
+            wire: new_histogram()?,
+            total: new_histogram()?,
         })
     }
 

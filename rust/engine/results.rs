@@ -10,7 +10,7 @@
 use crate::{
     block::figures::Stages,
     cm::addr::SocketAddress,
-    kernel_ext::display::forward_display,
+    engine::print::forward_display,
     logic::{
         command::{
             Command,

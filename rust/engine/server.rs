@@ -24,11 +24,13 @@ use crate::{
             Request, //
         }, //
     },
-    engine::outcome::{
-        new_bell,
-        Outcome, //
+    engine::{
+        outcome::{
+            new_bell,
+            Outcome, //
+        },
+        print::Plain, //
     },
-    kernel_ext::display::Plain,
     logic::{
         command::Role,
         failure::Failure,

@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use crate::{
-    kernel_ext::zeroed::zeroed_box,
+    engine::histogram::new_histogram,
     logic::measure::{
         histogram::Histogram,
         pace::Pace, //
@@ -50,7 +50,7 @@ impl Totals {
             epoch: Instant::now(),
             times: None,
             pace: Pace::default(),
-            histogram: zeroed_box()?,
+            histogram: new_histogram()?,
         })
     }
 

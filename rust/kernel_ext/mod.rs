@@ -18,7 +18,6 @@
 //! | [`area::Area`] | `__vmalloc()` |
 //! | [`tapped::Tap`] | tracepoints of requests to disks that others use |
 //! | [`cred::Credentials`] | `override_creds()` |
-//! | [`display::Plain`], [`zeroed::zeroed_box`] | printing and allocation for `logic` |
 //! | [`file::OpenFile`] | files and block devices that the kernel itself reads and writes |
 //! | [`kthread::Kthread`] | `kthread_create()`, `kthread_stop()` |
 //! | [`procfs::ProcEntry`] | `proc_create_data()`, `proc_remove()` |
@@ -35,7 +34,6 @@ pub(crate) mod blk;
 pub(crate) mod boot;
 pub(crate) mod completion;
 pub(crate) mod cred;
-pub(crate) mod display;
 pub(crate) mod file;
 pub(crate) mod kthread;
 pub(crate) mod medium;
@@ -50,4 +48,3 @@ pub(crate) mod spinlock;
 pub(crate) mod tapped;
 pub(crate) mod time;
 mod tracepoint;
-pub(crate) mod zeroed;

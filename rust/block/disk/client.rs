@@ -34,6 +34,7 @@ use crate::{
     engine::{
         drive::failed,
         outcome::Progress,
+        print::Plain,
         results::Report,
         session::Session,
         worker::{
@@ -47,7 +48,6 @@ use crate::{
             Disk,
             Shape, //
         },
-        display::Plain,
         memory::NoIo,
         random::random,
         time::{

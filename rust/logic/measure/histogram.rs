@@ -29,16 +29,17 @@ const WHOLE: u32 = 100_000;
 /// # Invariants
 ///
 /// All zero is the empty histogram. `count` is the sum of `buckets`, unless that overflowed.
-#[repr(C)]
+///
+/// Fields are visible only for an empty one to be made in place: it is too large for a stack.
 #[derive(PartialEq, Eq)]
 pub(crate) struct Histogram {
-    sum_of_squares: u128,
-    sum: u64,
-    count: u64,
-    max: u64,
+    pub(crate) sum_of_squares: u128,
+    pub(crate) sum: u64,
+    pub(crate) count: u64,
+    pub(crate) max: u64,
     /// The complement of the smallest value, so that 0 stands for none.
-    min_complement: u64,
-    buckets: [u64; BUCKETS],
+    pub(crate) min_complement: u64,
+    pub(crate) buckets: [u64; BUCKETS],
 }
 
 /// A bucket that is not empty.
@@ -54,7 +55,7 @@ pub(crate) struct Bucket {
 
 impl Histogram {
     /// An empty one.
-    #[allow(dead_code, reason = "the kernel makes its own in place, from zeroes")]
+    #[allow(dead_code, reason = "the kernel makes its own in place")]
     pub(crate) const fn new() -> Self {
         // INVARIANT: these are all zero.
         Self {

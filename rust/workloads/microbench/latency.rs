@@ -13,6 +13,7 @@ use super::{
     team::Team, //
 };
 use crate::{
+    engine::histogram::new_histogram,
     kernel_ext::time::Deadline,
     logic::{
         failure::{
@@ -114,7 +115,7 @@ impl Latency {
             begun: now,
             started: now,
             ended: now,
-            histogram: crate::kernel_ext::zeroed::zeroed_box()?,
+            histogram: new_histogram()?,
         })
     }
 

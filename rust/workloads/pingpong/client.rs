@@ -11,13 +11,12 @@
 
 use crate::{
     engine::{
+        histogram::new_histogram,
         outcome::Progress,
+        print::Plain,
         traffic::Traffic, //
     },
-    kernel_ext::{
-        display::Plain,
-        time::Deadline, //
-    },
+    kernel_ext::time::Deadline,
     logic::{
         command::{
             Command,
@@ -175,7 +174,7 @@ impl PingPongClient {
                 started: now,
                 begun: now,
                 ended: now,
-                histogram: crate::kernel_ext::zeroed::zeroed_box()?,
+                histogram: new_histogram()?,
             },
             GFP_KERNEL,
         )?)
