@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# debug: yes
 """Servers that outlive the writers of their commands, and how they end."""
 
 import errno

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# debug: yes
 """Peers that nobody asked for: what those who can reach a server's port may bring about
 on its host."""
 
