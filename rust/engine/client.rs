@@ -12,7 +12,12 @@ use super::{
         patience,
         poll_mode, //
     },
+    limits::QueueLimits,
     session::Session,
+    side::{
+        Lead,
+        Side, //
+    },
     totals::Totals,
     worker::Worker, //
 };
@@ -40,16 +45,11 @@ use crate::{
     workloads::{
         fastreg::FastReg,
         microbench::{
-            plan::{
-                Plan,
-                Room, //
-            },
+            plan::Plan,
             team::Team,
             Microbench, //
         },
-        pingpong::client::PingPongClient,
-        Lead,
-        Side, //
+        pingpong::client::PingPongClient, //
     }, //
 };
 use kernel::{
@@ -165,7 +165,7 @@ impl Client<'_> {
     fn lead<W: Lead>(
         &self,
         report: &mut Report<'_>,
-        build: impl Fn(&Room, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
+        build: impl Fn(&QueueLimits, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
     ) -> Result<(), Failure> {
         let load = &self.session.command.load;
         let no_memory = failed("starting the client");
@@ -185,7 +185,7 @@ impl Client<'_> {
                 break;
             }
             match Connection::open(self, &bell, index, report, &build) {
-                // Room for all was made above.
+                // QueueLimits for all was made above.
                 Ok(connection) => drop(connections.push_within_capacity(connection)),
                 Err(failure) if connections.is_empty() => return Err(failure),
                 Err(failure) => result = Err(failure),

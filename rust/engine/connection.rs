@@ -8,17 +8,21 @@ use super::{
     client::Client,
     dial::dial,
     drive::{
+        failed,
+        patience,
+        poll_mode, //
+    },
+    limits::{
         adapt_ack_timeout,
         check_load,
         check_size,
-        failed,
-        patience,
-        poll_mode,
+        queue_limits,
         read_limits,
-        room,
+        QueueLimits,
         READS, //
     },
-    management::diagnose, //
+    management::diagnose,
+    side::Lead, //
 };
 use crate::{
     cm::CmId,
@@ -45,11 +49,7 @@ use crate::{
         }, //
     },
     mr::Memory,
-    rdma::qp::QueuePair,
-    workloads::{
-        microbench::plan::Room,
-        Lead, //
-    }, //
+    rdma::qp::QueuePair, //
 };
 use kernel::{
     prelude::*,
@@ -74,7 +74,7 @@ impl<W: Lead> Connection<W> {
         bell: &Bell,
         index: u16,
         report: &mut Report<'_>,
-        build: impl Fn(&Room, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
+        build: impl Fn(&QueueLimits, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
     ) -> Result<Self, Failure> {
         let outcome = Outcome::new(bell).map_err(failed("starting the client"))?;
         client
@@ -91,7 +91,7 @@ impl<W: Lead> Connection<W> {
         outcome: Arc<Outcome>,
         index: u16,
         report: &mut Report<'_>,
-        build: impl Fn(&Room, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
+        build: impl Fn(&QueueLimits, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
     ) -> Result<Self, Failure> {
         let session = client.session;
         let command = &session.command;
@@ -113,7 +113,7 @@ impl<W: Lead> Connection<W> {
 
         let mut memory = Memory::new(&id, command.unsafe_global_rkey)
             .map_err(failed("allocating a protection domain"))?;
-        let room = room(session, &device);
+        let room = queue_limits(session, &device);
         let lead = client
             .worker
             .add_traffic()
@@ -141,7 +141,7 @@ impl<W: Lead> Connection<W> {
     fn establish(
         &self,
         client: &Client<'_>,
-        room: &Room,
+        room: &QueueLimits,
         index: u16,
         report: &mut Report<'_>,
     ) -> Result<(), Failure> {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Waiting for a workload that completions drive, and what both sides of a
-//! connection need for it.
+//! Waits for workloads that completions drive, and polls for them.
 
 #![forbid(unsafe_code)]
 
@@ -10,45 +9,27 @@ use super::{
     worker::Worker, //
 };
 use crate::{
-    cm::{
-        CmId,
-        ReadLimits, //
-    },
     engine::outcome::{
-        Outcome,
-        Progress, //
-    },
-    kernel_ext::time::{
-        give_way,
-        others_wait,
-        relax,
-        Deadline, //
-    },
-    logic::{
-        command::{
-            Command,
-            Load,
-            MemMode,
-            Test, //
+            Outcome,
+            Progress, //
         },
-        device::caps,
+    kernel_ext::time::{
+            give_way,
+            others_wait,
+            relax,
+            Deadline, //
+        },
+    logic::{
+        command::Command,
         failure::Failure, //
     },
     rdma::{
         cq::PollMode,
-        device::{
-            Device,
-            Transport, //
-        },
+        device::Device,
         qp::{
             QueuePair,
-            Workload,
-            DRAINS, //
+            Workload, //
         }, //
-    },
-    workloads::{
-        exchange::RECEIVES,
-        microbench::plan::Room, //
     }, //
 };
 use kernel::prelude::*;
@@ -58,12 +39,6 @@ const POLL_BUDGET: u16 = 16;
 
 /// Rounds of polling between two looks at what need not be looked at each time.
 const SLOW_ROUNDS: u32 = 64;
-
-/// 4.3 s, in the logarithmic form of the CM.
-pub(crate) const PATIENT_ACK_TIMEOUT: u8 = 20;
-
-/// RDMA READs under way on one connection of a test.
-pub(crate) const READS: u8 = 4;
 
 /// Turns an errno into a failure that says what was being done.
 pub(crate) fn failed(what: &'static str) -> impl Fn(kernel::error::Error) -> Failure {
@@ -170,89 +145,6 @@ pub(crate) fn poll_mode(command: &Command) -> PollMode {
     } else {
         PollMode::Event
     }
-}
-
-/// What the queues of a connection on `device` can have. A `txdepth=` beyond that
-/// is lowered, which is logged.
-pub(crate) fn room(session: &Session, device: &Device<'_>) -> Room {
-    let txdepth = session.command.txdepth;
-    let completions = device.max_completions().saturating_sub(2 * DRAINS);
-    let requests = device
-        .max_work_requests()
-        .saturating_sub(DRAINS)
-        .min(completions.saturating_sub(RECEIVES as u32));
-    if txdepth > requests {
-        pr_warn!(
-            "{}: txdepth={} lowered to {}, the device's limit\n",
-            session.id,
-            txdepth,
-            requests
-        );
-    }
-    Room {
-        txdepth: txdepth.min(requests),
-        requests,
-        completions,
-    }
-}
-
-/// The READ limits to propose, or to agree to where the peer wants `peer`; no more
-/// than `most`.
-pub(crate) fn read_limits(device: &Device<'_>, peer: Option<ReadLimits>, most: u8) -> ReadLimits {
-    let own = ReadLimits {
-        responder_resources: device.max_reads_served().min(most),
-        initiator_depth: device.max_reads_started().min(most),
-    };
-    match peer {
-        None => own,
-        Some(peer) => ReadLimits {
-            responder_resources: own.responder_resources.min(peer.responder_resources),
-            initiator_depth: own.initiator_depth.min(peer.initiator_depth),
-        },
-    }
-}
-
-/// Has a device on which a repetition breaks registrations wait longer for an
-/// ACK: so long that only a loss brings a repetition about.
-pub(crate) fn adapt_ack_timeout(id: &CmId, device: &Device<'_>, mode: MemMode) {
-    if mode == MemMode::Reg && device.repeats_local_operations() {
-        id.set_ack_timeout(PATIENT_ACK_TIMEOUT);
-    }
-}
-
-/// The largest buffer that a session may ask of a device.
-///
-/// # Errors
-///
-/// [`Failure::TooLarge`] where `size` is above it; [`Failure::Unsupported`] for a
-/// device that registers nothing.
-pub(crate) fn check_size(device: &Device<'_>, size: u32) -> Result<(), Failure> {
-    let most = u32::try_from(device.max_buffer()).unwrap_or(u32::MAX);
-    if most == 0 {
-        return Err(Failure::Unsupported(caps::NO_REGISTRATION));
-    }
-    if size > most {
-        return Err(Failure::TooLarge(most));
-    }
-    Ok(())
-}
-
-/// Whether `device` can post as `load` says.
-///
-/// # Errors
-///
-/// [`Failure::Unsupported`].
-pub(crate) fn check_load(device: &Device<'_>, test: Test, load: &Load) -> Result<(), Failure> {
-    let reads = matches!(test, Test::ReadLatency | Test::ReadBandwidth);
-    if u32::from(load.sge) > device.max_pieces(reads) {
-        return Err(Failure::Unsupported(
-            "sge: the device takes fewer scatter/gather elements in a request",
-        ));
-    }
-    if load.imm && device.transport() == Transport::Iwarp {
-        return Err(Failure::Unsupported(caps::NO_IMM));
-    }
-    Ok(())
 }
 
 /// Says on which device a thread works.

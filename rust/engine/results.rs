@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::side::Figures;
 use crate::{
     block::figures::Stages,
     cm::addr::SocketAddress,
@@ -31,15 +32,14 @@ use crate::{
             }, //
         },
         text::json::{
-            Array,
-            Object, //
-        }, //
+                Array,
+                Object, //
+            }, //
     },
     rdma::device::{
-        DeviceName,
-        Transport, //
-    },
-    workloads::Figures, //
+            DeviceName,
+            Transport, //
+        }, //
 };
 use core::fmt;
 use kernel::{

@@ -7,16 +7,19 @@
 
 use super::{
     drive::{
-        adapt_ack_timeout,
-        check_load,
-        check_size,
         drive,
         failed,
         note_device,
         patience,
-        poll_mode,
+        poll_mode, //
+    },
+    limits::{
+        adapt_ack_timeout,
+        check_load,
+        check_size,
+        queue_limits,
         read_limits,
-        room,
+        QueueLimits,
         READS, //
     },
     peer_log::Level,
@@ -25,6 +28,10 @@ use super::{
         service, //
     },
     session::Session,
+    side::{
+        Follow,
+        Side, //
+    },
     worker::Worker, //
 };
 use crate::{
@@ -64,18 +71,13 @@ use crate::{
     },
     workloads::{
         microbench::{
-            plan::{
-                Plan,
-                Room, //
-            },
+            plan::Plan,
             Microbench, //
         },
         pingpong::server::{
-            PingPongServer,
-            Service, //
-        },
-        Follow,
-        Side, //
+                PingPongServer,
+                Service, //
+            }, //
     }, //
 };
 use core::iter;
@@ -250,7 +252,7 @@ impl Serving<'_> {
         limits: ReadLimits,
         report: &mut Report<'_>,
     ) -> Result<(), Failure> {
-        let plan = |room: &Room| Plan {
+        let plan = |room: &QueueLimits| Plan {
             test: peer.test,
             leading: false,
             size: peer.size,
@@ -270,7 +272,7 @@ impl Serving<'_> {
             alive_ms: self.session.alive(),
             ..*peer
         };
-        let shape = plan(&Room::default());
+        let shape = plan(&QueueLimits::default());
         let timeout = self.session.timeout();
         let terms = Terms {
             limits,
@@ -290,7 +292,7 @@ impl Serving<'_> {
             unsafe_global_rkey: self.session.command.unsafe_global_rkey,
         };
         self.follow(&terms, report, |room, memory, traffic| {
-            let room = Room {
+            let room = QueueLimits {
                 txdepth: room.requests.min(peer.txdepth),
                 ..*room
             };
@@ -306,7 +308,7 @@ impl Serving<'_> {
         &self,
         terms: &Terms,
         report: &mut Report<'_>,
-        build: impl FnOnce(&Room, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
+        build: impl FnOnce(&QueueLimits, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
     ) -> Result<(), Failure> {
         let queue_pair = self
             .prepare(terms, build)
@@ -339,14 +341,14 @@ impl Serving<'_> {
     fn prepare<W: Follow>(
         &self,
         terms: &Terms,
-        build: impl FnOnce(&Room, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
+        build: impl FnOnce(&QueueLimits, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
     ) -> Result<Pin<KBox<QueuePair<W>>>, Failure> {
         let device = self.device()?;
         self.id.set_short_rnr_timer();
         let mut memory = Memory::new(self.id, terms.unsafe_global_rkey)
             .map_err(failed("allocating a protection domain"))?;
         memory.charge_to(self.session.budget.clone());
-        let room = room(self.session, &device);
+        let room = queue_limits(self.session, &device);
         let server = self
             .worker
             .add_traffic()

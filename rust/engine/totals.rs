@@ -4,16 +4,16 @@
 
 #![forbid(unsafe_code)]
 
+use super::side::{
+        Figures,
+        Summary, //
+    };
 use crate::{
     engine::histogram::new_histogram,
     logic::measure::{
-        histogram::Histogram,
-        pace::Pace, //
-    },
-    workloads::{
-        Figures,
-        Summary, //
-    }, //
+            histogram::Histogram,
+            pace::Pace, //
+        }, //
 };
 use kernel::{
     prelude::*,

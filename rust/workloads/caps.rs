@@ -19,9 +19,11 @@ use crate::{
     engine::{
         client::server_address,
         dial::dial,
-        drive::{
-            failed,
-            room, //
+        drive::failed,
+        limits::{
+            queue_limits,
+            QueueLimits,
+            RECEIVES, //
         },
         management,
         outcome::{
@@ -34,12 +36,12 @@ use crate::{
     },
     logic::{
         command::limits::{
-            DEFAULT_SIZE,
-            DEFAULT_TXDEPTH,
-            MOST_DEPTH,
-            MOST_SGE,
-            MOST_TXDEPTH, //
-        },
+                DEFAULT_SIZE,
+                DEFAULT_TXDEPTH,
+                MOST_DEPTH,
+                MOST_SGE,
+                MOST_TXDEPTH, //
+            },
         device::{
             caps::{
                 Caps,
@@ -65,10 +67,6 @@ use crate::{
             Depths,
             DRAINS, //
         }, //
-    },
-    workloads::{
-        exchange::RECEIVES,
-        microbench::plan::Room, //
     }, //
 };
 use kernel::{
@@ -173,7 +171,7 @@ fn find(
         id: &id,
         outcome: &outcome,
         device,
-        room: room(session, &device),
+        room: queue_limits(session, &device),
     };
     let result = bench.try_all(&mut caps.preflight);
     pr_info!("{}: caps: preflight: {}\n", number, caps.preflight);
@@ -195,7 +193,7 @@ struct Bench<'a> {
     id: &'a Arc<CmId>,
     outcome: &'a Outcome,
     device: Device<'a>,
-    room: Room,
+    room: QueueLimits,
 }
 
 impl Bench<'_> {

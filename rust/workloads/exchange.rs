@@ -6,7 +6,10 @@
 #![forbid(unsafe_code)]
 
 use crate::{
-    engine::traffic::Traffic,
+    engine::{
+        limits::RECEIVES,
+        traffic::Traffic, //
+    },
     logic::{
         failure::Failure,
         pingpong::Message,
@@ -29,10 +32,6 @@ use kernel::{
     prelude::*,
     sync::Arc, //
 };
-
-/// Receives kept posted: one for the message that is due, and one to tell a
-/// message out of turn from a missing receive.
-pub(crate) const RECEIVES: usize = 2;
 
 /// A receive buffer's size: larger than a message, so that a longer one is
 /// recognised as such.

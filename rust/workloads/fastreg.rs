@@ -9,17 +9,17 @@
 
 #![forbid(unsafe_code)]
 
-use super::{
-    exchange::{
-        memory_failed,
-        RECEIVES, //
-    },
-    Lead,
-    Side,
-    Summary, //
-};
+use super::exchange::memory_failed;
 use crate::{
-    engine::outcome::Progress,
+    engine::{
+        limits::RECEIVES,
+        outcome::Progress,
+        side::{
+            Lead,
+            Side,
+            Summary, //
+        }, //
+    },
     kernel_ext::time::Deadline,
     logic::{
         command::Command,

@@ -19,15 +19,15 @@ mod poster;
 mod roles;
 pub(crate) mod team;
 
-use super::{
-    elapsed_ns,
-    exchange::memory_failed,
-    Follow,
-    Side, //
-};
+use super::exchange::memory_failed;
 use crate::{
     engine::{
         outcome::Progress,
+        side::{
+            elapsed_ns,
+            Follow,
+            Side, //
+        },
         traffic::Traffic, //
     },
     logic::{

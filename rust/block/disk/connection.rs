@@ -21,8 +21,8 @@ use crate::{
     },
     engine::{
         dial::dial,
-        drive::{
-            failed,
+        drive::failed,
+        limits::{
             read_limits,
             PATIENT_ACK_TIMEOUT, //
         },

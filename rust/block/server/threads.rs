@@ -10,15 +10,15 @@
 #![forbid(unsafe_code)]
 
 use super::job_thread::{
-    Desk,
-    JobThread, //
-};
+        Desk,
+        JobThread, //
+    };
 use crate::{
     block::{
         disk::connection::{
-            max_bytes,
-            READS, //
-        },
+                max_bytes,
+                READS, //
+            },
         server::{
             clients::{
                 Clients,
@@ -40,11 +40,13 @@ use crate::{
         drive::{
             failed,
             note_device,
-            patience,
-            read_limits,
-            room, //
+            patience, //
         },
         ear::Ear,
+        limits::{
+            queue_limits,
+            read_limits, //
+        },
         management,
         outcome::{
             new_bell,
@@ -445,7 +447,7 @@ impl Serving<'_> {
         let mut memory =
             Memory::new(self.id, false).map_err(failed("allocating a protection domain"))?;
         memory.charge_to(self.session.budget.clone());
-        let room = room(self.session, &device);
+        let room = queue_limits(self.session, &device);
         let terms = Terms {
             hello,
             farewell: membership.farewell().clone(),

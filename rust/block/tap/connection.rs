@@ -21,10 +21,8 @@ use crate::{
     },
     engine::{
         dial::dial,
-        drive::{
-            failed,
-            read_limits, //
-        },
+        drive::failed,
+        limits::read_limits,
         management::diagnose,
         outcome::{
             Bell,
@@ -46,9 +44,9 @@ use crate::{
             Failure, //
         },
         wire::hello::{
-            Geometry,
-            Hello, //
-        }, //
+                Geometry,
+                Hello, //
+            }, //
     },
     mr::Memory,
     rdma::{

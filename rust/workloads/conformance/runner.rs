@@ -20,10 +20,10 @@ use crate::{
     engine::{
         client::server_address,
         dial::dial,
-        drive::{
+        drive::failed,
+        limits::{
             adapt_ack_timeout,
             check_size,
-            failed,
             read_limits,
             READS, //
         },
@@ -70,16 +70,16 @@ use crate::{
         Memory, //
     },
     rdma::device::{
-        Device,
-        Transport, //
-    },
+            Device,
+            Transport, //
+        },
     workloads::conformance::{
-        cases,
-        End,
-        Pair,
-        Patience,
-        Setup, //
-    }, //
+            cases,
+            End,
+            Pair,
+            Patience,
+            Setup, //
+        }, //
 };
 use kernel::{
     prelude::*,

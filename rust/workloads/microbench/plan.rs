@@ -5,10 +5,11 @@
 #![forbid(unsafe_code)]
 
 use super::link::{
-    CONTROL_RECEIVES,
-    CONTROL_SENDS, //
-};
+        CONTROL_RECEIVES,
+        CONTROL_SENDS, //
+    };
 use crate::{
+    engine::limits::QueueLimits,
     logic::{
         command::{
             Load,
@@ -24,17 +25,6 @@ use crate::{
 /// Receives that are kept posted at the most, so that a client does not decide how
 /// much memory its server needs: a sender that finds none tries again.
 const MOST_RECEIVES: u32 = 512;
-
-/// What the queues of a workload can have.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Room {
-    /// `txdepth=`, as far as the device goes.
-    pub(crate) txdepth: u32,
-    /// The most requests in either queue.
-    pub(crate) requests: u32,
-    /// The most completions in the queue that both share.
-    pub(crate) completions: u32,
-}
 
 /// What one side of a microbenchmark is to do.
 #[derive(Clone, Copy)]
@@ -52,7 +42,7 @@ pub(crate) struct Plan {
     /// How to post.
     pub(crate) load: Load,
     /// What there is room for.
-    pub(crate) room: Room,
+    pub(crate) room: QueueLimits,
     /// The data.
     pub(crate) pattern: Pattern,
     /// Compare what has arrived with it.

@@ -11,6 +11,13 @@ use super::{
     Work, //
 };
 use crate::{
+    engine::side::{
+            Figures,
+            Follow,
+            Lead,
+            Side,
+            Summary, //
+        },
     logic::{
         failure::Failure,
         wire::control::Control, //
@@ -21,13 +28,6 @@ use crate::{
             Queue, //
         },
         wr::List, //
-    },
-    workloads::{
-        Figures,
-        Follow,
-        Lead,
-        Side,
-        Summary, //
     }, //
 };
 use kernel::prelude::*;

@@ -12,8 +12,14 @@
 use crate::{
     engine::{
         histogram::new_histogram,
+        limits::RECEIVES,
         outcome::Progress,
         print::Plain,
+        side::{
+            Lead,
+            Side,
+            Summary, //
+        },
         traffic::Traffic, //
     },
     kernel_ext::time::Deadline,
@@ -23,9 +29,9 @@ use crate::{
             MemMode, //
         },
         data::pattern::{
-            Data,
-            Pattern, //
-        },
+                Data,
+                Pattern, //
+            },
         failure::{
             Failure,
             Operation, //
@@ -55,16 +61,10 @@ use crate::{
             WorkRequest, //
         }, //
     },
-    workloads::{
-        exchange::{
+    workloads::exchange::{
             memory_failed,
-            Exchange,
-            RECEIVES, //
-        },
-        Lead,
-        Side,
-        Summary, //
-    }, //
+            Exchange, //
+        }, //
 };
 use kernel::{
     prelude::*,

@@ -10,17 +10,25 @@
 #![forbid(unsafe_code)]
 
 use super::client::{
-    compare,
-    print_start, //
-};
+        compare,
+        print_start, //
+    };
 use crate::{
-    engine::traffic::Traffic,
+    engine::{
+        limits::RECEIVES,
+        side::{
+            Follow,
+            Side,
+            Summary, //
+        },
+        traffic::Traffic, //
+    },
     logic::{
         command::MemMode,
         data::pattern::{
-            Data,
-            Pattern, //
-        },
+                Data,
+                Pattern, //
+            },
         failure::{
             Failure,
             Operation, //
@@ -50,15 +58,7 @@ use crate::{
             WorkRequest, //
         }, //
     },
-    workloads::{
-        exchange::{
-            Exchange,
-            RECEIVES, //
-        },
-        Follow,
-        Side,
-        Summary, //
-    }, //
+    workloads::exchange::Exchange, //
 };
 use kernel::{
     prelude::*,
