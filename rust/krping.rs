@@ -39,6 +39,7 @@ mod workloads;
 
 use cm::departures::Departures;
 use engine::{
+    entry::Entry,
     registry::Registry,
     results::Results, //
 };
@@ -52,6 +53,17 @@ module! {
     description: "RDMA ping/pong from kernel context",
     license: "GPL",
 }
+
+/// What commands can ask for. A workload is a folder, and a row here.
+static WORKLOADS: &[&Entry] = &[
+    &workloads::pingpong::entry::ENTRY,
+    &workloads::fastreg::ENTRY,
+    &workloads::microbench::entry::ENTRY,
+    &workloads::caps::ENTRY,
+    &workloads::conformance::runner::ENTRY,
+    &block::disk::attachment::ENTRY,
+    &block::tap::client::ENTRY,
+];
 
 /// The loaded module. Fields are in drop order: no command runs once the first
 /// is gone.
@@ -72,7 +84,7 @@ impl kernel::Module for Krping {
         kernel_ext::boot::learn();
         // SAFETY: Called once, and no command runs yet.
         let departures = unsafe { Departures::start()? };
-        let registry = Registry::new()?;
+        let registry = Registry::new(WORKLOADS)?;
         let directory = debugfs::Dir::new(c"krping");
         let file =
             directory.read_callback_file(c"results", registry.results().clone(), &show_results);

@@ -36,37 +36,18 @@ use crate::{
     },
     kernel_ext::time::Deadline,
     logic::{
-        command::Test,
         data::pattern::Pattern,
         failure::Failure, //
     },
     mr::Memory,
-    rdma::qp::Queue,
-    workloads::{
-        fastreg::FastReg,
-        microbench::{
-            plan::Plan,
-            team::Team,
-            Microbench, //
-        },
-        pingpong::client::PingPongClient, //
-    }, //
+    rdma::qp::Queue, //
 };
 use kernel::{
     prelude::*,
     sync::Arc, //
 };
 
-/// Starts the session's client threads, to the address of its command.
-///
-/// # Errors
-///
-/// `ENODEV` for an unknown interface; `ENOMEM`.
-pub(crate) fn start(session: &Arc<Session>) -> Result<(), Failure> {
-    start_to(session, server_address(session)?)
-}
-
-/// The address that the session's command names.
+/// Returns the address that the session's command names.
 ///
 /// # Errors
 ///
@@ -80,24 +61,32 @@ pub(crate) fn server_address(session: &Session) -> Result<SocketAddress, Failure
     SocketAddress::new(&session.net, addr, session.command.port)
 }
 
-/// Starts the session's client threads, to `addr`.
+/// Leads on a thread's connections, and reports. The failure of the first one to come up is
+/// returned.
+pub(crate) type LeadThread = fn(&Client<'_>, &mut Report<'_>) -> Result<(), Failure>;
+
+/// Starts the session's client threads, to `addr` or the address of its command. Each does `lead`.
 ///
 /// # Errors
 ///
-/// `ENOMEM`.
-pub(crate) fn start_to(session: &Arc<Session>, addr: SocketAddress) -> Result<(), Failure> {
+/// `ENODEV` for an unknown interface; `ENOMEM`.
+pub(crate) fn start(
+    session: &Arc<Session>,
+    addr: Option<SocketAddress>,
+    lead: LeadThread,
+) -> Result<(), Failure> {
+    let addr = addr.map_or_else(|| server_address(session), Ok)?;
     for _ in 0..session.command.threads {
-        session.spawn(move |session, worker| run(session, worker, &addr))?;
+        session.spawn(move |session, worker| run(session, worker, &addr, lead))?;
     }
     Ok(())
 }
 
-fn run(session: &Arc<Session>, worker: &Arc<Worker>, addr: &SocketAddress) {
+fn run(session: &Arc<Session>, worker: &Arc<Worker>, addr: &SocketAddress, lead: LeadThread) {
     let mut report = Report::new(session.id, worker.id, "client", &session.command);
     report.peer = Some(*addr);
-    let command = &session.command;
     let pattern = Pattern {
-        kind: command.pattern,
+        kind: session.command.pattern,
         seed: session.id,
     };
     let client = Client {
@@ -106,16 +95,7 @@ fn run(session: &Arc<Session>, worker: &Arc<Worker>, addr: &SocketAddress) {
         addr,
         pattern,
     };
-    let result = match command.test {
-        Test::PingPong => client.lead(&mut report, |room, memory, traffic| {
-            PingPongClient::new(command, pattern, room.txdepth, memory, traffic)
-        }),
-        Test::FastReg => client.lead(&mut report, |room, memory, _| {
-            FastReg::new(command, room.txdepth, memory)
-        }),
-        _ => client.microbench(&mut report),
-    };
-    if let Err(failure) = result {
+    if let Err(failure) = lead(&client, &mut report) {
         session.abort(failure);
         report.failure = Some(failure);
         session.report(&report);
@@ -131,30 +111,6 @@ pub(crate) struct Client<'a> {
 }
 
 impl Client<'_> {
-    /// Leads a microbenchmark, on queue pairs that are measured together.
-    fn microbench(&self, report: &mut Report<'_>) -> Result<(), Failure> {
-        let command = &self.session.command;
-        let team = (command.load.qps > 1)
-            .then(|| Arc::new(Team::new(), GFP_KERNEL))
-            .transpose()
-            .map_err(|e| failed("starting the client")(e.into()))?;
-        self.lead(report, |room, memory, traffic| {
-            let plan = Plan {
-                test: command.test,
-                leading: true,
-                size: command.size,
-                count: command.count,
-                duration_ms: command.duration_ms(),
-                load: command.load,
-                room: *room,
-                pattern: self.pattern,
-                validate: command.validate,
-                unsafe_global_rkey: command.unsafe_global_rkey,
-            };
-            Microbench::new(plan, memory, traffic, team.clone())
-        })
-    }
-
     /// Makes the thread's connections, leads on them to the end, takes them down,
     /// and reports.
     ///
@@ -162,7 +118,7 @@ impl Client<'_> {
     ///
     /// The failure of the first connection to come up; a later one is in the report.
     #[inline(never)]
-    fn lead<W: Lead>(
+    pub(crate) fn lead<W: Lead>(
         &self,
         report: &mut Report<'_>,
         build: impl Fn(&QueueLimits, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,

@@ -10,15 +10,15 @@ use super::{
 };
 use crate::{
     engine::outcome::{
-            Outcome,
-            Progress, //
-        },
+        Outcome,
+        Progress, //
+    },
     kernel_ext::time::{
-            give_way,
-            others_wait,
-            relax,
-            Deadline, //
-        },
+        give_way,
+        others_wait,
+        relax,
+        Deadline, //
+    },
     logic::{
         command::Command,
         failure::Failure, //

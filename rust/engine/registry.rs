@@ -7,6 +7,7 @@
 
 use super::{
     detached::DetachedServer,
+    entry::Entry,
     worker::Worker, //
 };
 use crate::{
@@ -15,7 +16,8 @@ use crate::{
         server::store::ledger::Ledgers, //
     },
     engine::results::Results,
-    kernel_ext::net::Netns, //
+    kernel_ext::net::Netns,
+    logic::command::Test, //
 };
 use kernel::{
     new_mutex,
@@ -46,15 +48,16 @@ pub(crate) struct Registry {
     results: Arc<Results>,
     /// What the stores of servers have failed to keep.
     ledgers: Arc<Ledgers>,
+    workloads: &'static [&'static Entry],
 }
 
 impl Registry {
-    /// Creates the registry of a module that runs nothing yet.
+    /// Creates the registry of a module that runs nothing yet, but knows `workloads`.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new() -> Result<Arc<Self>> {
+    pub(crate) fn new(workloads: &'static [&'static Entry]) -> Result<Arc<Self>> {
         let results = Results::new()?;
         let ledgers = Ledgers::new()?;
         Arc::pin_init(
@@ -65,9 +68,21 @@ impl Registry {
                 ids: Atomic::new(0),
                 results,
                 ledgers,
+                workloads,
             }),
             GFP_KERNEL,
         )
+    }
+
+    /// Returns the workload of `test`.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where none is known.
+    pub(crate) fn workload(&self, test: Test) -> Result<&'static Entry> {
+        let mut workloads = self.workloads.iter();
+        let found = workloads.find(|entry| entry.tests.contains(&test));
+        found.copied().ok_or(EINVAL)
     }
 
     /// A number that no other session or thread has, from 1.

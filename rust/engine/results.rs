@@ -32,14 +32,14 @@ use crate::{
             }, //
         },
         text::json::{
-                Array,
-                Object, //
-            }, //
+            Array,
+            Object, //
+        }, //
     },
     rdma::device::{
-            DeviceName,
-            Transport, //
-        }, //
+        DeviceName,
+        Transport, //
+    }, //
 };
 use core::fmt;
 use kernel::{

@@ -6,17 +6,12 @@
 
 use super::{
     drive::failed,
-    ear::Ear,
     management,
     peer_log::Level,
     serving,
     session::Session, //
 };
 use crate::{
-    block::server::threads::{
-        self,
-        Export, //
-    },
     cm::{
         addr::SocketAddress,
         listener::{
@@ -47,47 +42,43 @@ use kernel::{
     sync::Arc, //
 };
 
+/// What fails where a server does not come up.
+pub(crate) const STARTING: &str = "starting the server";
+
 /// Clients served at a time; more are rejected as busy.
 pub(crate) const MAX_CLIENTS: usize = 1024;
+
+/// Returns the address at which the session's command is to listen.
+///
+/// # Errors
+///
+/// `ENODEV` for an unknown interface.
+pub(crate) fn listening_address(session: &Session) -> Result<SocketAddress, Failure> {
+    let command = &session.command;
+    match &command.addr {
+        Some(addr) => SocketAddress::new(&session.net, addr, command.port),
+        None => Ok(SocketAddress::any(command.port)),
+    }
+}
 
 /// Starts the session's listening thread, and returns the address it is bound
 /// to. Failures to bind are the caller's, before any thread runs.
 ///
 /// # Errors
 ///
-/// `EADDRINUSE`, `EADDRNOTAVAIL`, `ENODEV` and what else binding reports; where it is
-/// one of disks or taps, what opening its store reports.
+/// `EADDRINUSE`, `EADDRNOTAVAIL`, `ENODEV` and what else binding reports.
 pub(crate) fn start(session: &Arc<Session>) -> Result<SocketAddress, Failure> {
-    let command = &session.command;
-    let addr = match &command.addr {
-        Some(addr) => SocketAddress::new(&session.net, addr, command.port)?,
-        None => SocketAddress::any(command.port),
-    };
-    let no_memory = failed("starting the server");
-    let bell = new_bell().map_err(&no_memory)?;
-    let outcome = Outcome::new(&bell).map_err(&no_memory)?;
-    let export = match command.test.is_block() {
-        true => Some(Export::open(session, &outcome)?),
-        false => None,
-    };
-    // A server of disks outlives its listener.
-    let reports = match &export {
-        Some(_) => Outcome::new(&bell).map_err(&no_memory)?,
-        None => outcome.clone(),
-    };
-    let listener = Listener::new(&session.net, &addr, reports)?;
+    let addr = listening_address(session)?;
+    let outcome = new_bell()
+        .and_then(|bell| Outcome::new(&bell))
+        .map_err(failed(STARTING))?;
+    let listener = Listener::new(&session.net, &addr, outcome.clone())?;
     let local = addr.with_port(listener.local().port());
     session.spawn(move |session, worker| {
         let listened = worker
             .attach(&outcome)
-            .map_err(failed("starting the server"))
-            .and_then(|()| match &export {
-                Some(export) => {
-                    let ear = Ear::new(listener, local, bell);
-                    threads::listen(session, ear, &outcome, export)
-                }
-                None => listen(session, &listener, &outcome),
-            });
+            .map_err(failed(STARTING))
+            .and_then(|()| listen(session, &listener, &outcome));
         if let Err(failure) = listened {
             session.abort(failure);
         }

@@ -10,23 +10,17 @@ use super::{
         drive,
         failed,
         note_device,
-        patience,
-        poll_mode, //
+        patience, //
     },
+    entry::Serve,
     limits::{
-        adapt_ack_timeout,
-        check_load,
-        check_size,
         queue_limits,
         read_limits,
         QueueLimits,
         READS, //
     },
     peer_log::Level,
-    service::{
-        rejection,
-        service, //
-    },
+    rejection::rejection,
     session::Session,
     side::{
         Follow,
@@ -51,7 +45,6 @@ use crate::{
     },
     logic::{
         command::Test,
-        data::pattern::Pattern,
         failure::Failure,
         pingpong::{
             check_request,
@@ -59,7 +52,6 @@ use crate::{
         },
         wire::{
             hello::announced,
-            PeerRole,
             PrivateData, //
         }, //
     },
@@ -68,16 +60,6 @@ use crate::{
         cq::PollMode,
         device::Device,
         qp::QueuePair, //
-    },
-    workloads::{
-        microbench::{
-            plan::Plan,
-            Microbench, //
-        },
-        pingpong::server::{
-                PingPongServer,
-                Service, //
-            }, //
     }, //
 };
 use core::iter;
@@ -111,10 +93,12 @@ fn give_up(session: &Session, failure: Failure) -> Failure {
     failure
 }
 
-/// What a client wants, and may have.
-enum Wanted {
-    PingPong(Service, Option<PrivateData>),
-    Microbench(PrivateData),
+/// What a client that has been admitted asks for.
+pub(crate) struct Asked {
+    /// What it announced, unless it is a legacy client.
+    pub(crate) peer: Option<PrivateData>,
+    /// The READs that both sides can do.
+    pub(crate) limits: ReadLimits,
 }
 
 fn serve(
@@ -134,24 +118,21 @@ fn serve(
         id: &id,
     };
     match serving.admit(&data, limits, report) {
-        Ok((Wanted::PingPong(service, peer), limits)) => {
-            serving.pingpong(service, peer, limits, report)
-        }
-        Ok((Wanted::Microbench(peer), limits)) => serving.microbench(&peer, limits, report),
+        Ok((serve, asked)) => serve(&serving, asked, report),
         Err(failure) => Err(serving.refuse(failure)),
     }
 }
 
 /// One connection.
-struct Serving<'a> {
-    session: &'a Arc<Session>,
+pub(crate) struct Serving<'a> {
+    pub(crate) session: &'a Arc<Session>,
     worker: &'a Worker,
-    id: &'a Arc<CmId>,
+    pub(crate) id: &'a Arc<CmId>,
 }
 
 impl Serving<'_> {
     /// Rejects the client because of `failure`, and returns its cause.
-    fn refuse(&self, failure: Failure) -> Failure {
+    pub(crate) fn refuse(&self, failure: Failure) -> Failure {
         let failure = self.id.outcome().cause_of(failure);
         // First, as the rejection is a failure of a client in the same session.
         let failure = give_up(self.session, failure);
@@ -166,7 +147,7 @@ impl Serving<'_> {
         data: &PeerData,
         limits: ReadLimits,
         report: &mut Report<'_>,
-    ) -> Result<(Wanted, ReadLimits), Failure> {
+    ) -> Result<(Serve, Asked), Failure> {
         let command = &self.session.command;
         let device = self.device()?;
         note_device(self.worker, &device);
@@ -197,114 +178,25 @@ impl Serving<'_> {
         if limits.initiator_depth == 0 {
             return Err(Failure::Protocol(Violation::NoReads, 0));
         }
-        if let Some(peer) = peer.filter(|peer| peer.test.is_microbench()) {
-            check_size(&device, peer.size)?;
-            check_load(&device, peer.test, &peer.load)?;
-            return Ok((Wanted::Microbench(peer), limits));
-        }
-        let service = service(command, peer.as_ref(), &device)?;
-        check_size(&device, service.size)?;
-        report.size = service.size;
-        adapt_ack_timeout(self.id, &device, service.mem_mode);
-        Ok((Wanted::PingPong(service, peer), limits))
+        let workload = self.session.registry.workload(asked);
+        let serve = workload.ok().and_then(|workload| workload.serve);
+        let serve = serve.ok_or(Failure::Unsupported("nobody serves that test"))?;
+        Ok((serve, Asked { peer, limits }))
     }
 
-    fn device(&self) -> Result<Device<'_>, Failure> {
+    /// Returns the device of the connection.
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` where it is gone.
+    pub(crate) fn device(&self) -> Result<Device<'_>, Failure> {
         self.id.device().map_err(failed("finding the device"))
-    }
-
-    fn pingpong(
-        &self,
-        service: Service,
-        peer: Option<PrivateData>,
-        limits: ReadLimits,
-        report: &mut Report<'_>,
-    ) -> Result<(), Failure> {
-        // A legacy client does not expect private data.
-        let answer = peer.map(|peer| PrivateData {
-            role: PeerRole::Server,
-            mem_mode: service.mem_mode,
-            server_inv: service.server_inv,
-            read_inv: service.read_inv,
-            validate: service.check.is_some(),
-            size: service.size,
-            count: service.count,
-            seed: 0,
-            max_size: service.size,
-            ..peer
-        });
-        let terms = Terms {
-            limits,
-            answer: answer.map(|answer| answer.encode()),
-            poll: poll_mode(&self.session.command),
-            timeout: self.session.timeout(),
-            beat: self.session.alive(),
-            unsafe_global_rkey: false,
-        };
-        self.follow(&terms, report, |room, memory, traffic| {
-            PingPongServer::new(service, room.txdepth, memory, traffic)
-        })
-    }
-
-    fn microbench(
-        &self,
-        peer: &PrivateData,
-        limits: ReadLimits,
-        report: &mut Report<'_>,
-    ) -> Result<(), Failure> {
-        let plan = |room: &QueueLimits| Plan {
-            test: peer.test,
-            leading: false,
-            size: peer.size,
-            count: peer.count,
-            duration_ms: Some(peer.duration_ms).filter(|ms| *ms > 0),
-            load: peer.load,
-            room: *room,
-            pattern: Pattern {
-                kind: peer.pattern,
-                seed: peer.seed,
-            },
-            validate: peer.validate,
-            unsafe_global_rkey: self.session.command.unsafe_global_rkey,
-        };
-        let answer = PrivateData {
-            role: PeerRole::Server,
-            alive_ms: self.session.alive(),
-            ..*peer
-        };
-        let shape = plan(&QueueLimits::default());
-        let timeout = self.session.timeout();
-        let terms = Terms {
-            limits,
-            answer: Some(answer.encode()),
-            poll: if shape.watches_memory() {
-                PollMode::Direct
-            } else if shape.is_quiet() {
-                // There is nothing to be found by spinning.
-                PollMode::Event
-            } else {
-                poll_mode(&self.session.command)
-            },
-            // Some clients are only heard of by their signs of life.
-            timeout: timeout.max(peer.alive_ms.saturating_mul(3)),
-            // Its patience is three times that.
-            beat: self.session.alive().min(peer.alive_ms),
-            unsafe_global_rkey: self.session.command.unsafe_global_rkey,
-        };
-        self.follow(&terms, report, |room, memory, traffic| {
-            let room = QueueLimits {
-                txdepth: room.requests.min(peer.txdepth),
-                ..*room
-            };
-            Microbench::new(plan(&room), memory, traffic, None)
-        })?;
-        Ok(())
     }
 
     /// Accepts the client, follows it to the end, takes the connection down, and
     /// reports.
     #[inline(never)]
-    fn follow<W: Follow>(
+    pub(crate) fn follow<W: Follow>(
         &self,
         terms: &Terms,
         report: &mut Report<'_>,
@@ -416,13 +308,17 @@ impl Serving<'_> {
 }
 
 /// How a connection is accepted and followed.
-struct Terms {
-    limits: ReadLimits,
+pub(crate) struct Terms {
+    /// The READs that are agreed to.
+    pub(crate) limits: ReadLimits,
     /// Private data, for a client that understands it.
-    answer: Option<[u8; PrivateData::LEN]>,
-    poll: PollMode,
-    timeout: u32,
+    pub(crate) answer: Option<[u8; PrivateData::LEN]>,
+    /// How completions are found.
+    pub(crate) poll: PollMode,
+    /// How long the client may be silent, in ms.
+    pub(crate) timeout: u32,
     /// How long this side is silent at most, in ms.
-    beat: u32,
-    unsafe_global_rkey: bool,
+    pub(crate) beat: u32,
+    /// Whether all memory is opened to the client.
+    pub(crate) unsafe_global_rkey: bool,
 }

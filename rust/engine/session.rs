@@ -14,25 +14,18 @@
 
 #![forbid(unsafe_code)]
 
+use super::entry::{
+    Client,
+    Entry, //
+};
 use crate::{
-    block::{
-        disk::{
-            attachment::{
-                self,
-                Attachment, //
-            },
-            client as disk, //
-        },
-        tap::client as tap, //
-    },
+    cm::addr::SocketAddress,
     engine::{
-        client,
         detached::DetachedServer,
         peer_log::PeerLog,
         registry::Registry,
         restart::Waiting,
         results::Report,
-        server,
         worker::Worker, //
     },
     kernel_ext::{
@@ -54,19 +47,14 @@ use crate::{
     logic::{
         command::{
             Command,
-            Role,
-            Test, //
+            Role, //
         },
         failure::{
             errno,
             Failure, //
         }, //
     },
-    mr::Budget,
-    workloads::{
-        caps,
-        conformance::runner as conformance, //
-    }, //
+    mr::Budget, //
 };
 use kernel::{
     new_mutex,
@@ -97,6 +85,12 @@ struct Threads {
     failure: Option<Failure>,
 }
 
+/// Somebody who waits for the threads of a session, but is not its writer.
+pub(crate) trait Watcher: Send + Sync {
+    /// Takes note that a thread is about to end. Process context.
+    fn thread_ends(&self);
+}
+
 /// One running command.
 #[pin_data]
 pub(crate) struct Session {
@@ -108,9 +102,11 @@ pub(crate) struct Session {
     pub(crate) net: Netns,
     /// The writer's credentials, with which all threads act.
     credentials: Credentials,
-    /// The disk that it makes, if it makes one.
-    pub(crate) attachment: Option<Arc<Attachment>>,
+    /// Who is told that a thread has ended, besides the writer.
+    watcher: Option<Arc<dyn Watcher>>,
     pub(crate) registry: Arc<Registry>,
+    /// What it is for.
+    workload: &'static Entry,
     /// What the buffers of a server's connections may take.
     pub(crate) budget: Option<Arc<Budget>>,
     #[pin]
@@ -133,8 +129,12 @@ impl Session {
         command: KBox<Command>,
         in_use: &ModuleRef,
     ) -> Result<Waiting> {
-        if command.test == Test::Block && command.role != Role::Server {
-            return attachment::begin(registry, command, in_use);
+        let workload = registry.workload(command.test)?;
+        match workload.client {
+            Client::Kept(begin) if command.role != Role::Server => {
+                return begin(registry, command, in_use);
+            }
+            _ => {}
         }
         let id = registry.next_id();
         let session = Self::new(registry, id, command, None).map_err(not_begun(id))?;
@@ -198,8 +198,9 @@ impl Session {
         registry: &Arc<Registry>,
         id: u32,
         command: KBox<Command>,
-        attachment: Option<Arc<Attachment>>,
+        watcher: Option<Arc<dyn Watcher>>,
     ) -> Result<Arc<Self>> {
+        let workload = registry.workload(command.test)?;
         let net = Netns::current().ok_or(ESRCH)?;
         let credentials = Credentials::current().ok_or(ESRCH)?;
         let budget = command.max_memory.map(Budget::new).transpose()?;
@@ -209,8 +210,9 @@ impl Session {
                 command,
                 net,
                 credentials,
-                attachment,
+                watcher,
                 registry: registry.clone(),
+                workload,
                 budget,
                 peer_log <- PeerLog::new(*id),
                 threads <- new_mutex!(
@@ -255,27 +257,34 @@ impl Session {
     /// # Errors
     ///
     /// [`Failure::NoCpu`]. What fails later is recorded.
-    pub(crate) fn start(self: &Arc<Self>) -> Result<(), Failure> {
+    fn start(self: &Arc<Self>) -> Result<(), Failure> {
+        match self.workload.client {
+            Client::Threads(start) => self.start_with(start),
+            // It has begun otherwise; this is a server.
+            Client::Kept(_) => self.start_with(|_, _| Ok(())),
+        }
+    }
+
+    /// Starts the threads, a client's by `start`. In the writer's context; may sleep.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::NoCpu`]. What fails later is recorded.
+    pub(crate) fn start_with(
+        self: &Arc<Self>,
+        start: impl FnOnce(&Arc<Self>, Option<SocketAddress>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         // Later is too late for a server that waits for clients.
         for cpu in self.command.cpus.cpus() {
             if !is_online(cpu) {
                 return Err(Failure::NoCpu(cpu));
             }
         }
-        let started = match self.command.role {
-            Role::Client if self.attachment.is_some() => disk::start(self),
-            Role::Client if self.command.test == Test::Tap => tap::start(self),
-            Role::Client if self.command.test == Test::Caps => caps::start(self),
-            Role::Client => client::start(self),
-            Role::Server => server::start(self).map(|_| ()),
-            Role::Loopback if self.command.test == Test::Conformance => conformance::start(self),
-            Role::Loopback => server::start(self).and_then(|addr| {
-                if self.attachment.is_some() {
-                    disk::start_to(self, addr)
-                } else {
-                    client::start_to(self, addr)
-                }
-            }),
+        let started = match (self.command.role, self.workload.listen) {
+            (Role::Client, _) | (Role::Loopback, None) => start(self, None),
+            (Role::Loopback, Some(listen)) => listen(self).and_then(|addr| start(self, Some(addr))),
+            (Role::Server, Some(listen)) => listen(self).map(|_| ()),
+            (Role::Server, None) => Err(Failure::Unsupported("there is no server for that")),
         };
         if let Err(failure) = started {
             // Some threads may run already: they end as well.
@@ -489,8 +498,8 @@ impl Drop for Running {
         threads.running = threads.running.saturating_sub(1);
         drop(threads);
         self.session.ended.complete();
-        if let Some(attachment) = &self.session.attachment {
-            attachment.wake();
+        if let Some(watcher) = &self.session.watcher {
+            watcher.thread_ends();
         }
     }
 }

@@ -11,15 +11,15 @@ use crate::{
         measure::histogram::Histogram, //
     },
     rdma::qp::{
-            Depths,
-            Queue,
-            Workload, //
-        }, //
+        Depths,
+        Queue,
+        Workload, //
+    }, //
 };
 use kernel::time::{
-        Instant,
-        Monotonic, //
-    };
+    Instant,
+    Monotonic, //
+};
 
 /// What a microbenchmark has counted.
 #[derive(Clone, Copy)]

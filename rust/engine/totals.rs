@@ -5,15 +5,15 @@
 #![forbid(unsafe_code)]
 
 use super::side::{
-        Figures,
-        Summary, //
-    };
+    Figures,
+    Summary, //
+};
 use crate::{
     engine::histogram::new_histogram,
     logic::measure::{
-            histogram::Histogram,
-            pace::Pace, //
-        }, //
+        histogram::Histogram,
+        pace::Pace, //
+    }, //
 };
 use kernel::{
     prelude::*,

@@ -20,6 +20,10 @@ use crate::{
         client::server_address,
         dial::dial,
         drive::failed,
+        entry::{
+            Client,
+            Entry, //
+        },
         limits::{
             queue_limits,
             QueueLimits,
@@ -35,13 +39,16 @@ use crate::{
         worker::Worker, //
     },
     logic::{
-        command::limits::{
+        command::{
+            limits::{
                 DEFAULT_SIZE,
                 DEFAULT_TXDEPTH,
                 MOST_DEPTH,
                 MOST_SGE,
                 MOST_TXDEPTH, //
             },
+            Test, //
+        },
         device::{
             caps::{
                 Caps,
@@ -78,12 +85,20 @@ use kernel::{
 /// takes, and none is known that takes as many.
 const MOST_INLINE: u32 = 4096;
 
+/// What a device can do.
+pub(crate) static ENTRY: Entry = Entry {
+    tests: &[Test::Caps],
+    client: Client::Threads(|session, _| start(session)),
+    listen: None,
+    serve: None,
+};
+
 /// Starts the session's thread.
 ///
 /// # Errors
 ///
 /// `ENODEV` for an unknown interface; `ENOMEM`.
-pub(crate) fn start(session: &Arc<Session>) -> Result<(), Failure> {
+fn start(session: &Arc<Session>) -> Result<(), Failure> {
     let addr = server_address(session)?;
     session.spawn(move |session, worker| run(session, worker, &addr))
 }

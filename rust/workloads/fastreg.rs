@@ -9,11 +9,22 @@
 
 #![forbid(unsafe_code)]
 
-use super::exchange::memory_failed;
+use super::{
+    exchange::memory_failed,
+    pingpong, //
+};
 use crate::{
     engine::{
+        client as engine_client,
+        client::Client,
+        entry::{
+            Client as ClientEntry,
+            Entry, //
+        },
         limits::RECEIVES,
         outcome::Progress,
+        results::Report,
+        server,
         side::{
             Lead,
             Side,
@@ -22,7 +33,10 @@ use crate::{
     },
     kernel_ext::time::Deadline,
     logic::{
-        command::Command,
+        command::{
+            Command,
+            Test, //
+        },
         failure::{
             Failure,
             Operation, //
@@ -50,6 +64,21 @@ use kernel::{
         Monotonic, //
     }, //
 };
+
+/// The stress of registrations. Its server is the ping/pong's, which nothing is sent to.
+pub(crate) static ENTRY: Entry = Entry {
+    tests: &[Test::FastReg],
+    client: ClientEntry::Threads(|session, addr| engine_client::start(session, addr, lead)),
+    listen: Some(server::start),
+    serve: Some(pingpong::entry::serve),
+};
+
+fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
+    let command = &client.session.command;
+    client.lead(report, |limits, memory, _| {
+        FastReg::new(command, limits.txdepth, memory)
+    })
+}
 
 /// The most regions that are worked on at a time.
 const MAX_REGIONS: u32 = 32;

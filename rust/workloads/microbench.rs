@@ -12,12 +12,13 @@
 
 mod bandwidth;
 mod buffers;
+pub(crate) mod entry;
 mod latency;
 mod link;
-pub(crate) mod plan;
+mod plan;
 mod poster;
 mod roles;
-pub(crate) mod team;
+mod team;
 
 use super::exchange::memory_failed;
 use crate::{

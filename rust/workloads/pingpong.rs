@@ -5,4 +5,5 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod client;
+pub(crate) mod entry;
 pub(crate) mod server;

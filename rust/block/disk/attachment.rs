@@ -11,9 +11,17 @@
 
 #![forbid(unsafe_code)]
 
+use super::client;
 use crate::{
-    block::disk::DiskData,
+    block::{
+        disk::DiskData,
+        server, //
+    },
     engine::{
+        entry::{
+            Client,
+            Entry, //
+        },
         outcome::{
             new_bell,
             Bell,
@@ -25,6 +33,7 @@ use crate::{
         session::{
             not_begun,
             Session,
+            Watcher,
             GOING_MS, //
         },
         worker::Worker, //
@@ -41,7 +50,10 @@ use crate::{
         time::Deadline, //
     },
     logic::{
-        command::Command,
+        command::{
+            Command,
+            Test, //
+        },
         failure::Failure, //
     }, //
 };
@@ -281,21 +293,33 @@ impl Attachment {
     }
 }
 
+impl Watcher for Attachment {
+    fn thread_ends(&self) {
+        self.wake();
+    }
+}
+
+/// Disks, whose clients outlive their writers.
+pub(crate) static ENTRY: Entry = Entry {
+    tests: &[Test::Block],
+    client: Client::Kept(begin),
+    listen: Some(server::threads::start),
+    serve: None,
+};
+
 /// Begins a command that makes a disk. Process context of the writer; may sleep.
 ///
 /// # Errors
 ///
 /// `ENOMEM`, and what else there is before there is a session.
-pub(crate) fn begin(
-    registry: &Arc<Registry>,
-    command: KBox<Command>,
-    in_use: &ModuleRef,
-) -> Result<Waiting> {
+fn begin(registry: &Arc<Registry>, command: KBox<Command>, in_use: &ModuleRef) -> Result<Waiting> {
     let detach = command.detach;
     let id = registry.next_id();
     let attachment = registry.add_disk().map_err(not_begun(id))?;
-    let kept = Session::new(registry, id, command, Some(attachment.clone())).and_then(|session| {
-        let started = session.start();
+    let watcher = attachment.clone();
+    let kept = Session::new(registry, id, command, Some(watcher)).and_then(|session| {
+        let started =
+            session.start_with(|session, addr| client::start(session, addr, attachment.clone()));
         let (kept, keeper, attachment) = (session.clone(), registry.clone(), attachment.clone());
         in_use
             .another()

@@ -32,6 +32,7 @@ use crate::{
     },
     cm::addr::SocketAddress,
     engine::{
+        client::server_address,
         drive::failed,
         outcome::Progress,
         print::Plain,
@@ -81,28 +82,20 @@ const ATTEMPT_MS: u32 = 2000;
 /// removed, in ms.
 const FAREWELL_MS: u32 = 500;
 
-/// Starts the thread of the session's disk, to the address of its command.
+/// Starts the thread of the disk `attachment`, to `addr` or the address of the session's command.
 ///
 /// # Errors
 ///
 /// `ENODEV` for an unknown interface; `ENOMEM`.
-pub(crate) fn start(session: &Arc<Session>) -> Result<(), Failure> {
-    let addr = crate::engine::client::server_address(session)?;
-    start_to(session, addr)
-}
-
-/// Starts the thread of the session's disk, to `addr`.
-///
-/// # Errors
-///
-/// `ENOMEM`.
-pub(crate) fn start_to(session: &Arc<Session>, addr: SocketAddress) -> Result<(), Failure> {
+pub(crate) fn start(
+    session: &Arc<Session>,
+    addr: Option<SocketAddress>,
+    attachment: Arc<Attachment>,
+) -> Result<(), Failure> {
+    let addr = addr.map_or_else(|| server_address(session), Ok)?;
     session.spawn(move |session, worker| {
         // What waits for this disk may hold the memory that is asked for here.
         let _no_io = NoIo::enter();
-        let Some(attachment) = session.attachment.clone() else {
-            return;
-        };
         attachment.set_worker(worker);
         let mut report = Report::new(session.id, worker.id, "client", &session.command);
         report.peer = Some(addr);

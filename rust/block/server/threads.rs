@@ -10,15 +10,15 @@
 #![forbid(unsafe_code)]
 
 use super::job_thread::{
-        Desk,
-        JobThread, //
-    };
+    Desk,
+    JobThread, //
+};
 use crate::{
     block::{
         disk::connection::{
-                max_bytes,
-                READS, //
-            },
+            max_bytes,
+            READS, //
+        },
         server::{
             clients::{
                 Clients,
@@ -32,7 +32,11 @@ use crate::{
         MAX_BYTES, //
     },
     cm::{
-        listener::Request,
+        addr::SocketAddress,
+        listener::{
+            Listener,
+            Request, //
+        },
         CmId,
         ReadLimits, //
     },
@@ -54,12 +58,14 @@ use crate::{
             Progress, //
         },
         peer_log::Level,
+        rejection::rejection,
         results::Report,
         server::{
             is_allowed,
-            MAX_CLIENTS, //
+            listening_address,
+            MAX_CLIENTS,
+            STARTING, //
         },
-        service::rejection,
         session::Session,
         worker::Worker, //
     },
@@ -104,7 +110,7 @@ use kernel::{
 };
 
 /// What is served, to all clients.
-pub(crate) struct Export {
+struct Export {
     store: Arc<Store>,
     clients: Arc<Clients>,
 }
@@ -116,8 +122,8 @@ impl Export {
     /// # Errors
     ///
     /// Those of [`Store::open`].
-    pub(crate) fn open(session: &Session, listener: &Arc<Outcome>) -> Result<Arc<Self>, Failure> {
-        let no_memory = failed("starting the server");
+    fn open(session: &Session, listener: &Arc<Outcome>) -> Result<Arc<Self>, Failure> {
+        let no_memory = failed(STARTING);
         let command = &session.command;
         let store = Store::open(&command.block, session.registry.ledgers())?;
         let most = (!command.persist).then_some(command.threads);
@@ -133,6 +139,38 @@ impl Export {
     }
 }
 
+/// Starts the session's listening thread, and returns the address it is bound
+/// to. Failures to bind are the caller's, before any thread runs.
+///
+/// # Errors
+///
+/// `EADDRINUSE`, `EADDRNOTAVAIL`, `ENODEV` and what else binding reports; those of
+/// [`Store::open`].
+pub(crate) fn start(session: &Arc<Session>) -> Result<SocketAddress, Failure> {
+    let addr = listening_address(session)?;
+    let no_memory = failed(STARTING);
+    let bell = new_bell().map_err(&no_memory)?;
+    let outcome = Outcome::new(&bell).map_err(&no_memory)?;
+    let export = Export::open(session, &outcome)?;
+    // The server outlives its listener.
+    let reports = Outcome::new(&bell).map_err(&no_memory)?;
+    let listener = Listener::new(&session.net, &addr, reports)?;
+    let local = addr.with_port(listener.local().port());
+    session.spawn(move |session, worker| {
+        let listened = worker
+            .attach(&outcome)
+            .map_err(failed(STARTING))
+            .and_then(|()| {
+                let ear = Ear::new(listener, local, bell);
+                listen(session, ear, &outcome, &export)
+            });
+        if let Err(failure) = listened {
+            session.abort(failure);
+        }
+    })?;
+    Ok(local)
+}
+
 /// Starts a thread for each connection, until all clients have gone. The body of the
 /// listening thread.
 ///
@@ -140,7 +178,7 @@ impl Export {
 ///
 /// What the listener or a signal reports; [`Failure::TimedOut`] where no client comes
 /// in time.
-pub(crate) fn listen(
+fn listen(
     session: &Arc<Session>,
     mut ear: Ear,
     outcome: &Outcome,

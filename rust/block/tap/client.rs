@@ -23,6 +23,7 @@ use super::connection::{
 use crate::{
     block::{
         figures::Live,
+        server,
         tap::{
             cutter::{
                 Cutter,
@@ -38,6 +39,10 @@ use crate::{
     engine::{
         client::server_address,
         drive::failed,
+        entry::{
+            Client,
+            Entry, //
+        },
         outcome::{
             new_bell,
             Bell,
@@ -62,7 +67,10 @@ use crate::{
         }, //
     },
     logic::{
-        command::PathName,
+        command::{
+            PathName,
+            Test, //
+        },
         failure::{
             errno,
             Failure, //
@@ -172,12 +180,20 @@ fn open(name: &PathName) -> Result<Disk, Failure> {
     })
 }
 
+/// Taps. Their servers are those of disks.
+pub(crate) static ENTRY: Entry = Entry {
+    tests: &[Test::Tap],
+    client: Client::Threads(|session, _| start(session)),
+    listen: Some(server::threads::start),
+    serve: None,
+};
+
 /// Starts the thread of the session's tap.
 ///
 /// # Errors
 ///
 /// Those of [`Setup::new`]; `ENODEV` for an unknown interface; `ENOMEM`.
-pub(crate) fn start(session: &Arc<Session>) -> Result<(), Failure> {
+fn start(session: &Arc<Session>) -> Result<(), Failure> {
     let addr = server_address(session)?;
     let setup = Setup::new(session)?;
     session.spawn(move |session, worker| run(session, worker, &addr, &setup))

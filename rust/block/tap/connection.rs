@@ -44,9 +44,9 @@ use crate::{
             Failure, //
         },
         wire::hello::{
-                Geometry,
-                Hello, //
-            }, //
+            Geometry,
+            Hello, //
+        }, //
     },
     mr::Memory,
     rdma::{

@@ -21,6 +21,10 @@ use crate::{
         client::server_address,
         dial::dial,
         drive::failed,
+        entry::{
+            Client,
+            Entry, //
+        },
         limits::{
             adapt_ack_timeout,
             check_size,
@@ -46,7 +50,10 @@ use crate::{
         time::Deadline, //
     },
     logic::{
-        command::MemMode,
+        command::{
+            MemMode,
+            Test, //
+        },
         conformance::{
             expectation::{
                 Fabric,
@@ -70,16 +77,16 @@ use crate::{
         Memory, //
     },
     rdma::device::{
-            Device,
-            Transport, //
-        },
+        Device,
+        Transport, //
+    },
     workloads::conformance::{
-            cases,
-            End,
-            Pair,
-            Patience,
-            Setup, //
-        }, //
+        cases,
+        End,
+        Pair,
+        Patience,
+        Setup, //
+    }, //
 };
 use kernel::{
     prelude::*,
@@ -100,12 +107,20 @@ const FAREWELL_MS: u32 = 500;
 /// Begins the private data by which a connection knows its own request.
 const MAGIC: &[u8; 8] = b"krpneg\0\x01";
 
+/// The conformance tests, which connect to themselves.
+pub(crate) static ENTRY: Entry = Entry {
+    tests: &[Test::Conformance],
+    client: Client::Threads(|session, _| start(session)),
+    listen: None,
+    serve: None,
+};
+
 /// Listens on the address of the command, and starts the thread.
 ///
 /// # Errors
 ///
 /// `EADDRINUSE`, `EADDRNOTAVAIL`, `ENODEV` and what else binding reports; `ENOMEM`.
-pub(crate) fn start(session: &Arc<Session>) -> Result<(), Failure> {
+fn start(session: &Arc<Session>) -> Result<(), Failure> {
     let addr = server_address(session)?;
     let no_memory = failed("starting the tests");
     let bell = new_bell().map_err(&no_memory)?;

@@ -5,9 +5,9 @@
 #![forbid(unsafe_code)]
 
 use super::link::{
-        CONTROL_RECEIVES,
-        CONTROL_SENDS, //
-    };
+    CONTROL_RECEIVES,
+    CONTROL_SENDS, //
+};
 use crate::{
     engine::limits::QueueLimits,
     logic::{

@@ -12,12 +12,12 @@ use super::{
 };
 use crate::{
     engine::side::{
-            Figures,
-            Follow,
-            Lead,
-            Side,
-            Summary, //
-        },
+        Figures,
+        Follow,
+        Lead,
+        Side,
+        Summary, //
+    },
     logic::{
         failure::Failure,
         wire::control::Control, //

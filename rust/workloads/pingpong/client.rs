@@ -29,9 +29,9 @@ use crate::{
             MemMode, //
         },
         data::pattern::{
-                Data,
-                Pattern, //
-            },
+            Data,
+            Pattern, //
+        },
         failure::{
             Failure,
             Operation, //
@@ -62,9 +62,9 @@ use crate::{
         }, //
     },
     workloads::exchange::{
-            memory_failed,
-            Exchange, //
-        }, //
+        memory_failed,
+        Exchange, //
+    }, //
 };
 use kernel::{
     prelude::*,

@@ -10,9 +10,9 @@
 #![forbid(unsafe_code)]
 
 use super::client::{
-        compare,
-        print_start, //
-    };
+    compare,
+    print_start, //
+};
 use crate::{
     engine::{
         limits::RECEIVES,
@@ -26,9 +26,9 @@ use crate::{
     logic::{
         command::MemMode,
         data::pattern::{
-                Data,
-                Pattern, //
-            },
+            Data,
+            Pattern, //
+        },
         failure::{
             Failure,
             Operation, //

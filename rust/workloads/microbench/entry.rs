@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The microbenchmarks as the engine starts and serves them.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    plan::Plan,
+    team::Team,
+    Microbench, //
+};
+use crate::{
+    engine::{
+        client::{
+            self,
+            Client, //
+        },
+        drive::{
+            failed,
+            poll_mode, //
+        },
+        entry::{
+            Client as ClientEntry,
+            Entry, //
+        },
+        limits::{
+            check_load,
+            check_size,
+            QueueLimits, //
+        },
+        results::Report,
+        server,
+        serving::{
+            Asked,
+            Serving,
+            Terms, //
+        }, //
+    },
+    logic::{
+        command::Test,
+        data::pattern::Pattern,
+        failure::Failure,
+        pingpong::Violation,
+        wire::{
+            PeerRole,
+            PrivateData, //
+        }, //
+    },
+    rdma::cq::PollMode, //
+};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
+
+/// The microbenchmarks.
+pub(crate) static ENTRY: Entry = Entry {
+    tests: &[
+        Test::WriteLatency,
+        Test::ReadLatency,
+        Test::SendLatency,
+        Test::WriteBandwidth,
+        Test::ReadBandwidth,
+        Test::SendBandwidth,
+    ],
+    client: ClientEntry::Threads(|session, addr| client::start(session, addr, lead)),
+    listen: Some(server::start),
+    serve: Some(serve),
+};
+
+/// Leads on queue pairs that are measured together.
+fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
+    let command = &client.session.command;
+    let team = (command.load.qps > 1)
+        .then(|| Arc::new(Team::new(), GFP_KERNEL))
+        .transpose()
+        .map_err(|e| failed("starting the client")(e.into()))?;
+    client.lead(report, |room, memory, traffic| {
+        let plan = Plan {
+            test: command.test,
+            leading: true,
+            size: command.size,
+            count: command.count,
+            duration_ms: command.duration_ms(),
+            load: command.load,
+            room: *room,
+            pattern: client.pattern,
+            validate: command.validate,
+            unsafe_global_rkey: command.unsafe_global_rkey,
+        };
+        Microbench::new(plan, memory, traffic, team.clone())
+    })
+}
+
+/// Checks what the client asks for.
+fn check(serving: &Serving<'_>, asked: &Asked) -> Result<PrivateData, Failure> {
+    let peer = asked.peer.ok_or(Failure::Protocol(Violation::Early, 0))?;
+    let device = serving.device()?;
+    check_size(&device, peer.size)?;
+    check_load(&device, peer.test, &peer.load)?;
+    Ok(peer)
+}
+
+fn serve(serving: &Serving<'_>, asked: Asked, report: &mut Report<'_>) -> Result<(), Failure> {
+    let session = serving.session;
+    let peer = check(serving, &asked).map_err(|failure| serving.refuse(failure))?;
+    let plan = |room: &QueueLimits| Plan {
+        test: peer.test,
+        leading: false,
+        size: peer.size,
+        count: peer.count,
+        duration_ms: Some(peer.duration_ms).filter(|ms| *ms > 0),
+        load: peer.load,
+        room: *room,
+        pattern: Pattern {
+            kind: peer.pattern,
+            seed: peer.seed,
+        },
+        validate: peer.validate,
+        unsafe_global_rkey: session.command.unsafe_global_rkey,
+    };
+    let answer = PrivateData {
+        role: PeerRole::Server,
+        alive_ms: session.alive(),
+        ..peer
+    };
+    let shape = plan(&QueueLimits::default());
+    let timeout = session.timeout();
+    let terms = Terms {
+        limits: asked.limits,
+        answer: Some(answer.encode()),
+        poll: if shape.watches_memory() {
+            PollMode::Direct
+        } else if shape.is_quiet() {
+            // There is nothing to be found by spinning.
+            PollMode::Event
+        } else {
+            poll_mode(&session.command)
+        },
+        // Some clients are only heard of by their signs of life.
+        timeout: timeout.max(peer.alive_ms.saturating_mul(3)),
+        // Its patience is three times that.
+        beat: session.alive().min(peer.alive_ms),
+        unsafe_global_rkey: session.command.unsafe_global_rkey,
+    };
+    serving.follow(&terms, report, |room, memory, traffic| {
+        let room = QueueLimits {
+            txdepth: room.requests.min(peer.txdepth),
+            ..*room
+        };
+        Microbench::new(plan(&room), memory, traffic, None)
+    })
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The ping/pong as the engine starts and serves it.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    client::PingPongClient,
+    server::{
+        PingPongServer,
+        Service, //
+    }, //
+};
+use crate::{
+    engine::{
+        client::{
+            self,
+            Client, //
+        },
+        drive::poll_mode,
+        entry::{
+            Client as ClientEntry,
+            Entry, //
+        },
+        limits::{
+            adapt_ack_timeout,
+            check_size, //
+        },
+        results::Report,
+        server,
+        serving::{
+            Asked,
+            Serving,
+            Terms, //
+        }, //
+    },
+    logic::{
+        command::{
+            Command,
+            Test, //
+        },
+        data::pattern::Pattern,
+        device::caps,
+        failure::Failure,
+        wire::{
+            PeerRole,
+            PrivateData, //
+        }, //
+    },
+    rdma::device::Device, //
+};
+
+/// The ping/pong.
+pub(crate) static ENTRY: Entry = Entry {
+    tests: &[Test::PingPong],
+    client: ClientEntry::Threads(|session, addr| client::start(session, addr, lead)),
+    listen: Some(server::start),
+    serve: Some(serve),
+};
+
+fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
+    let command = &client.session.command;
+    client.lead(report, |limits, memory, traffic| {
+        PingPongClient::new(command, client.pattern, limits.txdepth, memory, traffic)
+    })
+}
+
+/// The least buffer for a client that does not announce its size: what `rping`
+/// can be told to use.
+const LEGACY_BUFFER: u32 = 64 * 1024;
+
+/// Returns what this server does for a client that announced `peer`, or nothing.
+///
+/// # Errors
+///
+/// [`Failure::Unsupported`] for what the device cannot do.
+fn service(
+    command: &Command,
+    peer: Option<&PrivateData>,
+    device: &Device<'_>,
+) -> Result<Service, Failure> {
+    let read_inv = peer.map_or(command.read_inv, |peer| peer.read_inv);
+    if read_inv && !device.can_read_with_invalidate() {
+        return Err(Failure::Unsupported(caps::NO_READ_INV));
+    }
+    Ok(match peer {
+        Some(peer) => Service {
+            size: peer.size,
+            count: match peer.test {
+                Test::FastReg => 0,
+                _ => peer.count,
+            },
+            mem_mode: peer.mem_mode,
+            server_inv: peer.server_inv,
+            read_inv,
+            local_dma_lkey: command.local_dma_lkey,
+            check: peer.validate.then_some(Pattern {
+                kind: peer.pattern,
+                seed: peer.seed,
+            }),
+            verbose: command.verbose,
+            silent: peer.test == Test::FastReg,
+        },
+        None => Service {
+            size: command.size.max(LEGACY_BUFFER),
+            count: 0,
+            mem_mode: command.mem_mode,
+            server_inv: command.server_inv,
+            read_inv,
+            local_dma_lkey: command.local_dma_lkey,
+            check: None,
+            verbose: command.verbose,
+            silent: false,
+        },
+    })
+}
+
+/// Checks what the client asks for, and has the connection fit for it.
+fn check(serving: &Serving<'_>, peer: Option<&PrivateData>) -> Result<Service, Failure> {
+    let device = serving.device()?;
+    let service = service(&serving.session.command, peer, &device)?;
+    check_size(&device, service.size)?;
+    adapt_ack_timeout(serving.id, &device, service.mem_mode);
+    Ok(service)
+}
+
+/// Serves a client, be it for the ping/pong or for the registrations of `fr`.
+pub(crate) fn serve(
+    serving: &Serving<'_>,
+    asked: Asked,
+    report: &mut Report<'_>,
+) -> Result<(), Failure> {
+    let session = serving.session;
+    let Asked { peer, limits } = asked;
+    let service = check(serving, peer.as_ref()).map_err(|failure| serving.refuse(failure))?;
+    report.size = service.size;
+    // A legacy client does not expect private data.
+    let answer = peer.map(|peer| PrivateData {
+        role: PeerRole::Server,
+        mem_mode: service.mem_mode,
+        server_inv: service.server_inv,
+        read_inv: service.read_inv,
+        validate: service.check.is_some(),
+        size: service.size,
+        count: service.count,
+        seed: 0,
+        max_size: service.size,
+        ..peer
+    });
+    let terms = Terms {
+        limits,
+        answer: answer.map(|answer| answer.encode()),
+        poll: poll_mode(&session.command),
+        timeout: session.timeout(),
+        beat: session.alive(),
+        unsafe_global_rkey: false,
+    };
+    serving.follow(&terms, report, |room, memory, traffic| {
+        PingPongServer::new(service, room.txdepth, memory, traffic)
+    })
+}
