@@ -61,7 +61,7 @@ static WORKLOADS: &[&Entry] = &[
     &workloads::microbench::entry::ENTRY,
     &workloads::caps::ENTRY,
     &workloads::conformance::runner::ENTRY,
-    &block::disk::attachment::ENTRY,
+    &block::disk::command::ENTRY,
     &block::tap::client::ENTRY,
 ];
 

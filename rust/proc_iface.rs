@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use crate::{
-    block::disk::attachment,
+    block::disk,
     engine::{
         detached,
         registry::Registry,
@@ -108,7 +108,7 @@ impl ProcFile for Interface {
                 match order {
                     Order::Run(command) => Session::begin(&self.registry, command, &in_use)?,
                     Order::Stop { target, force } => match target {
-                        Target::Disk(number) => attachment::stop(&self.registry, number, force)?,
+                        Target::Disk(number) => disk::command::stop(&self.registry, number, force)?,
                         Target::Server(port) => detached::stop(&self.registry, port, force)?,
                     },
                 }

@@ -13,10 +13,12 @@
 
 #![forbid(unsafe_code)]
 
-pub(crate) mod attachment;
+mod attachment;
 mod bounce;
-pub(crate) mod client;
-pub(crate) mod connection;
+mod client;
+pub(crate) mod command;
+pub(super) mod connection;
+mod disks;
 pub(crate) mod queue;
 mod sender;
 mod stability;

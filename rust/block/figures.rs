@@ -138,11 +138,11 @@ impl Live {
 /// How long requests took, in nanoseconds, by stage.
 pub(crate) struct Stages {
     /// From being made to being posted.
-    pub(crate) queued: KBox<Histogram>,
+    queued: KBox<Histogram>,
     /// From being posted to the server's answer.
-    pub(crate) wire: KBox<Histogram>,
+    wire: KBox<Histogram>,
     /// From being made to the end.
-    pub(crate) total: KBox<Histogram>,
+    total: KBox<Histogram>,
 }
 
 impl Stages {
@@ -157,6 +157,15 @@ impl Stages {
             wire: new_histogram()?,
             total: new_histogram()?,
         })
+    }
+
+    /// Returns them with their names in results.
+    pub(crate) fn named(&self) -> [(&'static str, &Histogram); 3] {
+        [
+            ("queued_ns", &self.queued),
+            ("wire_ns", &self.wire),
+            ("total_ns", &self.total),
+        ]
     }
 
     /// Counts a request that was made, posted and answered at these times. One that

@@ -25,6 +25,7 @@ use crate::{
         failure::Failure, //
     }, //
 };
+use core::any::Any;
 use kernel::{
     prelude::*,
     sync::Arc, //
@@ -40,6 +41,9 @@ pub(crate) type Listen = fn(&Arc<Session>) -> Result<SocketAddress, Failure>;
 
 /// Serves a client that has been admitted, and reports. The body of a thread.
 pub(crate) type Serve = fn(&Serving<'_>, Asked, &mut Report<'_>) -> Result<(), Failure>;
+
+/// Something that a workload keeps for as long as the module is loaded.
+pub(crate) type State = KBox<dyn Any + Send + Sync>;
 
 /// Begins a command. In the writer's context; may sleep.
 pub(crate) type Begin = fn(&Arc<Registry>, KBox<Command>, &ModuleRef) -> Result<Waiting>;
@@ -62,4 +66,6 @@ pub(crate) struct Entry {
     pub(crate) listen: Option<Listen>,
     /// Serves one client of the engine's [`server`](super::server); `None` where that has none.
     pub(crate) serve: Option<Serve>,
+    /// Makes what it keeps for as long as the module is loaded, see [`Registry::state`].
+    pub(crate) states: &'static [fn() -> Result<State>],
 }

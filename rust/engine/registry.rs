@@ -7,14 +7,13 @@
 
 use super::{
     detached::DetachedServer,
-    entry::Entry,
+    entry::{
+        Entry,
+        State, //
+    },
     worker::Worker, //
 };
 use crate::{
-    block::{
-        disk::attachment::Attachment,
-        server::store::ledger::Ledgers, //
-    },
     engine::results::Results,
     kernel_ext::net::Netns,
     logic::command::Test, //
@@ -38,16 +37,13 @@ use kernel::{
 pub(crate) struct Registry {
     #[pin]
     workers: Mutex<KVec<Arc<Worker>>>,
-    /// The disks of this host's, by number.
-    #[pin]
-    disks: Mutex<KVec<Arc<Attachment>>>,
     /// The servers that go on without their writers.
     #[pin]
     servers: Mutex<KVec<Arc<DetachedServer>>>,
     ids: Atomic<u32>,
     results: Arc<Results>,
-    /// What the stores of servers have failed to keep.
-    ledgers: Arc<Ledgers>,
+    /// What workloads keep.
+    states: KVec<State>,
     workloads: &'static [&'static Entry],
 }
 
@@ -59,15 +55,17 @@ impl Registry {
     /// `ENOMEM`.
     pub(crate) fn new(workloads: &'static [&'static Entry]) -> Result<Arc<Self>> {
         let results = Results::new()?;
-        let ledgers = Ledgers::new()?;
+        let mut states = KVec::new();
+        for make in workloads.iter().flat_map(|workload| workload.states) {
+            states.push(make()?, GFP_KERNEL)?;
+        }
         Arc::pin_init(
             pin_init!(Self {
                 workers <- new_mutex!(KVec::new(), "krping_workers"),
-                disks <- new_mutex!(KVec::new(), "krping_disks"),
                 servers <- new_mutex!(KVec::new(), "krping_servers"),
                 ids: Atomic::new(0),
                 results,
-                ledgers,
+                states,
                 workloads,
             }),
             GFP_KERNEL,
@@ -90,9 +88,9 @@ impl Registry {
         self.ids.fetch_add(1, Relaxed).wrapping_add(1)
     }
 
-    /// What the stores of servers have failed to keep.
-    pub(crate) fn ledgers(&self) -> &Arc<Ledgers> {
-        &self.ledgers
+    /// Returns what a workload keeps, by its type.
+    pub(crate) fn state<T: 'static>(&self) -> Option<&T> {
+        self.states.iter().find_map(|state| state.downcast_ref())
     }
 
     /// The finished runs.
@@ -118,32 +116,6 @@ impl Registry {
             // The index was found under the same lock.
             let _ = workers.remove(index);
         }
-    }
-
-    /// Adds a disk, with the smallest number that is free. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    pub(crate) fn add_disk(&self) -> Result<Arc<Attachment>> {
-        let mut disks = self.disks.lock();
-        let number = (0..)
-            .find(|number| disks.iter().all(|disk| disk.number != *number))
-            .ok_or(ENOMEM)?;
-        let attachment = Attachment::new(number)?;
-        disks.push(attachment.clone(), GFP_KERNEL)?;
-        Ok(attachment)
-    }
-
-    /// Removes the record of a disk that is gone. May sleep.
-    pub(crate) fn remove_disk(&self, number: u32) {
-        self.disks.lock().retain(|disk| disk.number != number);
-    }
-
-    /// The disk with that number. May sleep.
-    pub(crate) fn disk(&self, number: u32) -> Option<Arc<Attachment>> {
-        let disks = self.disks.lock();
-        disks.iter().find(|disk| disk.number == number).cloned()
     }
 
     /// Adds a server that goes on without its writer. May sleep.

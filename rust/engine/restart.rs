@@ -19,25 +19,19 @@ use super::{
     detached::Ending,
     session::Session, //
 };
-use crate::{
-    block::disk::attachment::{
-        self,
-        Attachment, //
+use crate::kernel_ext::{
+    completion::{
+        Completion,
+        Waited, //
     },
-    kernel_ext::{
-        completion::{
-            Completion,
-            Waited, //
-        },
-        kthread::run_detached,
-        module::ModuleRef,
-        procfs::FileId,
-        signal::{
-            Caller,
-            Disturbance, //
-        },
-        time::Deadline, //
-    }, //
+    kthread::run_detached,
+    module::ModuleRef,
+    procfs::FileId,
+    signal::{
+        Caller,
+        Disturbance, //
+    },
+    time::Deadline, //
 };
 use kernel::{
     new_mutex,
@@ -54,18 +48,23 @@ const LOOK_MS: u32 = 100;
 /// How long a writer may take that nothing keeps from coming back, in ms.
 const RETURN_MS: u32 = 10_000;
 
+/// Something that a `write()` waits for.
+pub(crate) trait Awaited: Send + Sync {
+    /// Waits for it, and returns how it ended, or `None` where something disturbs the calling
+    /// task before. May sleep.
+    fn wait(&self) -> Option<Result>;
+
+    /// Ends it because of a signal, and returns how it ended. Sleeps until it has.
+    fn interrupt(&self, why: Disturbance) -> Result;
+}
+
 /// What a `write()` waits for.
 #[derive(Clone)]
 pub(crate) enum Waiting {
     /// The end of all threads of a session.
     Session(Arc<Session>),
-    /// The end of a disk, or with `detach` its beginning.
-    Disk {
-        attachment: Arc<Attachment>,
-        detach: bool,
-    },
-    /// The end of a disk that has been told to go.
-    Gone(Arc<Attachment>),
+    /// What a workload has them wait for.
+    Other(Arc<dyn Awaited>),
     /// The end of servers that have been told to.
     Servers(Ending),
     /// Nothing more: the command goes on without its writer.
@@ -78,8 +77,7 @@ impl Waiting {
     fn wait(&self) -> Option<Result> {
         match self {
             Self::Session(session) => session.wait().then(|| session.conclude(session.join())),
-            Self::Disk { attachment, detach } => attachment.wait(*detach),
-            Self::Gone(attachment) => attachment.wait(false).map(|_| Ok(())),
+            Self::Other(other) => other.wait(),
             Self::Servers(ending) => ending.wait(),
             Self::Nothing => Some(Ok(())),
         }
@@ -92,8 +90,7 @@ impl Waiting {
                 session.interrupt(why);
                 session.conclude(session.join())
             }
-            Self::Disk { attachment, detach } => attachment::interrupt(attachment, *detach),
-            Self::Gone(attachment) => attachment::interrupt_stop(attachment),
+            Self::Other(other) => other.interrupt(why),
             Self::Servers(ending) => ending.interrupt(),
             Self::Nothing => Ok(()),
         }

@@ -9,7 +9,6 @@
 
 use super::side::Figures;
 use crate::{
-    block::figures::Stages,
     cm::addr::SocketAddress,
     engine::print::forward_display,
     logic::{
@@ -101,7 +100,7 @@ pub(crate) struct Report<'a> {
     /// Of a disk, a tap or a server of one.
     pub(crate) block: Option<BlockFigures>,
     /// Of a disk: nanoseconds for each request, by stage.
-    pub(crate) stages: Option<&'a Stages>,
+    pub(crate) stages: &'a [(&'static str, &'a Histogram)],
     /// What the device can do, where that was asked for.
     pub(crate) caps: Option<&'a Caps>,
     /// Of a disk: whether it has just come, or is gone.
@@ -148,7 +147,7 @@ impl<'a> Report<'a> {
             histogram: None,
             measured: None,
             block: None,
-            stages: None,
+            stages: &[],
             caps: None,
             state: None,
             trials: None,
@@ -278,10 +277,8 @@ impl<'a> Report<'a> {
             .num("errors", figures.errors)?
             .num("reconnects", figures.reconnects)?
             .num("dropped", figures.dropped)?;
-        if let Some(stages) = self.stages {
-            write_stage(object, "queued_ns", &stages.queued)?;
-            write_stage(object, "wire_ns", &stages.wire)?;
-            write_stage(object, "total_ns", &stages.total)?;
+        for (name, stage) in self.stages {
+            write_stage(object, name, stage)?;
         }
         Ok(())
     }

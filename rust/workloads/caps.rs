@@ -91,6 +91,7 @@ pub(crate) static ENTRY: Entry = Entry {
     client: Client::Threads(|session, _| start(session)),
     listen: None,
     serve: None,
+    states: &[],
 };
 
 /// Starts the session's thread.

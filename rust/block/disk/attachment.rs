@@ -11,17 +11,10 @@
 
 #![forbid(unsafe_code)]
 
-use super::client;
+use super::disks::Disks;
 use crate::{
-    block::{
-        disk::DiskData,
-        server, //
-    },
+    block::disk::DiskData,
     engine::{
-        entry::{
-            Client,
-            Entry, //
-        },
         outcome::{
             new_bell,
             Bell,
@@ -29,12 +22,9 @@ use crate::{
             Progress, //
         },
         registry::Registry,
-        restart::Waiting,
         session::{
-            not_begun,
             Session,
-            Watcher,
-            GOING_MS, //
+            Watcher, //
         },
         worker::Worker, //
     },
@@ -44,18 +34,9 @@ use crate::{
             Completion,
             Waited, //
         },
-        kthread::run_detached,
-        module::ModuleRef,
-        signal::Disturbance,
         time::Deadline, //
     },
-    logic::{
-        command::{
-            Command,
-            Test, //
-        },
-        failure::Failure, //
-    }, //
+    logic::failure::Failure, //
 };
 use kernel::{
     new_mutex,
@@ -98,10 +79,10 @@ pub(crate) struct Attachment {
     changed: Completion,
     /// The disk is up, or will not be.
     #[pin]
-    up: Completion,
+    pub(super) up: Completion,
     /// Nothing of it is left.
     #[pin]
-    gone: Completion,
+    pub(super) gone: Completion,
 }
 
 impl Attachment {
@@ -217,7 +198,7 @@ impl Attachment {
     }
 
     /// How the command ended.
-    fn verdict(&self) -> Result {
+    pub(super) fn verdict(&self) -> Result {
         match self.state.lock().verdict {
             None | Some(0) => Ok(()),
             Some(number) => Err(Error::from_errno(number.saturating_neg())),
@@ -226,7 +207,12 @@ impl Attachment {
 
     /// The life of the disk, whose threads have been `started`. The body of the keeper's
     /// thread.
-    fn keep(&self, session: &Session, started: Result<(), Failure>, registry: &Registry) {
+    pub(super) fn keep(
+        &self,
+        session: &Session,
+        started: Result<(), Failure>,
+        registry: &Registry,
+    ) {
         let result = started.and_then(|()| {
             while session.running() > 0 {
                 self.attend(session);
@@ -239,7 +225,9 @@ impl Attachment {
         });
         let disk = self.state.lock().disk.take();
         drop(disk);
-        registry.remove_disk(self.number);
+        if let Some(disks) = registry.state::<Arc<Disks>>() {
+            disks.remove(self.number);
+        }
         let verdict = match session.conclude(result) {
             Ok(()) => 0,
             Err(error) => error.to_errno().saturating_neg(),
@@ -296,110 +284,5 @@ impl Attachment {
 impl Watcher for Attachment {
     fn thread_ends(&self) {
         self.wake();
-    }
-}
-
-/// Disks, whose clients outlive their writers.
-pub(crate) static ENTRY: Entry = Entry {
-    tests: &[Test::Block],
-    client: Client::Kept(begin),
-    listen: Some(server::threads::start),
-    serve: None,
-};
-
-/// Begins a command that makes a disk. Process context of the writer; may sleep.
-///
-/// # Errors
-///
-/// `ENOMEM`, and what else there is before there is a session.
-fn begin(registry: &Arc<Registry>, command: KBox<Command>, in_use: &ModuleRef) -> Result<Waiting> {
-    let detach = command.detach;
-    let id = registry.next_id();
-    let attachment = registry.add_disk().map_err(not_begun(id))?;
-    let watcher = attachment.clone();
-    let kept = Session::new(registry, id, command, Some(watcher)).and_then(|session| {
-        let started =
-            session.start_with(|session, addr| client::start(session, addr, attachment.clone()));
-        let (kept, keeper, attachment) = (session.clone(), registry.clone(), attachment.clone());
-        in_use
-            .another()
-            .and_then(|module| {
-                run_detached(session.id, module, move || {
-                    attachment.keep(&kept, started, &keeper);
-                })
-            })
-            .inspect_err(|_| {
-                session.interrupt(Disturbance::Kill);
-                // Another failure is what is told.
-                let _ = session.join();
-            })
-    });
-    match kept {
-        Ok(()) => Ok(Waiting::Disk { attachment, detach }),
-        Err(error) => {
-            registry.remove_disk(attachment.number);
-            Err(not_begun(id)(error))
-        }
-    }
-}
-
-/// Stops the disk of a command whose writer got a signal. May sleep.
-///
-/// # Errors
-///
-/// `EINTR`, or how the command had ended before; `EBUSY` where the disk is open, and
-/// stays.
-pub(crate) fn interrupt(attachment: &Attachment, detach: bool) -> Result {
-    let until = if detach {
-        &attachment.up
-    } else {
-        &attachment.gone
-    };
-    if until.wait(Deadline::after_ms(0)) == Waited::Completed {
-        return attachment.verdict();
-    }
-    if let Err(failure) = attachment.stop(false) {
-        pr_warn!(
-            "krping{} stays, though the command was interrupted: {}; write stop={} later\n",
-            attachment.number,
-            failure,
-            attachment.number
-        );
-        return Err(EBUSY);
-    }
-    // What takes longer is left to the keeper.
-    attachment.gone.wait(Deadline::after_ms(GOING_MS));
-    Err(EINTR)
-}
-
-/// Has disk `number` stopped. Process context of the writer, which then waits until it is
-/// gone.
-///
-/// # Errors
-///
-/// `ENOENT` where there is none; `EBUSY` where it is open and `force` is not set.
-pub(crate) fn stop(registry: &Registry, number: u32, force: bool) -> Result<Waiting> {
-    let Some(attachment) = registry.disk(number) else {
-        pr_err!("stop: there is no disk krping{}\n", number);
-        return Err(ENOENT);
-    };
-    attachment.stop(force).map_err(|failure| {
-        pr_err!("stop: krping{}: {}\n", number, failure);
-        EBUSY
-    })?;
-    Ok(Waiting::Gone(attachment))
-}
-
-/// Waits a moment longer for a disk that is going. A shell gets a signal when a server
-/// ends that it has started, which a `stop=` may bring about: it says nothing where the
-/// disk is gone at once.
-///
-/// # Errors
-///
-/// `EINTR` where it takes longer: the disk goes all the same.
-pub(crate) fn interrupt_stop(attachment: &Attachment) -> Result {
-    match attachment.gone.wait(Deadline::after_ms(GOING_MS)) {
-        Waited::Completed => Ok(()),
-        _ => Err(EINTR),
     }
 }

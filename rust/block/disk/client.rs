@@ -309,7 +309,7 @@ impl<'a> Link<'a> {
         report.state = Some("closed");
         self.fill(report);
         self.session.report(&Report {
-            stages: Some(&self.stages),
+            stages: &self.stages.named(),
             ..*report
         });
         if let Some(failure) = report.failure {

@@ -25,7 +25,10 @@ use crate::{
                 Ending,
                 Membership, //
             },
-            store::Store,
+            store::{
+                ledger::Ledgers,
+                Store, //
+            },
             BlockServer,
             Terms, //
         },
@@ -47,6 +50,7 @@ use crate::{
             patience, //
         },
         ear::Ear,
+        entry::State,
         limits::{
             queue_limits,
             read_limits, //
@@ -109,6 +113,15 @@ use kernel::{
     sync::Arc, //
 };
 
+/// Makes what servers know of failed stores for as long as the module is loaded.
+///
+/// # Errors
+///
+/// `ENOMEM`.
+pub(crate) fn new_ledgers() -> Result<State> {
+    Ok(KBox::new(Ledgers::new()?, GFP_KERNEL)?)
+}
+
 /// What is served, to all clients.
 struct Export {
     store: Arc<Store>,
@@ -125,7 +138,9 @@ impl Export {
     fn open(session: &Session, listener: &Arc<Outcome>) -> Result<Arc<Self>, Failure> {
         let no_memory = failed(STARTING);
         let command = &session.command;
-        let store = Store::open(&command.block, session.registry.ledgers())?;
+        let ledgers = session.registry.state::<Arc<Ledgers>>();
+        let ledgers = ledgers.ok_or_else(|| no_memory(EINVAL))?;
+        let store = Store::open(&command.block, ledgers)?;
         let most = (!command.persist).then_some(command.threads);
         let clients = Clients::new(
             most,

@@ -186,6 +186,7 @@ pub(crate) static ENTRY: Entry = Entry {
     client: Client::Threads(|session, _| start(session)),
     listen: Some(server::threads::start),
     serve: None,
+    states: &[],
 };
 
 /// Starts the thread of the session's tap.
@@ -291,8 +292,9 @@ impl Forwarding<'_> {
             figures.dropped,
             figures.errors
         );
+        let stages = tap.as_ref().map(|tap| tap.stages().named());
         self.session.report(&Report {
-            stages: tap.as_ref().map(|tap| tap.stages()),
+            stages: stages.as_ref().map_or(&[], |stages| stages),
             ..*report
         });
     }

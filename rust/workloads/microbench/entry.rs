@@ -66,6 +66,7 @@ pub(crate) static ENTRY: Entry = Entry {
     client: ClientEntry::Threads(|session, addr| client::start(session, addr, lead)),
     listen: Some(server::start),
     serve: Some(serve),
+    states: &[],
 };
 
 /// Leads on queue pairs that are measured together.
