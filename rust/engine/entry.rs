@@ -23,7 +23,8 @@ use crate::{
             Test, //
         },
         failure::Failure, //
-    }, //
+    },
+    rdma::qp::Depths, //
 };
 use core::any::Any;
 use kernel::{
@@ -66,6 +67,8 @@ pub(crate) struct Entry {
     pub(crate) listen: Option<Listen>,
     /// Serves one client of the engine's [`server`](super::server); `None` where that has none.
     pub(crate) serve: Option<Serve>,
+    /// How large its queue pairs are with so many requests under way, where `depth=` says how many.
+    pub(crate) depths: Option<fn(u16) -> Depths>,
     /// Makes what it keeps for as long as the module is loaded, see [`Registry::state`].
     pub(crate) states: &'static [fn() -> Result<State>],
 }

@@ -11,7 +11,6 @@
 #![forbid(unsafe_code)]
 
 use crate::{
-    block::disk::queue::DiskQueue,
     cm::{
         addr::SocketAddress,
         CmId, //
@@ -91,6 +90,7 @@ pub(crate) static ENTRY: Entry = Entry {
     client: Client::Threads(|session, _| start(session)),
     listen: None,
     serve: None,
+    depths: None,
     states: &[],
 };
 
@@ -183,11 +183,14 @@ fn find(
         number,
         caps.management.as_str()
     );
+    let disk = session.registry.workload(Test::Block);
+    let disk = disk.and_then(|disk| disk.depths.ok_or(EINVAL));
     let bench = Bench {
         id: &id,
         outcome: &outcome,
         device,
         room: queue_limits(session, &device),
+        disk: disk.map_err(failed("finding what a disk needs"))?,
     };
     let result = bench.try_all(&mut caps.preflight);
     pr_info!("{}: caps: preflight: {}\n", number, caps.preflight);
@@ -210,6 +213,8 @@ struct Bench<'a> {
     outcome: &'a Outcome,
     device: Device<'a>,
     room: QueueLimits,
+    /// How large a disk's queue pairs are.
+    disk: fn(u16) -> Depths,
 }
 
 impl Bench<'_> {
@@ -255,7 +260,7 @@ impl Bench<'_> {
         )?;
         self.most(preflight, Item::MostDepth, MOST_DEPTH, |memory, depth| {
             let depth = u16::try_from(depth).map_err(|_| ERANGE)?;
-            sizing::make_queue_pair(memory, &DiskQueue::depths_for(depth))
+            sizing::make_queue_pair(memory, &(self.disk)(depth))
         })
     }
 

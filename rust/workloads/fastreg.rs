@@ -71,6 +71,7 @@ pub(crate) static ENTRY: Entry = Entry {
     client: ClientEntry::Threads(|session, addr| engine_client::start(session, addr, lead)),
     listen: Some(server::start),
     serve: Some(pingpong::entry::serve),
+    depths: None,
     states: &[],
 };
 

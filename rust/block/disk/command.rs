@@ -7,7 +7,8 @@
 use super::{
     attachment::Attachment,
     client,
-    disks::Disks, //
+    disks::Disks,
+    queue::DiskQueue, //
 };
 use crate::{
     block::server,
@@ -50,6 +51,7 @@ pub(crate) static ENTRY: Entry = Entry {
     client: Client::Kept(begin),
     listen: Some(server::threads::start),
     serve: None,
+    depths: Some(DiskQueue::depths_for),
     states: &[
         || Ok(KBox::new(Disks::new()?, GFP_KERNEL)?),
         server::threads::new_ledgers,

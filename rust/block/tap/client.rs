@@ -186,6 +186,7 @@ pub(crate) static ENTRY: Entry = Entry {
     client: Client::Threads(|session, _| start(session)),
     listen: Some(server::threads::start),
     serve: None,
+    depths: None,
     states: &[],
 };
 

@@ -113,6 +113,7 @@ pub(crate) static ENTRY: Entry = Entry {
     client: Client::Threads(|session, _| start(session)),
     listen: None,
     serve: None,
+    depths: None,
     states: &[],
 };
 

@@ -56,6 +56,7 @@ pub(crate) static ENTRY: Entry = Entry {
     client: ClientEntry::Threads(|session, addr| client::start(session, addr, lead)),
     listen: Some(server::start),
     serve: Some(serve),
+    depths: None,
     states: &[],
 };
 
