@@ -11,7 +11,6 @@
 
 #![forbid(unsafe_code)]
 
-use super::disks::Disks;
 use crate::{
     block::disk::DiskData,
     engine::{
@@ -21,7 +20,6 @@ use crate::{
             Outcome,
             Progress, //
         },
-        registry::Registry,
         session::{
             Session,
             Watcher, //
@@ -205,13 +203,14 @@ impl Attachment {
         }
     }
 
-    /// The life of the disk, whose threads have been `started`. The body of the keeper's
+    /// Keeps the disk, whose threads have been `started`, for as long as it lives. When nothing
+    /// of it is left it does `forget`, and only then lets the writer go. The body of the keeper's
     /// thread.
     pub(super) fn keep(
         &self,
         session: &Session,
         started: Result<(), Failure>,
-        registry: &Registry,
+        forget: impl FnOnce(),
     ) {
         let result = started.and_then(|()| {
             while session.running() > 0 {
@@ -225,9 +224,7 @@ impl Attachment {
         });
         let disk = self.state.lock().disk.take();
         drop(disk);
-        if let Some(disks) = registry.state::<Arc<Disks>>() {
-            disks.remove(self.number);
-        }
+        forget();
         let verdict = match session.conclude(result) {
             Ok(()) => 0,
             Err(error) => error.to_errno().saturating_neg(),

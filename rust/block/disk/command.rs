@@ -159,12 +159,16 @@ fn keep(
     let session = Session::new(registry, id, command, Some(attachment.clone()))?;
     let started =
         session.start_with(|session, addr| client::start(session, addr, attachment.clone()));
-    let (kept, keeper, attachment) = (session.clone(), registry.clone(), attachment.clone());
+    let (kept, registry, attachment) = (session.clone(), registry.clone(), attachment.clone());
     in_use
         .another()
         .and_then(|module| {
             run_detached(session.id, module, move || {
-                attachment.keep(&kept, started, &keeper);
+                attachment.keep(&kept, started, || {
+                    if let Some(disks) = registry.state::<Arc<Disks>>() {
+                        disks.remove(attachment.number);
+                    }
+                });
             })
         })
         .inspect_err(|_| {
