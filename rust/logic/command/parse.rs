@@ -44,7 +44,10 @@ use crate::logic::{
             Opt,
             OptSet, //
         },
-        rules, //
+        rules::{
+            self,
+            Late, //
+        }, //
     },
     text::is_printable, //
 };
@@ -66,12 +69,6 @@ impl<C: DerefMut<Target = Command>> Order<C> {
         rules::settle(parser.command, &parser.late, parser.seen)?;
         Ok(Order::Run(place))
     }
-}
-
-/// Options whose meaning depends on others.
-pub(crate) struct Late<'a> {
-    pub(crate) size: Option<Given<'a>>,
-    pub(crate) tap: Option<Given<'a>>,
 }
 
 /// A command that is being read.

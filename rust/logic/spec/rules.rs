@@ -13,10 +13,10 @@ use super::{
 use crate::logic::{
     command::{
         limits,
-        parse::Late,
         parse_error::Reason,
         value::{
             invalid,
+            Given,
             Result,
             SIZE, //
         },
@@ -32,6 +32,12 @@ use crate::logic::{
 const LATENCY: &str = "wlat, rlat or slat";
 const BANDWIDTH: &str = "bw, rbw or sbw";
 const MICROBENCH: &str = "wlat, rlat, slat, bw, rbw or sbw";
+
+/// Options whose meaning depends on others.
+pub(crate) struct Late<'a> {
+    pub(crate) size: Option<Given<'a>>,
+    pub(crate) tap: Option<Given<'a>>,
+}
 
 /// Completes `command`, whose options are `given` and those of them not read yet `late`, and checks
 /// them against each other.
