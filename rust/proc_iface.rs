@@ -101,7 +101,7 @@ impl ProcFile for Interface {
             );
         })?;
         let waiting = match self.restarts.take(file, &bytes) {
-            Some(waiting) => waiting,
+            left @ Some(_) => left,
             None => {
                 let order = parse(&bytes)?;
                 check_rights(&order)?;
@@ -114,12 +114,14 @@ impl ProcFile for Interface {
                 }
             }
         };
-        let write = Write {
-            file,
-            text: bytes,
-            in_use,
-        };
-        self.restarts.wait(waiting, write)?;
+        if let Some(awaited) = waiting {
+            let write = Write {
+                file,
+                text: bytes,
+                in_use,
+            };
+            self.restarts.wait(awaited, write)?;
+        }
         Ok(len)
     }
 

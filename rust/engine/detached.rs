@@ -11,7 +11,10 @@
 
 use super::{
     registry::Registry,
-    restart::Waiting,
+    restart::{
+        Awaited,
+        Waiting, //
+    },
     session::{
         Session,
         GOING_MS, //
@@ -27,6 +30,7 @@ use crate::{
         module::ModuleRef,
         net::Netns,
         procfs::capable_sys_admin,
+        signal::Disturbance,
         time::Deadline, //
     },
     logic::failure::Failure, //
@@ -80,7 +84,7 @@ impl DetachedServer {
     /// Keeps it until its end. The body of the thread.
     fn run(&self) {
         let session = &self.session;
-        while !session.wait() {}
+        while !session.wait_for_threads() {}
         let result = match session.join() {
             Err(Failure::Interrupted) if self.stopped.load(Relaxed) => Ok(()),
             other => other,
@@ -110,13 +114,10 @@ impl DetachedServer {
 }
 
 /// Servers that have been told to end.
-#[derive(Clone)]
-pub(crate) struct Ending(Arc<KVec<Arc<DetachedServer>>>);
+struct Ending(KVec<Arc<DetachedServer>>);
 
-impl Ending {
-    /// Waits until they have; returns `None` where something disturbs the calling task
-    /// before. May sleep.
-    pub(crate) fn wait(&self) -> Option<Result> {
+impl Awaited for Ending {
+    fn wait(&self) -> Option<Result> {
         for server in self.0.iter() {
             if server.gone.wait_interruptible(Deadline::never()) == Waited::Interrupted {
                 return None;
@@ -130,7 +131,7 @@ impl Ending {
     /// # Errors
     ///
     /// `EINTR` where it takes longer: they end all the same.
-    pub(crate) fn interrupt(&self) -> Result {
+    fn interrupt(&self, _: Disturbance) -> Result {
         let deadline = Deadline::after_ms(GOING_MS);
         for server in self.0.iter() {
             if server.gone.wait(deadline) != Waited::Completed {
@@ -169,8 +170,9 @@ pub(crate) fn stop(registry: &Registry, port: u16, force: bool) -> Result<Waitin
         );
         return Err(EBUSY);
     }
-    for server in &servers {
+    let ending = Arc::new(Ending(servers), GFP_KERNEL)?;
+    for server in &ending.0 {
         server.stop();
     }
-    Ok(Waiting::Servers(Ending(Arc::new(servers, GFP_KERNEL)?)))
+    Ok(Some(ending))
 }

@@ -15,10 +15,6 @@
 
 #![forbid(unsafe_code)]
 
-use super::{
-    detached::Ending,
-    session::Session, //
-};
 use crate::kernel_ext::{
     completion::{
         Completion,
@@ -58,44 +54,8 @@ pub(crate) trait Awaited: Send + Sync {
     fn interrupt(&self, why: Disturbance) -> Result;
 }
 
-/// What a `write()` waits for.
-#[derive(Clone)]
-pub(crate) enum Waiting {
-    /// The end of all threads of a session.
-    Session(Arc<Session>),
-    /// What a workload has them wait for.
-    Other(Arc<dyn Awaited>),
-    /// The end of servers that have been told to.
-    Servers(Ending),
-    /// Nothing more: the command goes on without its writer.
-    Nothing,
-}
-
-impl Waiting {
-    /// Waits for it: how it ended, or `None` where something disturbs the calling task
-    /// before. May sleep.
-    fn wait(&self) -> Option<Result> {
-        match self {
-            Self::Session(session) => session.wait().then(|| session.conclude(session.join())),
-            Self::Other(other) => other.wait(),
-            Self::Servers(ending) => ending.wait(),
-            Self::Nothing => Some(Ok(())),
-        }
-    }
-
-    /// Ends it because of a signal: how it ended. Sleeps until it has.
-    fn interrupt(&self, why: Disturbance) -> Result {
-        match self {
-            Self::Session(session) => {
-                session.interrupt(why);
-                session.conclude(session.join())
-            }
-            Self::Other(other) => other.interrupt(why),
-            Self::Servers(ending) => ending.interrupt(),
-            Self::Nothing => Ok(()),
-        }
-    }
-}
+/// What a `write()` waits for; `None` where the command goes on without its writer.
+pub(crate) type Waiting = Option<Arc<dyn Awaited>>;
 
 /// A `write()` of a command.
 pub(crate) struct Write {
@@ -110,7 +70,7 @@ pub(crate) struct Write {
 /// A command whose `write()` is to be restarted.
 #[pin_data]
 struct Left {
-    waiting: Waiting,
+    awaited: Arc<dyn Awaited>,
     writer: Caller,
     write: Write,
     /// Somebody has taken it.
@@ -146,13 +106,13 @@ impl Restarts {
     ///
     /// That of the command; `ERESTARTSYS` where the writer has something else to do first
     /// that does not end a system call.
-    pub(crate) fn wait(self: &Arc<Self>, waiting: Waiting, write: Write) -> Result {
-        if let Some(result) = waiting.wait() {
+    pub(crate) fn wait(self: &Arc<Self>, awaited: Arc<dyn Awaited>, write: Write) -> Result {
+        if let Some(result) = awaited.wait() {
             return result;
         }
         let mut why = Disturbance::pending();
         if why == Disturbance::Passing {
-            match self.leave(waiting.clone(), write) {
+            match self.leave(awaited.clone(), write) {
                 Ok(()) => return Err(ERESTARTSYS),
                 Err(error) => {
                     pr_err!("a disturbed command cannot go on: {:?}\n", error);
@@ -160,14 +120,14 @@ impl Restarts {
                 }
             }
         }
-        waiting.interrupt(why)
+        awaited.interrupt(why)
     }
 
-    fn leave(self: &Arc<Self>, waiting: Waiting, write: Write) -> Result {
+    fn leave(self: &Arc<Self>, awaited: Arc<dyn Awaited>, write: Write) -> Result {
         let module = write.in_use.another()?;
         let left = Arc::pin_init(
             pin_init!(Left {
-                waiting,
+                awaited,
                 writer: Caller::current(),
                 write,
                 taken <- Completion::new(),
@@ -183,10 +143,10 @@ impl Restarts {
 
     /// Takes up the command that the calling task has left when it wrote `text` to `file`.
     /// Another one that it has left ends. May sleep.
-    pub(crate) fn take(&self, file: FileId, text: &[u8]) -> Option<Waiting> {
+    pub(crate) fn take(&self, file: FileId, text: &[u8]) -> Waiting {
         let left = self.remove(|left| left.writer.is_current())?;
         if left.write.file == file && *left.write.text == *text {
-            return Some(left.waiting.clone());
+            return Some(left.awaited.clone());
         }
         left.abandon();
         None
@@ -228,6 +188,6 @@ impl Left {
     /// Ends the command, whose writer does not come back.
     fn abandon(&self) {
         // Nobody is there to hear how it ended; the log has it.
-        let _ = self.waiting.interrupt(Disturbance::Signal);
+        let _ = self.awaited.interrupt(Disturbance::Signal);
     }
 }

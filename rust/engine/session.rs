@@ -24,7 +24,10 @@ use crate::{
         detached::DetachedServer,
         peer_log::PeerLog,
         registry::Registry,
-        restart::Waiting,
+        restart::{
+            Awaited,
+            Waiting, //
+        },
         results::Report,
         worker::Worker, //
     },
@@ -140,7 +143,7 @@ impl Session {
         let session = Self::new(registry, id, command, None).map_err(not_begun(id))?;
         match session.start() {
             Ok(()) if session.goes_on() => Ok(session.leave(in_use)),
-            Ok(()) => Ok(Waiting::Session(session)),
+            Ok(()) => Ok(Some(session)),
             Err(failure) => Err(session.conclude(Err(failure)).err().unwrap_or(EIO)),
         }
     }
@@ -156,11 +159,11 @@ impl Session {
             Ok(()) => {
                 let port = self.command.port;
                 pr_info!("{}: listens; stop=server:{} ends it\n", self.id, port);
-                Waiting::Nothing
+                None
             }
             Err(error) => {
                 self.abort(Failure::Kernel("detaching the server", error.to_errno()));
-                Waiting::Session(self)
+                Some(self)
             }
         }
     }
@@ -295,7 +298,7 @@ impl Session {
 
     /// Waits for the last thread; returns false where something disturbs the calling
     /// task before. May sleep.
-    pub(crate) fn wait(&self) -> bool {
+    pub(crate) fn wait_for_threads(&self) -> bool {
         while self.running() > 0 {
             if self.ended.wait_interruptible(Deadline::never()) == Waited::Interrupted {
                 return false;
@@ -307,7 +310,7 @@ impl Session {
     /// Ends all threads because of a signal, and waits for them. Those that have done
     /// all that they were to do, and only take their connections down, are given the
     /// time for it, unless the writer is being killed. May sleep.
-    pub(crate) fn interrupt(&self, why: Disturbance) {
+    pub(crate) fn interrupt_threads(&self, why: Disturbance) {
         if why != Disturbance::Kill && self.has_led() {
             let going = Deadline::after_ms(GOING_MS);
             while self.running() > 0 && !going.passed() {
@@ -481,6 +484,17 @@ pub(crate) fn not_begun(id: u32) -> impl FnOnce(Error) -> Error {
         let name = crate::logic::failure::errno::name(errno).unwrap_or("errno");
         pr_err!("{}: {} ({}): the command was not begun\n", id, name, errno);
         error
+    }
+}
+
+impl Awaited for Session {
+    fn wait(&self) -> Option<Result> {
+        self.wait_for_threads().then(|| self.conclude(self.join()))
+    }
+
+    fn interrupt(&self, why: Disturbance) -> Result {
+        self.interrupt_threads(why);
+        self.conclude(self.join())
     }
 }
 

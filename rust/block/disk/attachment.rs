@@ -219,7 +219,7 @@ impl Attachment {
             }
             // The last thread may have left something to be done.
             self.attend(session);
-            session.wait();
+            session.wait_for_threads();
             session.join()
         });
         let disk = self.state.lock().disk.take();

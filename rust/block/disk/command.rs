@@ -140,7 +140,7 @@ fn begin(registry: &Arc<Registry>, command: KBox<Command>, in_use: &ModuleRef) -
         .map_err(Error::from)
         .and_then(|begun| keep(registry, id, command, in_use, &attachment).map(|()| begun));
     match kept {
-        Ok(begun) => Ok(Waiting::Other(begun)),
+        Ok(begun) => Ok(Some(begun)),
         Err(error) => {
             disks.remove(attachment.number);
             Err(not_begun(id)(error))
@@ -172,7 +172,7 @@ fn keep(
             })
         })
         .inspect_err(|_| {
-            session.interrupt(Disturbance::Kill);
+            session.interrupt_threads(Disturbance::Kill);
             // Another failure is what is told.
             let _ = session.join();
         })
@@ -196,5 +196,5 @@ pub(crate) fn stop(registry: &Registry, number: u32, force: bool) -> Result<Wait
         pr_err!("stop: krping{}: {}\n", number, failure);
         EBUSY
     })?;
-    Ok(Waiting::Other(going))
+    Ok(Some(going))
 }
