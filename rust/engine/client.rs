@@ -47,35 +47,20 @@ use kernel::{
     sync::Arc, //
 };
 
-/// Returns the address that the session's command names.
-///
-/// # Errors
-///
-/// `ENODEV` for an unknown interface.
-pub(crate) fn server_address(session: &Session) -> Result<SocketAddress, Failure> {
-    let addr = session
-        .command
-        .addr
-        .as_ref()
-        .ok_or_else(|| failed("finding the address")(EINVAL))?;
-    SocketAddress::new(&session.net, addr, session.command.port)
-}
-
 /// Leads on a thread's connections, and reports. The failure of the first one to come up is
 /// returned.
 pub(crate) type LeadThread = fn(&Client<'_>, &mut Report<'_>) -> Result<(), Failure>;
 
-/// Starts the session's client threads, to `addr` or the address of its command. Each does `lead`.
+/// Starts the session's client threads, to `addr`. Each does `lead`.
 ///
 /// # Errors
 ///
-/// `ENODEV` for an unknown interface; `ENOMEM`.
+/// `ENOMEM`.
 pub(crate) fn start(
     session: &Arc<Session>,
-    addr: Option<SocketAddress>,
+    addr: SocketAddress,
     lead: LeadThread,
 ) -> Result<(), Failure> {
-    let addr = addr.map_or_else(|| server_address(session), Ok)?;
     for _ in 0..session.command.threads {
         session.spawn(move |session, worker| run(session, worker, &addr, lead))?;
     }

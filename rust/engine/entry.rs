@@ -32,9 +32,8 @@ use kernel::{
     sync::Arc, //
 };
 
-/// Starts the threads of a client, to the server at an address; `None` is the address of the
-/// command. In the writer's context; may sleep.
-pub(crate) type Start = fn(&Arc<Session>, Option<SocketAddress>) -> Result<(), Failure>;
+/// Starts the threads of a client, to the server at an address. In the writer's context; may sleep.
+pub(crate) type Start = fn(&Arc<Session>, SocketAddress) -> Result<(), Failure>;
 
 /// Starts the threads of a server, and returns the address that it is bound to. In the writer's
 /// context; may sleep.

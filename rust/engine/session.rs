@@ -14,9 +14,12 @@
 
 #![forbid(unsafe_code)]
 
-use super::entry::{
-    Client,
-    Entry, //
+use super::{
+    drive::failed,
+    entry::{
+        Client,
+        Entry, //
+    }, //
 };
 use crate::{
     cm::addr::SocketAddress,
@@ -254,6 +257,17 @@ impl Session {
         (self.timeout() / 3).max(1)
     }
 
+    /// Returns the address that the command names.
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` for an unknown interface.
+    fn address(&self) -> Result<SocketAddress, Failure> {
+        let addr = self.command.addr.as_ref();
+        let addr = addr.ok_or_else(|| failed("finding the address")(EINVAL))?;
+        SocketAddress::new(&self.net, addr, self.command.port)
+    }
+
     /// Starts the threads. In the writer's context, as it opens files, binds and finds
     /// interfaces; may sleep.
     ///
@@ -275,7 +289,7 @@ impl Session {
     /// [`Failure::NoCpu`]. What fails later is recorded.
     pub(crate) fn start_with(
         self: &Arc<Self>,
-        start: impl FnOnce(&Arc<Self>, Option<SocketAddress>) -> Result<(), Failure>,
+        start: impl FnOnce(&Arc<Self>, SocketAddress) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         // Later is too late for a server that waits for clients.
         for cpu in self.command.cpus.cpus() {
@@ -284,8 +298,10 @@ impl Session {
             }
         }
         let started = match (self.command.role, self.workload.listen) {
-            (Role::Client, _) | (Role::Loopback, None) => start(self, None),
-            (Role::Loopback, Some(listen)) => listen(self).and_then(|addr| start(self, Some(addr))),
+            (Role::Client, _) | (Role::Loopback, None) => {
+                self.address().and_then(|addr| start(self, addr))
+            }
+            (Role::Loopback, Some(listen)) => listen(self).and_then(|addr| start(self, addr)),
             (Role::Server, Some(listen)) => listen(self).map(|_| ()),
             (Role::Server, None) => Err(Failure::Unsupported("there is no server for that")),
         };

@@ -16,7 +16,6 @@ use crate::{
         CmId, //
     },
     engine::{
-        client::server_address,
         dial::dial,
         drive::failed,
         entry::{
@@ -87,20 +86,19 @@ const MOST_INLINE: u32 = 4096;
 /// What a device can do.
 pub(crate) static ENTRY: Entry = Entry {
     tests: &[Test::Caps],
-    client: Client::Threads(|session, _| start(session)),
+    client: Client::Threads(start),
     listen: None,
     serve: None,
     depths: None,
     states: &[],
 };
 
-/// Starts the session's thread.
+/// Starts the session's thread, for the device that leads to `addr`.
 ///
 /// # Errors
 ///
-/// `ENODEV` for an unknown interface; `ENOMEM`.
-fn start(session: &Arc<Session>) -> Result<(), Failure> {
-    let addr = server_address(session)?;
+/// `ENOMEM`.
+fn start(session: &Arc<Session>, addr: SocketAddress) -> Result<(), Failure> {
     session.spawn(move |session, worker| run(session, worker, &addr))
 }
 

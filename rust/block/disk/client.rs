@@ -32,7 +32,6 @@ use crate::{
     },
     cm::addr::SocketAddress,
     engine::{
-        client::server_address,
         drive::failed,
         outcome::Progress,
         print::Plain,
@@ -82,17 +81,16 @@ const ATTEMPT_MS: u32 = 2000;
 /// removed, in ms.
 const FAREWELL_MS: u32 = 500;
 
-/// Starts the thread of the disk `attachment`, to `addr` or the address of the session's command.
+/// Starts the thread of the disk `attachment`, to `addr`.
 ///
 /// # Errors
 ///
-/// `ENODEV` for an unknown interface; `ENOMEM`.
+/// `ENOMEM`.
 pub(crate) fn start(
     session: &Arc<Session>,
-    addr: Option<SocketAddress>,
+    addr: SocketAddress,
     attachment: Arc<Attachment>,
 ) -> Result<(), Failure> {
-    let addr = addr.map_or_else(|| server_address(session), Ok)?;
     session.spawn(move |session, worker| {
         // What waits for this disk may hold the memory that is asked for here.
         let _no_io = NoIo::enter();

@@ -37,7 +37,6 @@ use crate::{
     },
     cm::addr::SocketAddress,
     engine::{
-        client::server_address,
         drive::failed,
         entry::{
             Client,
@@ -183,20 +182,19 @@ fn open(name: &PathName) -> Result<Disk, Failure> {
 /// Taps. Their servers are those of disks.
 pub(crate) static ENTRY: Entry = Entry {
     tests: &[Test::Tap],
-    client: Client::Threads(|session, _| start(session)),
+    client: Client::Threads(start),
     listen: Some(server::threads::start),
     serve: None,
     depths: None,
     states: &[],
 };
 
-/// Starts the thread of the session's tap.
+/// Starts the thread of the session's tap, to `addr`.
 ///
 /// # Errors
 ///
-/// Those of [`Setup::new`]; `ENODEV` for an unknown interface; `ENOMEM`.
-fn start(session: &Arc<Session>) -> Result<(), Failure> {
-    let addr = server_address(session)?;
+/// Those of [`Setup::new`]; `ENOMEM`.
+fn start(session: &Arc<Session>, addr: SocketAddress) -> Result<(), Failure> {
     let setup = Setup::new(session)?;
     session.spawn(move |session, worker| run(session, worker, &addr, &setup))
 }

@@ -18,7 +18,6 @@ use crate::{
         CmId, //
     },
     engine::{
-        client::server_address,
         dial::dial,
         drive::failed,
         entry::{
@@ -110,20 +109,19 @@ const MAGIC: &[u8; 8] = b"krpneg\0\x01";
 /// The conformance tests, which connect to themselves.
 pub(crate) static ENTRY: Entry = Entry {
     tests: &[Test::Conformance],
-    client: Client::Threads(|session, _| start(session)),
+    client: Client::Threads(start),
     listen: None,
     serve: None,
     depths: None,
     states: &[],
 };
 
-/// Listens on the address of the command, and starts the thread.
+/// Listens on `addr`, and starts the thread.
 ///
 /// # Errors
 ///
 /// `EADDRINUSE`, `EADDRNOTAVAIL`, `ENODEV` and what else binding reports; `ENOMEM`.
-fn start(session: &Arc<Session>) -> Result<(), Failure> {
-    let addr = server_address(session)?;
+fn start(session: &Arc<Session>, addr: SocketAddress) -> Result<(), Failure> {
     let no_memory = failed("starting the tests");
     let bell = new_bell().map_err(&no_memory)?;
     let ear = Outcome::new(&bell).map_err(&no_memory)?;
