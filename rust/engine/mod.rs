@@ -25,6 +25,7 @@ pub(crate) mod server;
 pub(crate) mod serving;
 pub(crate) mod session;
 pub(crate) mod side;
+mod start;
 pub(crate) mod totals;
 pub(crate) mod traffic;
 pub(crate) mod worker;

@@ -14,15 +14,11 @@
 
 #![forbid(unsafe_code)]
 
-use super::{
-    drive::failed,
-    entry::{
-        Client,
-        Entry, //
-    }, //
+use super::entry::{
+    Client,
+    Entry, //
 };
 use crate::{
-    cm::addr::SocketAddress,
     engine::{
         detached::DetachedServer,
         peer_log::PeerLog,
@@ -41,7 +37,6 @@ use crate::{
         },
         cred::Credentials,
         kthread::{
-            is_online,
             run_on,
             Kthread, //
         },
@@ -112,7 +107,7 @@ pub(crate) struct Session {
     watcher: Option<Arc<dyn Watcher>>,
     pub(crate) registry: Arc<Registry>,
     /// What it is for.
-    workload: &'static Entry,
+    pub(super) workload: &'static Entry,
     /// What the buffers of a server's connections may take.
     pub(crate) budget: Option<Arc<Budget>>,
     #[pin]
@@ -255,61 +250,6 @@ impl Session {
     /// otherwise, in ms.
     pub(crate) fn alive(&self) -> u32 {
         (self.timeout() / 3).max(1)
-    }
-
-    /// Returns the address that the command names.
-    ///
-    /// # Errors
-    ///
-    /// `ENODEV` for an unknown interface.
-    fn address(&self) -> Result<SocketAddress, Failure> {
-        let addr = self.command.addr.as_ref();
-        let addr = addr.ok_or_else(|| failed("finding the address")(EINVAL))?;
-        SocketAddress::new(&self.net, addr, self.command.port)
-    }
-
-    /// Starts the threads. In the writer's context, as it opens files, binds and finds
-    /// interfaces; may sleep.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::NoCpu`]. What fails later is recorded.
-    fn start(self: &Arc<Self>) -> Result<(), Failure> {
-        match self.workload.client {
-            Client::Threads(start) => self.start_with(start),
-            // It has begun otherwise; this is a server.
-            Client::Kept(_) => self.start_with(|_, _| Ok(())),
-        }
-    }
-
-    /// Starts the threads, a client's by `start`. In the writer's context; may sleep.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::NoCpu`]. What fails later is recorded.
-    pub(crate) fn start_with(
-        self: &Arc<Self>,
-        start: impl FnOnce(&Arc<Self>, SocketAddress) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        // Later is too late for a server that waits for clients.
-        for cpu in self.command.cpus.cpus() {
-            if !is_online(cpu) {
-                return Err(Failure::NoCpu(cpu));
-            }
-        }
-        let started = match (self.command.role, self.workload.listen) {
-            (Role::Client, _) | (Role::Loopback, None) => {
-                self.address().and_then(|addr| start(self, addr))
-            }
-            (Role::Loopback, Some(listen)) => listen(self).and_then(|addr| start(self, addr)),
-            (Role::Server, Some(listen)) => listen(self).map(|_| ()),
-            (Role::Server, None) => Err(Failure::Unsupported("there is no server for that")),
-        };
-        if let Err(failure) = started {
-            // Some threads may run already: they end as well.
-            self.abort(failure);
-        }
-        Ok(())
     }
 
     /// Waits for the last thread; returns false where something disturbs the calling
