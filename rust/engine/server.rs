@@ -72,13 +72,38 @@ pub(crate) fn start(session: &Arc<Session>) -> Result<SocketAddress, Failure> {
     let outcome = new_bell()
         .and_then(|bell| Outcome::new(&bell))
         .map_err(failed(STARTING))?;
-    let listener = Listener::new(&session.net, &addr, outcome.clone())?;
+    start_listening(
+        session,
+        addr,
+        outcome.clone(),
+        outcome,
+        |session, listener, _, outcome| listen(session, &listener, outcome),
+    )
+}
+
+/// Binds a listener to `addr`, which reports to `reports`, and starts the session's listening
+/// thread. That waits on `outcome`, and does `listen` with the listener and the address that it is
+/// bound to, which is returned.
+///
+/// # Errors
+///
+/// What binding reports; `ENOMEM`.
+pub(crate) fn start_listening(
+    session: &Arc<Session>,
+    addr: SocketAddress,
+    reports: Arc<Outcome>,
+    outcome: Arc<Outcome>,
+    listen: impl FnOnce(&Arc<Session>, Listener, SocketAddress, &Outcome) -> Result<(), Failure>
+        + Send
+        + 'static,
+) -> Result<SocketAddress, Failure> {
+    let listener = Listener::new(&session.net, &addr, reports)?;
     let local = addr.with_port(listener.local().port());
     session.spawn(move |session, worker| {
         let listened = worker
             .attach(&outcome)
             .map_err(failed(STARTING))
-            .and_then(|()| listen(session, &listener, &outcome));
+            .and_then(|()| listen(session, listener, local, &outcome));
         if let Err(failure) = listened {
             session.abort(failure);
         }

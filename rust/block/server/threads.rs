@@ -36,10 +36,7 @@ use crate::{
     },
     cm::{
         addr::SocketAddress,
-        listener::{
-            Listener,
-            Request, //
-        },
+        listener::Request,
         CmId,
         ReadLimits, //
     },
@@ -67,6 +64,7 @@ use crate::{
         server::{
             is_allowed,
             listening_address,
+            start_listening,
             MAX_CLIENTS,
             STARTING, //
         },
@@ -169,21 +167,15 @@ pub(crate) fn start(session: &Arc<Session>) -> Result<SocketAddress, Failure> {
     let export = Export::open(session, &outcome)?;
     // The server outlives its listener.
     let reports = Outcome::new(&bell).map_err(&no_memory)?;
-    let listener = Listener::new(&session.net, &addr, reports)?;
-    let local = addr.with_port(listener.local().port());
-    session.spawn(move |session, worker| {
-        let listened = worker
-            .attach(&outcome)
-            .map_err(failed(STARTING))
-            .and_then(|()| {
-                let ear = Ear::new(listener, local, bell);
-                listen(session, ear, &outcome, &export)
-            });
-        if let Err(failure) = listened {
-            session.abort(failure);
-        }
-    })?;
-    Ok(local)
+    start_listening(
+        session,
+        addr,
+        reports,
+        outcome,
+        move |session, listener, local, outcome| {
+            listen(session, Ear::new(listener, local, bell), outcome, &export)
+        },
+    )
 }
 
 /// Starts a thread for each connection, until all clients have gone. The body of the
