@@ -18,11 +18,9 @@ use crate::{
     cm::addr::SocketAddress,
     kernel_ext::module::ModuleRef,
     logic::{
-        command::{
-            Command,
-            Test, //
-        },
-        failure::Failure, //
+        command::Command,
+        failure::Failure,
+        spec::tests::Family, //
     },
     rdma::qp::Depths, //
 };
@@ -58,8 +56,8 @@ pub(crate) enum Client {
 
 /// A workload.
 pub(crate) struct Entry {
-    /// The tests that are its own.
-    pub(crate) tests: &'static [Test],
+    /// The kinds of tests that are its own.
+    pub(crate) families: &'static [Family],
     /// Its client, which of a loopback is a part.
     pub(crate) client: Client,
     /// Its server; `None` where its client needs none that is a command.

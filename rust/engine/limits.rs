@@ -121,8 +121,7 @@ pub(crate) fn check_size(device: &Device<'_>, size: u32) -> Result<(), Failure> 
 ///
 /// [`Failure::Unsupported`].
 pub(crate) fn check_load(device: &Device<'_>, test: Test, load: &Load) -> Result<(), Failure> {
-    let reads = matches!(test, Test::ReadLatency | Test::ReadBandwidth);
-    if u32::from(load.sge) > device.max_pieces(reads) {
+    if u32::from(load.sge) > device.max_pieces(test.reads()) {
         return Err(Failure::Unsupported(
             "sge: the device takes fewer scatter/gather elements in a request",
         ));

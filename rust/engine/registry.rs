@@ -16,7 +16,7 @@ use super::{
 use crate::{
     engine::results::Results,
     kernel_ext::net::Netns,
-    logic::command::Test, //
+    logic::spec::tests::Family, //
 };
 use kernel::{
     new_mutex,
@@ -72,14 +72,14 @@ impl Registry {
         )
     }
 
-    /// Returns the workload of `test`.
+    /// Returns the workload of `family`.
     ///
     /// # Errors
     ///
     /// `EINVAL` where none is known.
-    pub(crate) fn workload(&self, test: Test) -> Result<&'static Entry> {
+    pub(crate) fn workload(&self, family: Family) -> Result<&'static Entry> {
         let mut workloads = self.workloads.iter();
-        let found = workloads.find(|entry| entry.tests.contains(&test));
+        let found = workloads.find(|entry| entry.families.contains(&family));
         found.copied().ok_or(EINVAL)
     }
 

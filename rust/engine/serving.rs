@@ -178,7 +178,7 @@ impl Serving<'_> {
         if limits.initiator_depth == 0 {
             return Err(Failure::Protocol(Violation::NoReads, 0));
         }
-        let workload = self.session.registry.workload(asked);
+        let workload = self.session.registry.workload(asked.spec().family);
         let serve = workload.ok().and_then(|workload| workload.serve);
         let serve = serve.ok_or(Failure::Unsupported("nobody serves that test"))?;
         Ok((serve, Asked { peer, limits }))

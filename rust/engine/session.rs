@@ -130,7 +130,7 @@ impl Session {
         command: KBox<Command>,
         in_use: &ModuleRef,
     ) -> Result<Waiting> {
-        let workload = registry.workload(command.test)?;
+        let workload = registry.workload(command.test.spec().family)?;
         match workload.client {
             Client::Kept(begin) if command.role != Role::Server => {
                 return begin(registry, command, in_use);
@@ -201,7 +201,7 @@ impl Session {
         command: KBox<Command>,
         watcher: Option<Arc<dyn Watcher>>,
     ) -> Result<Arc<Self>> {
-        let workload = registry.workload(command.test)?;
+        let workload = registry.workload(command.test.spec().family)?;
         let net = Netns::current().ok_or(ESRCH)?;
         let credentials = Credentials::current().ok_or(ESRCH)?;
         let budget = command.max_memory.map(Budget::new).transpose()?;

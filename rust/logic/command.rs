@@ -26,9 +26,9 @@ pub(crate) mod value;
 pub(crate) use super::{
     conformance::CaseSet,
     data::pattern::PatternKind,
-    spec::load::{
-        Load,
-        Test, //
+    spec::{
+        load::Load,
+        tests::Test, //
     },
     text::{
         Comm,
@@ -310,7 +310,7 @@ impl Command {
     ///
     /// One who does not poll waits for a completion, and a WRITE without it raises none.
     pub(crate) fn needs_imm(&self) -> bool {
-        self.test == Test::WriteLatency && self.role != Role::Server && !self.poll
+        self.test.shows_in_memory() && self.role != Role::Server && !self.poll
     }
 }
 

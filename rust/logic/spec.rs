@@ -6,3 +6,4 @@ pub(crate) mod block_rules;
 pub(crate) mod load;
 pub(crate) mod options;
 pub(crate) mod rules;
+pub(crate) mod tests;

@@ -37,15 +37,12 @@ use crate::{
         worker::Worker, //
     },
     logic::{
-        command::{
-            limits::{
-                DEFAULT_SIZE,
-                DEFAULT_TXDEPTH,
-                MOST_DEPTH,
-                MOST_SGE,
-                MOST_TXDEPTH, //
-            },
-            Test, //
+        command::limits::{
+            DEFAULT_SIZE,
+            DEFAULT_TXDEPTH,
+            MOST_DEPTH,
+            MOST_SGE,
+            MOST_TXDEPTH, //
         },
         device::{
             caps::{
@@ -59,7 +56,8 @@ use crate::{
                 Preflight, //
             }, //
         },
-        failure::Failure, //
+        failure::Failure,
+        spec::tests::Family, //
     },
     mr::Memory,
     rdma::{
@@ -85,7 +83,7 @@ const MOST_INLINE: u32 = 4096;
 
 /// What a device can do.
 pub(crate) static ENTRY: Entry = Entry {
-    tests: &[Test::Caps],
+    families: &[Family::Caps],
     client: Client::Threads(start),
     listen: None,
     serve: None,
@@ -181,7 +179,7 @@ fn find(
         number,
         caps.management.as_str()
     );
-    let disk = session.registry.workload(Test::Block);
+    let disk = session.registry.workload(Family::Disk);
     let disk = disk.and_then(|disk| disk.depths.ok_or(EINVAL));
     let bench = Bench {
         id: &id,

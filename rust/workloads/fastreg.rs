@@ -33,14 +33,12 @@ use crate::{
     },
     kernel_ext::time::Deadline,
     logic::{
-        command::{
-            Command,
-            Test, //
-        },
+        command::Command,
         failure::{
             Failure,
             Operation, //
-        }, //
+        },
+        spec::tests::Family, //
     },
     mr::{
         Access,
@@ -67,7 +65,7 @@ use kernel::{
 
 /// The stress of registrations. Its server is the ping/pong's, which nothing is sent to.
 pub(crate) static ENTRY: Entry = Entry {
-    tests: &[Test::FastReg],
+    families: &[Family::FastReg],
     client: ClientEntry::Threads(|session, addr| engine_client::start(session, addr, lead)),
     listen: Some(server::start),
     serve: Some(pingpong::entry::serve),

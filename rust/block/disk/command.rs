@@ -35,9 +35,9 @@ use crate::{
         signal::Disturbance,
         time::Deadline, //
     },
-    logic::command::{
-        Command,
-        Test, //
+    logic::{
+        command::Command,
+        spec::tests::Family, //
     }, //
 };
 use kernel::{
@@ -47,7 +47,7 @@ use kernel::{
 
 /// Disks, whose clients outlive their writers.
 pub(crate) static ENTRY: Entry = Entry {
-    tests: &[Test::Block],
+    families: &[Family::Disk],
     client: Client::Kept(begin),
     listen: Some(server::threads::start),
     serve: None,

@@ -66,15 +66,13 @@ use crate::{
         }, //
     },
     logic::{
-        command::{
-            PathName,
-            Test, //
-        },
+        command::PathName,
         failure::{
             errno,
             Failure, //
         },
-        measure::stats::BlockFigures, //
+        measure::stats::BlockFigures,
+        spec::tests::Family, //
     }, //
 };
 use kernel::{
@@ -181,7 +179,7 @@ fn open(name: &PathName) -> Result<Disk, Failure> {
 
 /// Taps. Their servers are those of disks.
 pub(crate) static ENTRY: Entry = Entry {
-    tests: &[Test::Tap],
+    families: &[Family::Tap],
     client: Client::Threads(start),
     listen: Some(server::threads::start),
     serve: None,

@@ -101,39 +101,18 @@ impl PrivateData {
     const UNTIMED: u32 = 1 << 7;
     const LOAD_FLAGS: u32 = Self::DUPLEX | Self::IMM | Self::INLINE | Self::UNTIMED;
 
-    /// The number of a test.
-    pub(crate) const fn number(test: Test) -> u8 {
-        match test {
-            Test::PingPong => 1,
-            Test::FastReg => 2,
-            Test::WriteLatency => 3,
-            Test::ReadLatency => 4,
-            Test::SendLatency => 5,
-            Test::WriteBandwidth => 6,
-            Test::ReadBandwidth => 7,
-            Test::SendBandwidth => 8,
-            Test::Block => 9,
-            Test::Tap => 10,
-            // Nobody is told of them, and no test has this number.
-            Test::Caps | Test::Conformance => 0,
-        }
+    /// Returns the number of a test; 0, which no test has, where nobody is told of it.
+    pub(crate) fn number(test: Test) -> u8 {
+        test.spec().number.unwrap_or(0)
     }
 
-    /// The test that has a number.
-    pub(crate) const fn test(number: u8) -> Result<Test, PrivateDataError> {
-        Ok(match number {
-            1 => Test::PingPong,
-            2 => Test::FastReg,
-            3 => Test::WriteLatency,
-            4 => Test::ReadLatency,
-            5 => Test::SendLatency,
-            6 => Test::WriteBandwidth,
-            7 => Test::ReadBandwidth,
-            8 => Test::SendBandwidth,
-            9 => Test::Block,
-            10 => Test::Tap,
-            _ => return Err(PrivateDataError::Test(number)),
-        })
+    /// Returns the test that has a number.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivateDataError::Test`] where none has.
+    pub(crate) fn test(number: u8) -> Result<Test, PrivateDataError> {
+        Test::numbered(number).ok_or(PrivateDataError::Test(number))
     }
 
     /// As it is sent.

@@ -49,10 +49,7 @@ use crate::{
         time::Deadline, //
     },
     logic::{
-        command::{
-            MemMode,
-            Test, //
-        },
+        command::MemMode,
         conformance::{
             expectation::{
                 Fabric,
@@ -69,6 +66,7 @@ use crate::{
             Failure,
             CONNECTING, //
         },
+        spec::tests::Family,
         wire::PrivateData, //
     },
     mr::{
@@ -108,7 +106,7 @@ const MAGIC: &[u8; 8] = b"krpneg\0\x01";
 
 /// The conformance tests, which connect to themselves.
 pub(crate) static ENTRY: Entry = Entry {
-    tests: &[Test::Conformance],
+    families: &[Family::Conformance],
     client: Client::Threads(start),
     listen: None,
     serve: None,

@@ -41,6 +41,10 @@ use crate::{
         data::pattern::Pattern,
         failure::Failure,
         pingpong::Violation,
+        spec::tests::{
+            Family,
+            Verb, //
+        },
         wire::{
             PeerRole,
             PrivateData, //
@@ -55,14 +59,7 @@ use kernel::{
 
 /// The microbenchmarks.
 pub(crate) static ENTRY: Entry = Entry {
-    tests: &[
-        Test::WriteLatency,
-        Test::ReadLatency,
-        Test::SendLatency,
-        Test::WriteBandwidth,
-        Test::ReadBandwidth,
-        Test::SendBandwidth,
-    ],
+    families: &[Family::Latency, Family::Bandwidth],
     client: ClientEntry::Threads(|session, addr| client::start(session, addr, lead)),
     listen: Some(server::start),
     serve: Some(serve),
@@ -73,6 +70,7 @@ pub(crate) static ENTRY: Entry = Entry {
 /// Leads on queue pairs that are measured together.
 fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
     let command = &client.session.command;
+    let verb = verb_of(command.test)?;
     let team = (command.load.qps > 1)
         .then(|| Arc::new(Team::new(), GFP_KERNEL))
         .transpose()
@@ -80,6 +78,7 @@ fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
     client.lead(report, |room, memory, traffic| {
         let plan = Plan {
             test: command.test,
+            verb,
             leading: true,
             size: command.size,
             count: command.count,
@@ -94,20 +93,27 @@ fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
     })
 }
 
+/// Returns what `test` measures.
+fn verb_of(test: Test) -> Result<Verb, Failure> {
+    let verb = test.spec().verb;
+    verb.ok_or(Failure::Unsupported("that is no microbenchmark"))
+}
+
 /// Checks what the client asks for.
-fn check(serving: &Serving<'_>, asked: &Asked) -> Result<PrivateData, Failure> {
+fn check(serving: &Serving<'_>, asked: &Asked) -> Result<(PrivateData, Verb), Failure> {
     let peer = asked.peer.ok_or(Failure::Protocol(Violation::Early, 0))?;
     let device = serving.device()?;
     check_size(&device, peer.size)?;
     check_load(&device, peer.test, &peer.load)?;
-    Ok(peer)
+    Ok((peer, verb_of(peer.test)?))
 }
 
 fn serve(serving: &Serving<'_>, asked: Asked, report: &mut Report<'_>) -> Result<(), Failure> {
     let session = serving.session;
-    let peer = check(serving, &asked).map_err(|failure| serving.refuse(failure))?;
+    let (peer, verb) = check(serving, &asked).map_err(|failure| serving.refuse(failure))?;
     let plan = |room: &QueueLimits| Plan {
         test: peer.test,
+        verb,
         leading: false,
         size: peer.size,
         count: peer.count,

@@ -17,7 +17,8 @@ use crate::{
         },
         data::pattern::Pattern,
         failure::Operation,
-        measure::window::warmup, //
+        measure::window::warmup,
+        spec::tests::Verb, //
     },
     rdma::qp::Depths, //
 };
@@ -31,6 +32,8 @@ const MOST_RECEIVES: u32 = 512;
 pub(crate) struct Plan {
     /// Which one.
     pub(crate) test: Test,
+    /// What it measures.
+    pub(crate) verb: Verb,
     /// Whether this side begins and ends it.
     pub(crate) leading: bool,
     /// Bytes of data in each operation.
@@ -54,10 +57,10 @@ pub(crate) struct Plan {
 impl Plan {
     /// The operation.
     pub(crate) fn operation(&self) -> Operation {
-        match self.test {
-            Test::SendLatency | Test::SendBandwidth => Operation::Send,
-            Test::ReadLatency | Test::ReadBandwidth => Operation::Read,
-            _ => Operation::Write,
+        match self.verb {
+            Verb::Write => Operation::Write,
+            Verb::Read => Operation::Read,
+            Verb::Send => Operation::Send,
         }
     }
 
@@ -99,7 +102,7 @@ impl Plan {
 
     /// Whether the end of an operation shows in memory only.
     pub(crate) fn watches_memory(&self) -> bool {
-        self.test == Test::WriteLatency && !self.load.imm
+        self.test.shows_in_memory() && !self.load.imm
     }
 
     /// Operations before measuring begins.

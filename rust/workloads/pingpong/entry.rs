@@ -42,6 +42,7 @@ use crate::{
         data::pattern::Pattern,
         device::caps,
         failure::Failure,
+        spec::tests::Family,
         wire::{
             PeerRole,
             PrivateData, //
@@ -52,7 +53,7 @@ use crate::{
 
 /// The ping/pong.
 pub(crate) static ENTRY: Entry = Entry {
-    tests: &[Test::PingPong],
+    families: &[Family::PingPong],
     client: ClientEntry::Threads(|session, addr| client::start(session, addr, lead)),
     listen: Some(server::start),
     serve: Some(serve),
