@@ -70,6 +70,7 @@ static WORKLOADS: &[&Entry] = &[
 struct Krping {
     _proc: ProcEntry<Arc<Interface>>,
     _results: Pin<KBox<debugfs::File<Arc<Results>>>>,
+    _options: Pin<KBox<debugfs::File<()>>>,
     _directory: debugfs::Dir,
     /// Last: commands leave it identifiers.
     _departures: Departures,
@@ -77,6 +78,11 @@ struct Krping {
 
 fn show_results(results: &Arc<Results>, out: &mut fmt::Formatter<'_>) -> fmt::Result {
     results.show(out)
+}
+
+fn show_options(_: &(), out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    logic::spec::json::write(out)?;
+    out.write_str("\n")
 }
 
 impl kernel::Module for Krping {
@@ -88,8 +94,10 @@ impl kernel::Module for Krping {
         let directory = debugfs::Dir::new(c"krping");
         let file =
             directory.read_callback_file(c"results", registry.results().clone(), &show_results);
+        let options = directory.read_callback_file(c"options", (), &show_options);
         Ok(Self {
             _results: KBox::pin_init(file, GFP_KERNEL)?,
+            _options: KBox::pin_init(options, GFP_KERNEL)?,
             _directory: directory,
             _departures: departures,
             // Last: from here on, commands come.

@@ -27,11 +27,13 @@ use crate::{
         }, //
     },
     logic::command::{
+        order::{
+            Order,
+            Target, //
+        },
         parse_error::Kind,
         Command,
-        Order,
-        Role,
-        Target, //
+        Role, //
     }, //
 };
 use kernel::{

@@ -52,6 +52,7 @@ use crate::{
         },
         failure::{
             errno,
+            verdict::apply_expectation,
             Failure, //
         }, //
     },
@@ -170,7 +171,7 @@ impl Session {
     pub(crate) fn conclude(&self, result: Result<(), Failure>) -> Result {
         let id = self.id;
         self.peer_log.conclude();
-        match self.command.judge(result) {
+        match apply_expectation(self.command.expect, result) {
             Ok(None) => {
                 pr_info!("{}: {}: done\n", id, self.command);
                 Ok(())

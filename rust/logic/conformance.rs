@@ -9,22 +9,6 @@ pub(crate) mod expectation;
 pub(crate) mod observation;
 pub(crate) mod trial;
 
-use super::{
-    command::{
-        parse_error::Reason,
-        value::{
-            invalid,
-            Given,
-            Result, //
-        },
-        Command,
-        Role, //
-    },
-    spec::options::{
-        Opt,
-        OptSet, //
-    }, //
-};
 use core::fmt;
 
 /// One way to use a device wrongly, or up to a limit.
@@ -112,7 +96,8 @@ impl Case {
             .map_or("", |(_, name)| name)
     }
 
-    fn find(name: &str) -> Option<Self> {
+    /// Returns the case called `name`.
+    pub(crate) fn find(name: &str) -> Option<Self> {
         NAMES
             .iter()
             .find(|(_, known)| *known == name)
@@ -147,21 +132,9 @@ impl CaseSet {
         1 << (case as u8)
     }
 
-    /// Reads `all`, or names with `+` between them.
-    pub(crate) fn parse<'a>(given: Given<'a>) -> Result<'a, Self> {
-        let text = given.value("all")?;
-        if text == "all" {
-            return Ok(Self::ALL);
-        }
-        let mut set = Self::EMPTY;
-        for value in text.split('+') {
-            let case = Case::find(value).ok_or(given.invalid(Reason::NotCase { value }))?;
-            if set.has(case) {
-                return Err(given.invalid(Reason::CaseTwice { value }));
-            }
-            set.0 |= Self::bit(case);
-        }
-        Ok(set)
+    /// Adds a case.
+    pub(crate) fn insert(&mut self, case: Case) {
+        self.0 |= Self::bit(case);
     }
 
     /// Writes the names of all cases, for a sentence.
@@ -182,43 +155,4 @@ impl fmt::Display for CaseSet {
         }
         Ok(())
     }
-}
-
-/// What conformance tests take besides `neg=`.
-const TAKEN: [Opt; 11] = [
-    Opt::Neg,
-    Opt::Loopback,
-    Opt::Addr,
-    Opt::Addr6,
-    Opt::Port,
-    Opt::Timeout,
-    Opt::Tag,
-    Opt::Verbose,
-    Opt::Expect,
-    Opt::Cpu,
-    Opt::Tos,
-];
-
-/// Completes the command of conformance tests, whose options are `given`.
-pub(crate) fn settle(command: &mut Command, given: OptSet) -> Result<'static, ()> {
-    for role in [Opt::Client, Opt::Server] {
-        if given.has(role) {
-            return Err(invalid(role.name(), Reason::NegIsLoopback));
-        }
-    }
-    if let Some(other) = given.iter().find(|opt| !TAKEN.contains(opt)) {
-        return Err(invalid(other.name(), Reason::NotWithNeg));
-    }
-    if given.has(Opt::Addr) && given.has(Opt::Addr6) {
-        let other = Opt::Addr6.name();
-        return Err(invalid(Opt::Addr.name(), Reason::Both { other }));
-    }
-    if command.addr.is_none() {
-        return Err(invalid(Opt::Neg.name(), Reason::NoAddr));
-    }
-    command.role = Role::Loopback;
-    if !given.has(Opt::Port) {
-        command.port = Command::new(Role::Loopback).port;
-    }
-    Ok(())
 }

@@ -7,6 +7,7 @@
 //! value; it turns into text only when somebody reads it.
 
 pub(crate) mod errno;
+pub(crate) mod verdict;
 
 use super::{
     block::MessageError,

@@ -15,6 +15,7 @@ use super::{
         PrivateData, //
     }, //
 };
+use crate::logic::spec::rules;
 use core::fmt;
 
 /// How the peer broke the protocol. Reported as `EPROTO`.
@@ -120,9 +121,7 @@ pub(crate) fn check_request(peer: &PrivateData) -> Result<(), Violation> {
     }
     let test = peer.test;
     let is_reg = peer.mem_mode == MemMode::Reg;
-    if (test.is_microbench() && is_reg)
-        || (test.is_latency() && peer.validate)
-        || !peer.load.suits(test, peer.size)
+    if (test.is_microbench() && is_reg) || !rules::suits(&peer.load, peer.validate, test, peer.size)
     {
         return Err(Violation::Contradiction);
     }

@@ -2,7 +2,9 @@
 
 //! Short strings in fixed memory.
 
+pub(crate) mod alternatives;
 pub(crate) mod json;
+pub(crate) mod number;
 pub(crate) mod ratelimit;
 
 use core::fmt;

@@ -36,8 +36,8 @@ use logic::{
     },
     command::{
         cpus::CpuList,
+        order::Order,
         Command,
-        Order,
         Role, //
     },
     conformance::trial::Trial,
@@ -63,7 +63,10 @@ use logic::{
             Preflight, //
         }, //
     },
-    failure::Failure,
+    failure::{
+        verdict::apply_expectation,
+        Failure, //
+    },
     measure::{
         histogram::Histogram,
         pace::Pace,
@@ -110,7 +113,7 @@ pub fn command(text: &str, out: &mut dyn Write) -> fmt::Result {
 
 fn run(command: &Command, out: &mut dyn Write) -> fmt::Result {
     write!(out, "{command} {:?}", command.duration_ms())?;
-    match command.judge(Err(Failure::Interrupted)) {
+    match apply_expectation(command.expect, Err(Failure::Interrupted)) {
         Ok(_) => Ok(()),
         Err(failure) => write!(out, "{failure}"),
     }

@@ -24,9 +24,9 @@ use crate::{
             Status, //
         },
         command::{
+            block_options::StoreName,
             limits,
-            BlockOptions,
-            StoreName, //
+            BlockOptions, //
         },
         failure::Failure,
         wire::{

@@ -2,7 +2,7 @@
 
 //! Client addresses that a server accepts.
 
-use super::value::{
+use crate::logic::text::number::{
     integer,
     Number, //
 };

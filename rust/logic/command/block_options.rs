@@ -5,11 +5,8 @@
 use super::{
     limits,
     Comm,
-    PathName,
-    Role,
-    Test, //
+    PathName, //
 };
-use core::fmt;
 
 /// Where a server keeps blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +23,7 @@ pub(crate) enum StoreName {
 ///
 /// # Invariants
 ///
-/// Where the test is neither [`Test::Block`] nor [`Test::Tap`], it is [`NONE`](Self::NONE).
+/// Where the test is neither a disk nor a tap, it is [`NONE`](Self::NONE).
 /// Otherwise, with the same limits as [`NONE`](Self::NONE) for whatever is not named:
 ///
 /// - `store` is set for the server and the loopback of a disk; the server of a tap has a store, or
@@ -79,56 +76,4 @@ impl BlockOptions {
         comm: None,
         log: false,
     };
-
-    /// Writes what must be said of it in a command of this role and test, each option after a
-    /// comma.
-    pub(crate) fn show(&self, role: Role, test: Test, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.tap, test) {
-            (Some(disk), _) => write!(f, ",tap={disk}")?,
-            (None, Test::Block | Test::Tap) => write!(f, ",{}", test.as_str())?,
-            _ => return Ok(()),
-        }
-        match &self.store {
-            Some(StoreName::Ram) => f.write_str(",store=ram")?,
-            Some(StoreName::Path(path)) => write!(f, ",store={path}")?,
-            None => (),
-        }
-        let is_default = match role {
-            Role::Client => self.bytes == limits::DEFAULT_RING || test == Test::Block,
-            Role::Server | Role::Loopback => self.bytes == 0,
-        };
-        if !is_default {
-            write!(f, ",size={}", self.bytes)?;
-        }
-        if let Some(comm) = &self.comm {
-            write!(f, ",comm={comm}")?;
-        }
-        let default = Self::NONE;
-        let numbers = [
-            ("queues", self.queues.into(), default.queues.into()),
-            ("depth", self.depth.into(), default.depth.into()),
-            ("reconnect", self.reconnect_s, default.reconnect_s),
-            (
-                "request_timeout",
-                self.request_timeout_s,
-                default.request_timeout_s,
-            ),
-        ];
-        for (name, number, default) in numbers {
-            if number != default {
-                write!(f, ",{name}={number}")?;
-            }
-        }
-        let flags = [
-            ("ro", self.read_only),
-            ("direct", self.direct),
-            ("log", self.log),
-        ];
-        for (name, set) in flags {
-            if set {
-                write!(f, ",{name}")?;
-            }
-        }
-        Ok(())
-    }
 }

@@ -2,7 +2,7 @@
 
 //! On which CPUs the threads of a command run.
 
-use super::value::{
+use crate::logic::text::number::{
     integer,
     Number, //
 };

@@ -12,9 +12,9 @@ use super::{
     },
     Command, //
 };
-use crate::logic::spec::options::{
-    Opt,
-    OptSet, //
+use crate::logic::spec::{
+    opt_set::OptSet,
+    options::Opt, //
 };
 use core::{
     fmt,
@@ -41,9 +41,9 @@ impl Target {
                 value: Some(port),
                 ..given
             }
-            .number("server:9999", limits::PORT)
+            .number("server:9999", &limits::PORT)
             .map(Self::Server),
-            None => given.number("0", limits::DISK).map(Self::Disk),
+            None => given.number("0", &limits::DISK).map(Self::Disk),
         }
     }
 }
@@ -77,13 +77,15 @@ impl<C> Order<C> {
     /// The end of `target`, where nothing else is `given`.
     pub(crate) fn stop(target: Option<Target>, given: OptSet) -> Result<'static, Self> {
         let Some(target) = target else {
-            return Err(invalid(Opt::Force.name(), Reason::NeedsStop));
+            return Err(invalid(Opt::Force.spec().name(), Reason::NeedsStop));
         };
         let force = given.has(Opt::Force);
-        let mut others = given.iter().filter(|opt| !opt.is_stop());
+        let mut others = given
+            .iter()
+            .filter(|opt| !matches!(opt, Opt::Stop | Opt::Force));
         match others.next() {
             None => Ok(Self::Stop { target, force }),
-            Some(other) => Err(invalid(other.name(), Reason::NotWithStop)),
+            Some(other) => Err(invalid(other.spec().name(), Reason::NotWithStop)),
         }
     }
 }

@@ -5,14 +5,20 @@
 use super::{
     allow,
     cpus,
-    PathName,
-    Test, //
+    PathName, //
 };
 use crate::logic::{
     conformance::CaseSet,
     failure::errno,
-    spec::options::NAMES,
-    text::Escaped, //
+    spec::{
+        places::Places,
+        test_set::TestSet,
+        tests::Test, //
+    },
+    text::{
+        alternatives::Alternatives,
+        Escaped, //
+    }, //
 };
 use core::fmt;
 
@@ -46,6 +52,7 @@ pub(crate) enum Reason<'a> {
     Unprintable,
     Unknown {
         nearest: Option<&'static str>,
+        valid: &'static [&'static [&'static str]],
     },
     Twice,
     TakesNoValue,
@@ -64,7 +71,7 @@ pub(crate) enum Reason<'a> {
     },
     NotOneOf {
         value: &'a str,
-        valid: &'static str,
+        valid: &'static [&'static str],
     },
     NotV4 {
         value: &'a str,
@@ -101,11 +108,12 @@ pub(crate) enum Reason<'a> {
     NoDevice,
     NeedsReg,
     NeedsDma,
+    NeedsPath,
     NeedsServer,
     FollowsClient,
     WrongTest {
         test: Test,
-        valid: &'static str,
+        valid: TestSet,
     },
     RegWithTest {
         test: Test,
@@ -125,7 +133,7 @@ pub(crate) enum Reason<'a> {
         unit: u64,
     },
     IsFor {
-        valid: &'static str,
+        valid: Places,
     },
     TapLoopback,
     SizeOfDisk,
@@ -165,11 +173,17 @@ impl fmt::Display for ParseError<'_> {
             ),
             Reason::Unknown {
                 nearest: Some(name),
+                ..
             } => write!(f, "unknown option '{option}'; did you mean '{name}'?"),
-            Reason::Unknown { nearest: None } => {
+            Reason::Unknown {
+                nearest: None,
+                valid,
+            } => {
                 write!(f, "unknown option '{option}'; valid are")?;
-                for (i, (name, _)) in NAMES.iter().enumerate() {
-                    write!(f, "{}{name}", if i == 0 { " " } else { ", " })?;
+                let mut separator = " ";
+                for name in valid.iter().copied().flatten() {
+                    write!(f, "{separator}{name}")?;
+                    separator = ", ";
                 }
                 Ok(())
             }
@@ -203,6 +217,7 @@ impl fmt::Display for ParseError<'_> {
                 )
             }
             Reason::NotOneOf { value, valid } => {
+                let valid = Alternatives(valid.iter());
                 write!(f, "{option}={}: must be {valid}", Escaped(value))
             }
             Reason::NotV4 { value } => write!(
@@ -241,12 +256,9 @@ impl fmt::Display for ParseError<'_> {
                 allow::NETWORKS
             ),
             Reason::NotErrno { value } => {
-                write!(f, "{option}={}: must be ok", Escaped(value))?;
-                for (i, (_, name)) in errno::NAMES.iter().enumerate() {
-                    let last = i.saturating_add(1) == errno::NAMES.len();
-                    write!(f, "{}{name}", if last { " or " } else { ", " })?;
-                }
-                Ok(())
+                let names = errno::NAMES.iter().map(|(_, name)| *name);
+                let valid = Alternatives(["ok"].into_iter().chain(names));
+                write!(f, "{option}={}: must be {valid}", Escaped(value))
             }
             Reason::NotText { max } => write!(
                 f,
@@ -291,6 +303,7 @@ impl fmt::Display for ParseError<'_> {
                 f,
                 "{option} is for mem_mode=dma; with mem_mode=reg each key opens one buffer only"
             ),
+            Reason::NeedsPath => write!(f, "{option} is for store=PATH"),
             Reason::NeedsServer => write!(f, "{option} is for a server; give server,{option}"),
             Reason::FollowsClient => write!(
                 f,
@@ -299,12 +312,12 @@ impl fmt::Display for ParseError<'_> {
             Reason::WrongTest { test, valid } => write!(
                 f,
                 "{option} does not go with {}; it is for {valid}",
-                test_name(*test)
+                test.in_words()
             ),
             Reason::RegWithTest { test } => write!(
                 f,
                 "{option}=reg does not go with {}; it is for the ping/pong and fr",
-                test_name(*test)
+                test.in_words()
             ),
             Reason::SgeAboveSize { sge, size } => write!(
                 f,
@@ -361,14 +374,5 @@ impl fmt::Display for ParseError<'_> {
             ),
             Reason::NotWithNeg => write!(f, "{option} does not go with neg"),
         }
-    }
-}
-
-/// What a command calls a test.
-fn test_name(test: Test) -> &'static str {
-    match test {
-        Test::PingPong => "the ping/pong",
-        Test::FastReg => "fr",
-        microbench => microbench.as_str(),
     }
 }

@@ -7,7 +7,13 @@ use super::parse_error::{
     ParseError,
     Reason, //
 };
-use crate::logic::text::Text;
+use crate::logic::text::{
+    number::{
+        integer,
+        Number, //
+    },
+    Text, //
+};
 use core::ops::RangeInclusive;
 
 pub(crate) type Result<'a, T> = core::result::Result<T, ParseError<'a>>;
@@ -29,16 +35,6 @@ impl<'a> Given<'a> {
             None => Ok(()),
             Some(_) => Err(self.invalid(Reason::TakesNoValue)),
         }
-    }
-
-    /// [`flag`](Self::flag), for the field that it sets.
-    pub(crate) fn set(self) -> Result<'a, bool> {
-        self.mean(true)
-    }
-
-    /// [`flag`](Self::flag), for what it stands for.
-    pub(crate) fn mean<T>(self, what: T) -> Result<'a, T> {
-        self.flag().map(|()| what)
     }
 
     /// Its value, which must be there.
@@ -65,7 +61,7 @@ impl<'a> Given<'a> {
     pub(crate) fn number<T: TryFrom<u64>>(
         self,
         example: &'static str,
-        range: RangeInclusive<u64>,
+        range: &RangeInclusive<u64>,
     ) -> Result<'a, T> {
         self.scaled(example, range, &PLAIN)
     }
@@ -74,7 +70,7 @@ impl<'a> Given<'a> {
     pub(crate) fn scaled<T: TryFrom<u64>>(
         self,
         example: &'static str,
-        range: RangeInclusive<u64>,
+        range: &RangeInclusive<u64>,
         units: &Units,
     ) -> Result<'a, T> {
         let value = self.value(example)?;
@@ -97,16 +93,21 @@ impl<'a> Given<'a> {
                 return Err(self.invalid(Reason::NotNumber { value, suffixes }));
             }
         };
-        number.ok_or(ParseError {
+        number.ok_or(self.out_of_range(range, units))
+    }
+
+    /// An error in its value, which is a number outside of `range`.
+    pub(crate) fn out_of_range(self, range: &RangeInclusive<u64>, units: &Units) -> ParseError<'a> {
+        ParseError {
             kind: Kind::Range,
             option: self.name,
             reason: Reason::OutOfRange {
-                value,
+                value: self.value.unwrap_or(""),
                 min: *range.start(),
                 max: *range.end(),
                 unit: units.unit,
             },
-        })
+        }
     }
 
     pub(crate) fn invalid(self, reason: Reason<'a>) -> ParseError<'a> {
@@ -131,11 +132,18 @@ pub(crate) struct Units {
     /// The names in words; empty where there is none.
     suffixes: &'static str,
     /// The smallest unit, for the ends of a range.
-    unit: &'static str,
+    pub(crate) unit: &'static str,
+}
+
+impl Units {
+    /// Returns the names, the smaller units first.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
+        self.scale.iter().map(|(name, _)| *name)
+    }
 }
 
 /// A number and nothing else.
-const PLAIN: Units = Units {
+pub(crate) const PLAIN: Units = Units {
     scale: &[],
     suffixes: "",
     unit: "",
@@ -178,27 +186,3 @@ pub(crate) const TIME: Units = Units {
     suffixes: "ns, us, ms or s",
     unit: " ns",
 };
-
-/// What digits are worth.
-pub(crate) enum Number {
-    Value(u64),
-    /// More than 64 bits hold.
-    Huge,
-    /// They are no number.
-    None,
-}
-
-/// Reads digits, decimal or hexadecimal after 0x.
-///
-/// A decimal number that begins with 0 is none: the C krping took it as octal.
-pub(crate) fn integer(text: &str) -> Number {
-    let (digits, radix) = match text.strip_prefix("0x").or(text.strip_prefix("0X")) {
-        Some(digits) => (digits, 16),
-        None if text.len() > 1 && text.starts_with('0') => return Number::None,
-        None => (text, 10),
-    };
-    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
-        return Number::None;
-    }
-    u64::from_str_radix(digits, radix).map_or(Number::Huge, Number::Value)
-}

@@ -47,17 +47,4 @@ impl Load {
             .saturating_add(u32::from(self.signal_every))
             .saturating_sub(1)
     }
-
-    /// Whether `test` with data of `size` bytes can be loaded so.
-    pub(crate) fn suits(&self, test: Test, size: u32) -> bool {
-        (!self.duplex || test.is_bandwidth())
-            && (!self.imm || test.takes_imm())
-            && (!self.inline || test.takes_inline())
-            && (!self.untimed || test.is_latency())
-            && (self.qps == 1 || test.is_microbench())
-            && (self.postlist == 1 || test.is_bandwidth())
-            && (self.signal_every == 1 || test.takes_signal_every())
-            && (self.sge == 1 || test.is_microbench())
-            && u32::from(self.sge) <= size
-    }
 }

@@ -1,227 +1,382 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The names of the options.
+//! The options: a row for each.
 
-use crate::logic::text::Text;
+use super::{
+    limits,
+    mem_mode::MemMode,
+    option::{
+        Asks,
+        Group,
+        Needs,
+        OptionSpec,
+        Text,
+        Value, //
+    },
+    role::Role,
+    tests::{
+        Family,
+        Test, //
+    },
+    values, //
+};
+use crate::logic::{
+    command::value::{
+        PLAIN,
+        RATE,
+        SECONDS,
+        SIZE,
+        TIME, //
+    },
+    data::pattern::PatternKind, //
+};
 
-/// An option of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Opt {
-    Client,
-    Server,
-    Loopback,
-    Addr,
-    Addr6,
-    Port,
-    Count,
-    Size,
-    Verbose,
-    Validate,
-    MemMode,
-    ServerInv,
-    ReadInv,
-    LocalDmaLkey,
-    UnsafeGlobalRkey,
-    Fr,
-    Wlat,
-    Rlat,
-    Slat,
-    Bw,
-    Rbw,
-    Sbw,
-    Blk,
-    Tap,
-    Caps,
-    Duplex,
-    Duration,
-    Qps,
-    PostList,
-    SignalEvery,
-    Inline,
-    Sge,
-    Imm,
-    Untimed,
-    Poll,
-    Persist,
-    Allow,
-    MaxMemory,
-    Tos,
-    TxDepth,
-    Threads,
-    Timeout,
-    Cpu,
-    MaxP99,
-    MinBw,
-    Expect,
-    Pattern,
-    Tag,
-    Store,
-    Ro,
-    Direct,
-    Queues,
-    Depth,
-    Reconnect,
-    RequestTimeout,
-    Detach,
-    Comm,
-    Log,
-    Stop,
-    Force,
-    Neg,
-}
-
-impl Opt {
-    /// Its name, without aliases.
-    pub(crate) fn name(self) -> &'static str {
-        NAMES
-            .iter()
-            .find(|(_, opt)| *opt == self)
-            .map_or("", |(name, _)| name)
-    }
-
-    /// Whether it ends a disk.
-    pub(crate) const fn is_stop(self) -> bool {
-        matches!(self, Self::Stop | Self::Force)
-    }
-}
-
-/// A set of options.
-#[derive(Clone, Copy)]
-pub(crate) struct OptSet(u64);
-
-impl OptSet {
-    /// No option.
-    pub(crate) const EMPTY: Self = Self(0);
-
-    /// Adds an option.
-    pub(crate) fn insert(&mut self, opt: Opt) {
-        self.0 |= Self::bit(opt);
-    }
-
-    /// Whether an option is in it.
-    pub(crate) const fn has(self, opt: Opt) -> bool {
-        self.0 & Self::bit(opt) != 0
-    }
-
-    /// The options in it; each alias is one more.
-    pub(crate) fn iter(self) -> impl Iterator<Item = Opt> {
-        let all = NAMES.iter().map(|(_, opt)| *opt);
-        all.filter(move |opt| self.has(*opt))
-    }
-
-    const fn bit(opt: Opt) -> u64 {
-        1 << (opt as u8)
-    }
-}
-
-/// All names; the C krping has `txdepth` in its code, and `tx-depth` in its README.
-pub(crate) const NAMES: &[(&str, Opt)] = &[
-    ("client", Opt::Client),
-    ("server", Opt::Server),
-    ("loopback", Opt::Loopback),
-    ("addr", Opt::Addr),
-    ("addr6", Opt::Addr6),
-    ("port", Opt::Port),
-    ("count", Opt::Count),
-    ("size", Opt::Size),
-    ("verbose", Opt::Verbose),
-    ("validate", Opt::Validate),
-    ("mem_mode", Opt::MemMode),
-    ("server_inv", Opt::ServerInv),
-    ("read_inv", Opt::ReadInv),
-    ("local_dma_lkey", Opt::LocalDmaLkey),
-    ("unsafe_global_rkey", Opt::UnsafeGlobalRkey),
-    ("fr", Opt::Fr),
-    ("wlat", Opt::Wlat),
-    ("rlat", Opt::Rlat),
-    ("slat", Opt::Slat),
-    ("bw", Opt::Bw),
-    ("rbw", Opt::Rbw),
-    ("sbw", Opt::Sbw),
-    ("blk", Opt::Blk),
-    ("tap", Opt::Tap),
-    ("caps", Opt::Caps),
-    ("duplex", Opt::Duplex),
-    ("duration", Opt::Duration),
-    ("qps", Opt::Qps),
-    ("postlist", Opt::PostList),
-    ("signal_every", Opt::SignalEvery),
-    ("inline", Opt::Inline),
-    ("sge", Opt::Sge),
-    ("imm", Opt::Imm),
-    ("untimed", Opt::Untimed),
-    ("poll", Opt::Poll),
-    ("persist", Opt::Persist),
-    ("allow", Opt::Allow),
-    ("max_memory", Opt::MaxMemory),
-    ("tos", Opt::Tos),
-    ("txdepth", Opt::TxDepth),
-    ("tx-depth", Opt::TxDepth),
-    ("threads", Opt::Threads),
-    ("timeout", Opt::Timeout),
-    ("cpu", Opt::Cpu),
-    ("max_p99", Opt::MaxP99),
-    ("min_bw", Opt::MinBw),
-    ("expect", Opt::Expect),
-    ("pattern", Opt::Pattern),
-    ("tag", Opt::Tag),
-    ("store", Opt::Store),
-    ("ro", Opt::Ro),
-    ("direct", Opt::Direct),
-    ("queues", Opt::Queues),
-    ("depth", Opt::Depth),
-    ("reconnect", Opt::Reconnect),
-    ("request_timeout", Opt::RequestTimeout),
-    ("detach", Opt::Detach),
-    ("comm", Opt::Comm),
-    ("log", Opt::Log),
-    ("stop", Opt::Stop),
-    ("force", Opt::Force),
-    ("neg", Opt::Neg),
-];
-
-/// The option called `name`.
-pub(crate) fn find(name: &str) -> Option<Opt> {
-    NAMES
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, opt)| *opt)
-}
-
-/// The name that was probably meant by `typed`, if one is near enough.
-pub(crate) fn nearest(typed: &str) -> Option<&'static str> {
-    // A name that is half wrong is another name.
-    let limit = (typed.len() / 2).min(2);
-    NAMES
-        .iter()
-        .map(|(name, _)| (distance(name, typed), *name))
-        .filter(|(distance, _)| *distance <= limit)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
-}
-
-/// How many letters must be changed, added or removed to make `b` of `a`, whatever their case;
-/// more than enough where one of them is longer than any option.
-fn distance(a: &str, b: &str) -> usize {
-    type Word = Text<18>;
-
-    let (Some(a), Some(b)) = (Word::new(a), Word::new(b)) else {
-        return usize::MAX;
-    };
-    // Levenshtein, row by row: after `i` letters of `a`, `row` holds the distances from these to
-    // the first 1, 2, 3... letters of `b`.
-    let mut row: [usize; Word::MAX] = core::array::from_fn(|j| j.saturating_add(1));
-    let mut last = b.as_str().len();
-    for (i, x) in a.as_str().bytes().enumerate() {
-        let mut diagonal = i;
-        last = i.saturating_add(1);
-        for (cell, y) in row.iter_mut().zip(b.as_str().bytes()) {
-            let changed = diagonal.saturating_add(usize::from(!x.eq_ignore_ascii_case(&y)));
-            diagonal = *cell;
-            last = changed.min(diagonal.min(last).saturating_add(1));
-            *cell = last;
+/// Makes [`Opt`] of the rows: one line of help, the variant, and the facts.
+macro_rules! options {
+    ($(#[doc = $help:literal] $opt:ident = $spec:expr;)*) => {
+        /// An option of a command.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub(crate) enum Opt {
+            $(#[doc = $help] $opt,)*
         }
-    }
-    last
+
+        impl Opt {
+            /// All options, in the order in which sentences and results name them.
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$opt,)*];
+
+            /// The names of each option, in the same order.
+            pub(crate) const NAMES: &'static [&'static [&'static str]] =
+                &[$(Self::$opt.spec().names,)*];
+
+            /// Returns its row.
+            pub(crate) const fn spec(self) -> &'static OptionSpec {
+                match self {
+                    $(Self::$opt => const { &$spec.help($help) },)*
+                }
+            }
+        }
+    };
+}
+
+/// A flag that sets this field.
+macro_rules! flag {
+    ($name:literal, $($field:ident).+) => {
+        OptionSpec::new(
+            &[$name],
+            Value::Flag {
+                get: |command| command.$($field).+,
+                set: |command| command.$($field).+ = true,
+            },
+        )
+    };
+}
+
+/// A number for this field.
+macro_rules! number {
+    ($names:expr, $example:literal, $range:expr, $units:expr, $($field:ident).+) => {
+        OptionSpec::new(
+            &$names,
+            Value::Number {
+                example: $example,
+                range: $range,
+                units: &$units,
+                get: |command| Some(command.$($field).+.into()),
+                set: |command, number| {
+                    command.$($field).+ = number.try_into().ok()?;
+                    Some(())
+                },
+            },
+        )
+    };
+}
+
+/// A number for this field, which need not have any.
+macro_rules! optional {
+    ($name:literal, $example:literal, $range:expr, $units:expr, $($field:ident).+) => {
+        OptionSpec::new(
+            &[$name],
+            Value::Number {
+                example: $example,
+                range: $range,
+                units: &$units,
+                get: |command| command.$($field).+.map(Into::into),
+                set: |command, number| {
+                    command.$($field).+ = Some(number.try_into().ok()?);
+                    Some(())
+                },
+            },
+        )
+    };
+}
+
+/// An option that asks for a role.
+const fn role(names: &'static [&'static str], role: Role) -> OptionSpec {
+    OptionSpec::new(names, Value::Nothing).asks(Asks::Role(role))
+}
+
+/// An option that asks for a test.
+const fn test(names: &'static [&'static str], test: Test) -> OptionSpec {
+    asking(OptionSpec::new(names, Value::Nothing), test)
+}
+
+/// The same of an option with a value.
+const fn asking(spec: OptionSpec, test: Test) -> OptionSpec {
+    spec.asks(Asks::Test(test)).group(Group::Test)
+}
+
+const fn text(names: &'static [&'static str], text: Text) -> OptionSpec {
+    OptionSpec::new(names, Value::Text(text))
+}
+
+/// Tests that connect to another host.
+fn connects(_: Role, test: Test) -> bool {
+    !matches!(test, Test::Caps | Test::Conformance)
+}
+
+fn all_but_caps(_: Role, test: Test) -> bool {
+    test != Test::Caps
+}
+
+fn iterates(_: Role, test: Test) -> bool {
+    test.iterates()
+}
+
+/// The ping/pong; `fr` has no use for these options, and never minded.
+fn pings(_: Role, test: Test) -> bool {
+    matches!(test.spec().family, Family::PingPong | Family::FastReg)
+}
+
+fn microbench(_: Role, test: Test) -> bool {
+    test.is_microbench()
+}
+
+fn bandwidth(_: Role, test: Test) -> bool {
+    test.is_bandwidth()
+}
+
+fn latency(_: Role, test: Test) -> bool {
+    test.is_latency()
+}
+
+fn server(role: Role, test: Test) -> bool {
+    role == Role::Server && connects(role, test)
+}
+
+/// The side that has a disk.
+fn disk(role: Role, test: Test) -> bool {
+    role != Role::Server && test == Test::Block
+}
+
+/// The server of a tap.
+fn copies(role: Role, test: Test) -> bool {
+    role == Role::Server && test == Test::Tap
+}
+
+/// The server of a disk.
+fn exports(role: Role, test: Test) -> bool {
+    role != Role::Client && test == Test::Block
+}
+
+options! {
+    /// Connects to a server, and leads.
+    Client = role(&["client"], Role::Client)
+        .goes(|_, test| test != Test::Conformance);
+    /// Waits for clients, and follows them.
+    Server = role(&["server"], Role::Server).goes(connects);
+    /// Is a server and its clients, in one command.
+    Loopback = role(&["loopback"], Role::Loopback)
+        .goes(all_but_caps);
+    /// The server's IPv4 address.
+    Addr = text(&["addr"], values::ADDR).group(Group::Address);
+    /// The server's IPv6 address, with % and an interface where it is link-local.
+    Addr6 = text(&["addr6"], values::ADDR6).group(Group::Address);
+    /// The server's port.
+    Port = number!(["port"], "9999", limits::PORT, PLAIN, port).goes(all_but_caps);
+    /// Iterations of each thread; 0 is until interrupted.
+    Count = number!(["count"], "1000", limits::COUNT, PLAIN, count)
+        .goes(|role, test| test.iterates() || test == Test::Tap && role != Role::Server);
+    /// Stops after so many seconds.
+    Duration = optional!("duration", "10", limits::DURATION_S, SECONDS, duration_s)
+        .goes(iterates);
+    /// Is a disk whose blocks are at a server.
+    Blk = test(&["blk"], Test::Block);
+    /// Forwards the requests to an existing disk.
+    Tap = asking(OptionSpec::new(&["tap"], Value::Late(values::TAP)), Test::Tap)
+        .goes(|role, _| role != Role::Loopback);
+    /// Where a server keeps blocks.
+    Store = text(&["store"], values::STORE)
+        .placed(|role, test| exports(role, test) || copies(role, test));
+    /// Bytes of data of an iteration; of a store, or of a tap's ring.
+    Size = OptionSpec::new(&["size"], Value::Late(values::SIZE)).goes(connects);
+    /// The program whose requests a tap forwards.
+    Comm = text(&["comm"], values::COMM)
+        .placed(|role, test| role == Role::Client && test == Test::Tap);
+    /// Connections of a disk.
+    Queues = number!(["queues"], "4", limits::QUEUES, PLAIN, block.queues).placed(disk);
+    /// Requests that a disk has under way on each connection.
+    Depth = number!(["depth"], "32", limits::DEPTH, PLAIN, block.depth).placed(disk);
+    /// For how many seconds a lost disk tries to reconnect.
+    Reconnect = number!(["reconnect"], "60", limits::RECONNECT_S, SECONDS, block.reconnect_s)
+        .placed(disk);
+    /// For how many seconds a disk waits for a request; 0 is as long as it takes.
+    RequestTimeout = number!(
+        ["request_timeout"], "60", limits::REQUEST_TIMEOUT_S, SECONDS, block.request_timeout_s
+    )
+    .placed(disk);
+    /// The store cannot be written to.
+    Ro = flag!("ro", block.read_only).placed(exports);
+    /// The store is read and written past the page cache.
+    Direct = flag!("direct", block.direct).goes(connects).needs(Needs::Path);
+    /// The server of a tap logs each request.
+    Log = flag!("log", block.log).placed(copies);
+    /// How buffers are registered.
+    MemMode = OptionSpec::new(
+        &["mem_mode"],
+        Value::Word {
+            example: "reg",
+            // C krping called it `fastreg` first.
+            words: &["dma", "reg", "fastreg"],
+            set: |command, word| {
+                command.mem_mode = match word {
+                    "dma" => MemMode::Dma,
+                    _ => MemMode::Reg,
+                }
+            },
+            get: |command| command.mem_mode.as_str(),
+        },
+    )
+    .goes(iterates);
+    /// Stresses fast registration.
+    Fr = test(&["fr"], Test::FastReg)
+        .goes(|role, _| role != Role::Server);
+    /// Measures the latency of RDMA WRITE.
+    Wlat = test(&["wlat"], Test::WriteLatency);
+    /// Measures the latency of RDMA READ.
+    Rlat = test(&["rlat"], Test::ReadLatency);
+    /// Measures the latency of SEND.
+    Slat = test(&["slat"], Test::SendLatency);
+    /// Measures the bandwidth of RDMA WRITE.
+    Bw = test(&["bw"], Test::WriteBandwidth);
+    /// Measures the bandwidth of RDMA READ.
+    Rbw = test(&["rbw"], Test::ReadBandwidth);
+    /// Measures the bandwidth of SEND.
+    Sbw = test(&["sbw"], Test::SendBandwidth);
+    /// Both sides measure at once.
+    Duplex = flag!("duplex", load.duplex).goes(bandwidth).bit(1 << 4);
+    /// Copies the data into the request.
+    Inline = flag!("inline", load.inline)
+        .goes(|_, test| test.takes_inline())
+        .bit(1 << 6);
+    /// WRITEs carry immediate data, which is a completion at the peer.
+    Imm = OptionSpec::new(
+        &["imm"],
+        Value::Flag {
+            get: |command| command.load.imm && !command.needs_imm(),
+            set: |command| command.load.imm = true,
+        },
+    )
+    .goes(|_, test| test.takes_imm())
+    .bit(1 << 5);
+    /// Reads no clock for each operation.
+    Untimed = flag!("untimed", load.untimed)
+        .goes(latency)
+        .bit(1 << 7);
+    /// Logs the data of each iteration.
+    Verbose = flag!("verbose", verbose)
+        .goes(|_, test| test.iterates() || test == Test::Conformance);
+    /// Compares the data that came back with what was sent.
+    Validate = flag!("validate", validate)
+        .goes(|role, test| pings(role, test) || test.is_bandwidth())
+        .bit(1 << 2);
+    /// The server invalidates the client's key with its go-ahead.
+    ServerInv = flag!("server_inv", server_inv)
+        .goes(pings)
+        .needs(Needs::Reg)
+        .group(Group::Invalidation)
+        .bit(1 << 0);
+    /// The server invalidates its key with its READ.
+    ReadInv = flag!("read_inv", read_inv)
+        .goes(pings)
+        .needs(Needs::Reg)
+        .group(Group::Invalidation)
+        .bit(1 << 1);
+    /// The server WRITEs with the local DMA key.
+    LocalDmaLkey = flag!("local_dma_lkey", local_dma_lkey).goes(iterates);
+    /// Opens all memory of this machine to the peer.
+    UnsafeGlobalRkey = flag!("unsafe_global_rkey", unsafe_global_rkey)
+        .goes(iterates)
+        .needs(Needs::Dma);
+    /// Spins on completions.
+    Poll = flag!("poll", poll).goes(iterates);
+    /// Serves clients until interrupted.
+    Persist = flag!("persist", persist).goes(server);
+    /// The command ends, and leaves its server or disk.
+    Detach = flag!("detach", detach)
+        .placed(|role, test| server(role, test) || disk(role, test));
+    /// Queue pairs of each thread.
+    Qps = number!(["qps"], "4", limits::QPS, PLAIN, load.qps).goes(microbench);
+    /// Operations that are posted at once, as one list.
+    PostList = number!(["postlist"], "8", limits::POSTLIST, PLAIN, load.postlist)
+        .goes(bandwidth);
+    /// One operation of so many asks for a completion.
+    SignalEvery = number!(["signal_every"], "16", limits::SIGNAL_EVERY, PLAIN, load.signal_every)
+        .goes(|_, test| test.takes_signal_every());
+    /// Pieces of memory of each operation.
+    Sge = number!(["sge"], "2", limits::SGE, PLAIN, load.sge).goes(microbench);
+    /// The clients that are accepted, by address.
+    Allow = text(&["allow"], values::ALLOW).goes(server);
+    /// The most that the buffers of all connections of a server take, in bytes.
+    MaxMemory = optional!("max_memory", "1G", limits::MAX_MEMORY, SIZE, max_memory)
+        .goes(server);
+    /// The type of service of the connection.
+    Tos = optional!("tos", "32", limits::TOS, PLAIN, tos).goes(all_but_caps);
+    /// Requests that the send queue holds.
+    // C krping has `txdepth` in its code, and `tx-depth` in its README.
+    TxDepth = number!(["txdepth", "tx-depth"], "64", limits::TXDEPTH, PLAIN, txdepth)
+        .goes(iterates);
+    /// Threads at once, each with a connection; of a server, those it serves.
+    Threads = number!(["threads"], "4", limits::THREADS, PLAIN, threads).goes(connects);
+    /// The deadline of each wait, in milliseconds.
+    Timeout = optional!("timeout", "10000", limits::TIMEOUT_MS, PLAIN, timeout_ms);
+    /// The CPUs that the threads run on.
+    Cpu = text(&["cpu"], values::CPU).goes(all_but_caps);
+    /// Fails where the 99th percentile of the latency is above this.
+    MaxP99 = optional!("max_p99", "20us", limits::MAX_P99_NS, TIME, max_p99_ns)
+        .goes(|_, test| test == Test::PingPong || test.is_latency())
+        .needs(Needs::Latencies);
+    /// Fails where the bandwidth is below this, in bytes per second.
+    MinBw = optional!("min_bw", "10G", limits::MIN_BW, RATE, min_bw).goes(bandwidth);
+    /// The errno that the run must fail with.
+    Expect = text(&["expect"], values::EXPECT);
+    /// The data that is sent.
+    Pattern = OptionSpec::new(
+        &["pattern"],
+        Value::Word {
+            example: "binary",
+            words: &["text", "binary"],
+            set: |command, word| {
+                command.pattern = match word {
+                    "text" => PatternKind::Text,
+                    _ => PatternKind::Binary,
+                }
+            },
+            get: |command| command.pattern.as_str(),
+        },
+    )
+    .goes(iterates)
+    .bit(1 << 3);
+    /// A text that is copied to the results.
+    Tag = text(&["tag"], values::TAG);
+    /// Says what a device can do.
+    Caps = test(&["caps"], Test::Caps)
+        .goes(|role, _| role == Role::Client);
+    /// Runs conformance tests.
+    Neg = OptionSpec::new(&["neg"], Value::Text(values::NEG))
+        .asks(Asks::Test(Test::Conformance))
+        .goes(|role, _| role == Role::Loopback);
+    /// Ends a disk or server that another command has left.
+    Stop = OptionSpec::new(&["stop"], Value::Target);
+    /// Ends it though it is in use.
+    Force = OptionSpec::new(&["force"], Value::Nothing);
 }

@@ -1,148 +1,147 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What makes one command of its options: the role, the defaults that depend on other options, and
-//! which options go together.
+//! Makes one command of its options: finds the role and the test, sets the defaults that depend on
+//! other options, and checks which options go together.
 
 use super::{
-    block_rules,
-    options::{
-        Opt,
-        OptSet, //
-    }, //
-};
-use crate::logic::{
-    command::{
-        limits,
-        parse_error::Reason,
-        value::{
-            invalid,
-            Given,
-            Result,
-            SIZE, //
-        },
-        Command,
-        Load,
-        MemMode,
-        Role,
-        Test, //
+    limits,
+    load::Load,
+    mem_mode::MemMode,
+    opt_set::OptSet,
+    option::{
+        Asks,
+        Elsewhere,
+        Group,
+        Needs,
+        OptionSpec, //
     },
-    conformance, //
+    options::Opt,
+    places::Places,
+    role::Role,
+    test_set::TestSet,
+    tests::Test, //
+};
+use crate::logic::command::{
+    block_options::StoreName,
+    parse_error::{
+        ParseError,
+        Reason, //
+    },
+    value::{
+        invalid,
+        Result, //
+    },
+    Command, //
 };
 
-const LATENCY: &str = "wlat, rlat or slat";
-const BANDWIDTH: &str = "bw, rbw or sbw";
-const MICROBENCH: &str = "wlat, rlat, slat, bw, rbw or sbw";
-
-/// Options whose meaning depends on others.
-pub(crate) struct Late<'a> {
-    pub(crate) size: Option<Given<'a>>,
-    pub(crate) tap: Option<Given<'a>>,
-}
-
-/// Completes `command`, whose options are `given` and those of them not read yet `late`, and checks
-/// them against each other.
-pub(crate) fn settle<'a>(command: &mut Command, late: &Late<'a>, given: OptSet) -> Result<'a, ()> {
-    if given.has(Opt::Neg) {
-        return conformance::settle(command, given);
-    }
-    let role = role(given)?;
-    command.role = role;
+/// Sets the role and the test of `command`, and the defaults that depend on them.
+pub(crate) fn begin(command: &mut Command, given: OptSet) -> Result<'static, ()> {
+    let test = test(given);
+    let role = role(test, given)?;
+    (command.role, command.test) = (role, test);
+    one_of_each_group(given)?;
     if !given.has(Opt::Port) {
         command.port = Command::new(role).port;
     }
-    not_both(given)?;
     // Only a registered key can be invalidated. C krping has no `mem_mode`, so its lines
     // name none.
     let invalidates = given.has(Opt::ServerInv) || given.has(Opt::ReadInv);
     if invalidates && !given.has(Opt::MemMode) {
         command.mem_mode = MemMode::Reg;
     }
-    if command.test == Test::Caps {
-        fits_caps(command, given)?;
+    if !test.has_size() {
+        command.size = 0;
     }
-    take(command, late)?;
+    if test == Test::Tap && role == Role::Client {
+        command.block.bytes = limits::DEFAULT_RING;
+    }
+    if !given.has(Opt::SignalEvery) {
+        command.load.signal_every = Load::new(test).signal_every;
+    }
+    go_together(command, given)
+}
+
+/// Checks `command`, whose options are all read.
+pub(crate) fn finish(command: &mut Command, given: OptSet) -> Result<'static, ()> {
+    let (role, test) = (command.role, command.test);
     if command.addr.is_none() && role != Role::Server {
-        return Err(invalid(role.as_str(), Reason::NoAddr));
+        return Err(no_address(role, test));
     }
     // A server without a test serves any, with the client's load.
-    if role == Role::Server && command.test == Test::PingPong {
-        command.load = Load::new(command.test);
-    } else {
-        if !given.has(Opt::SignalEvery) {
-            command.load.signal_every = Load::new(command.test).signal_every;
-        }
-        fits_test(command, given)?;
+    if role == Role::Server && test == Test::PingPong {
+        command.load = Load::new(test);
     }
-    fits_rest(command, given)?;
-    block_rules::are_placed(command, given)?;
-    if command.test.is_block() {
-        block_rules::fits(command, given)?;
+    if test.is_microbench() && command.mem_mode == MemMode::Reg {
+        return Err(wrong(Opt::MemMode, Reason::RegWithTest { test }));
+    }
+    let (sge, size) = (command.load.sge, command.size);
+    if u32::from(sge) > size && test.has_size() {
+        return Err(wrong(Opt::Sge, Reason::SgeAboveSize { sge, size }));
+    }
+    if test.is_block() {
+        has_store(command, given)?;
     }
     command.load.imm |= command.needs_imm();
-    // INVARIANT: each line of `Command`'s was checked above.
+    // INVARIANT: each line of `Command`'s was checked here and in `begin`.
     Ok(())
 }
 
-/// The one role that is given; `caps` needs none.
-fn role(given: OptSet) -> Result<'static, Role> {
-    let roles = [
-        (Opt::Client, Role::Client),
-        (Opt::Server, Role::Server),
-        (Opt::Loopback, Role::Loopback),
-    ];
-    let mut found = roles.into_iter().filter(|(opt, _)| given.has(*opt));
-    match (found.next(), found.next()) {
-        (None, _) if given.has(Opt::Caps) => Ok(Role::Client),
-        (None, _) => Err(invalid("", Reason::NoRole)),
-        (Some((_, role)), None) => Ok(role),
-        (Some((_, role)), Some((_, other))) => {
+/// Returns true where the client of a `test` with data of `size` bytes can have this load, and
+/// `validate` or not.
+pub(crate) fn suits(load: &Load, validate: bool, test: Test, size: u32) -> bool {
+    let goes = |opt: Opt| opt.spec().goes_with(Role::Client, test);
+    (!load.duplex || goes(Opt::Duplex))
+        && (!load.imm || goes(Opt::Imm))
+        && (!load.inline || goes(Opt::Inline))
+        && (!load.untimed || goes(Opt::Untimed))
+        && (load.qps == 1 || goes(Opt::Qps))
+        && (load.postlist == 1 || goes(Opt::PostList))
+        && (load.signal_every == 1 || goes(Opt::SignalEvery))
+        && (load.sge == 1 || goes(Opt::Sge))
+        && u32::from(load.sge) <= size
+        && (!validate || goes(Opt::Validate))
+}
+
+/// Returns the test that is asked for. Where there is more than one, another check says so.
+fn test(given: OptSet) -> Test {
+    let mut asked = given.iter().filter_map(|opt| match opt.spec().asks {
+        Asks::Test(test) => Some(test),
+        Asks::Role(_) | Asks::Nothing => None,
+    });
+    let conformance = given.has(Opt::Neg).then_some(Test::Conformance);
+    conformance
+        .or_else(|| asked.next())
+        .unwrap_or(Test::PingPong)
+}
+
+/// Returns the one role that is given or that the test implies.
+fn role(test: Test, given: OptSet) -> Result<'static, Role> {
+    // This one says itself what is wrong with a role.
+    if test == Test::Conformance {
+        return Ok(Role::Loopback);
+    }
+    let mut roles = given.iter().filter_map(|opt| match opt.spec().asks {
+        Asks::Role(role) => Some(role),
+        Asks::Test(_) | Asks::Nothing => None,
+    });
+    match (roles.next(), roles.next()) {
+        (None, _) => test.implied_role().ok_or(invalid("", Reason::NoRole)),
+        (Some(role), None) => Ok(role),
+        (Some(role), Some(other)) => {
             let other = other.as_str();
             Err(invalid(role.as_str(), Reason::TwoRoles { other }))
         }
     }
 }
 
-/// Takes the options whose meaning depends on the role and the test.
-fn take<'a>(command: &mut Command, late: &Late<'a>) -> Result<'a, ()> {
-    let is_block = command.test.is_block();
-    if !command.test.has_size() {
-        command.size = 0;
-    }
-    if let Some(tap) = late.tap {
-        block_rules::take_tap(command, tap)?;
-    }
-    match late.size {
-        Some(size) if is_block => block_rules::take_size(command, size),
-        Some(size) => {
-            command.size = size.scaled("4K", limits::SIZE, &SIZE)?;
-            Ok(())
-        }
-        None => Ok(()),
-    }
-}
-
 /// Checks that of options that stand for each other's place only one is given.
-fn not_both(given: OptSet) -> Result<'static, ()> {
-    let groups: [&[Opt]; 4] = [
-        &[Opt::Addr, Opt::Addr6],
-        &[
-            Opt::Fr,
-            Opt::Wlat,
-            Opt::Rlat,
-            Opt::Slat,
-            Opt::Bw,
-            Opt::Rbw,
-            Opt::Sbw,
-            Opt::Blk,
-            Opt::Tap,
-            Opt::Caps,
-        ],
-        &[Opt::ServerInv, Opt::ReadInv],
-        &[Opt::MaxP99, Opt::Untimed],
-    ];
-    for group in groups {
-        let mut given = group.iter().filter(|opt| given.has(**opt));
-        if let (Some(one), Some(other)) = (given.next(), given.next()) {
+fn one_of_each_group(given: OptSet) -> Result<'static, ()> {
+    for group in Group::ALL {
+        let mut members = given
+            .iter()
+            .map(Opt::spec)
+            .filter(|opt| opt.group == Some(group));
+        if let (Some(one), Some(other)) = (members.next(), members.next()) {
             let other = other.name();
             return Err(invalid(one.name(), Reason::Both { other }));
         }
@@ -150,88 +149,90 @@ fn not_both(given: OptSet) -> Result<'static, ()> {
     Ok(())
 }
 
-/// What says where the device is, and what becomes of the command.
-const CAPS: [Opt; 7] = [
-    Opt::Caps,
-    Opt::Client,
-    Opt::Addr,
-    Opt::Addr6,
-    Opt::Timeout,
-    Opt::Expect,
-    Opt::Tag,
-];
+/// Checks each option against the role, the test, and what it needs.
+fn go_together(command: &Command, given: OptSet) -> Result<'static, ()> {
+    for opt in given.iter().map(Opt::spec) {
+        if !opt.goes_with(command.role, command.test) {
+            return Err(invalid(
+                opt.name(),
+                elsewhere(opt, command.role, command.test),
+            ));
+        }
+        let reason = match opt.needs {
+            Needs::Reg if command.mem_mode != MemMode::Reg => Reason::NeedsReg,
+            Needs::Dma if command.mem_mode != MemMode::Dma => Reason::NeedsDma,
+            Needs::Path if !matches!(command.block.store, Some(StoreName::Path(_))) => {
+                Reason::NeedsPath
+            }
+            Needs::Latencies if command.load.untimed => {
+                let other = Opt::Untimed.spec().name();
+                Reason::Both { other }
+            }
+            Needs::Nothing | Needs::Reg | Needs::Dma | Needs::Path | Needs::Latencies => continue,
+        };
+        return Err(invalid(opt.name(), reason));
+    }
+    Ok(())
+}
 
-/// Checks what is given to a command that asks what a device can do.
-fn fits_caps(command: &Command, given: OptSet) -> Result<'static, ()> {
-    let name = Opt::Caps.name();
-    match given.iter().find(|opt| !CAPS.contains(opt)) {
-        None if command.addr.is_none() => Err(invalid(name, Reason::NoDevice)),
+/// Returns why an option does not go with a command's role and test.
+fn elsewhere(opt: &OptionSpec, role: Role, test: Test) -> Reason<'static> {
+    let for_test = Role::ALL.iter().any(|role| opt.fits(*role, test));
+    match (test, &opt.elsewhere) {
+        (Test::Conformance, _) => match opt.asks {
+            Asks::Role(_) => Reason::NegIsLoopback,
+            Asks::Test(_) | Asks::Nothing => Reason::NotWithNeg,
+        },
+        (Test::Caps, _) => {
+            let valid = TestSet::of(Test::iterates);
+            Reason::WrongTest { test, valid }
+        }
+        (Test::Tap, _) if matches!(opt.asks, Asks::Test(_)) => Reason::TapLoopback,
+        (_, Elsewhere::Places) => {
+            let valid = Places::of(|role, test| opt.fits(role, test));
+            Reason::IsFor { valid }
+        }
+        (_, Elsewhere::Tests) if for_test && role == Role::Server => Reason::FollowsClient,
+        (_, Elsewhere::Tests) if for_test => Reason::NeedsServer,
+        (_, Elsewhere::Tests) => {
+            let valid = TestSet::of(|test| Role::ALL.iter().any(|role| opt.fits(*role, test)));
+            Reason::WrongTest { test, valid }
+        }
+    }
+}
+
+fn no_address(role: Role, test: Test) -> ParseError<'static> {
+    let reason = match test.implied_role() {
+        Some(Role::Client) => Reason::NoDevice,
+        Some(Role::Loopback | Role::Server) | None => Reason::NoAddr,
+    };
+    match test.implied_role() {
+        Some(_) => invalid(test.as_str(), reason),
+        None => invalid(role.as_str(), reason),
+    }
+}
+
+/// Checks the place of the blocks of a disk's or tap's server.
+fn has_store(command: &Command, given: OptSet) -> Result<'static, ()> {
+    let (role, test, block) = (command.role, command.test, &command.block);
+    if role != Role::Server && command.threads != 1 {
+        return Err(wrong(Opt::Threads, Reason::OneThread));
+    }
+    if role == Role::Client {
+        return Ok(());
+    }
+    match block.store {
+        Some(StoreName::Ram) if block.bytes == 0 => Err(wrong(Opt::Store, Reason::RamNeedsSize)),
+        Some(_) => Ok(()),
+        None if !block.log => {
+            let or_log = test == Test::Tap;
+            Err(invalid(test.as_str(), Reason::NoStore { or_log }))
+        }
+        None if given.has(Opt::Size) => Err(wrong(Opt::Size, Reason::SizeOfNothing)),
         None => Ok(()),
-        Some(opt) => {
-            let (test, valid) = (Test::Caps, "the other tests");
-            Err(invalid(opt.name(), Reason::WrongTest { test, valid }))
-        }
     }
 }
 
-/// Checks each option against the test.
-fn fits_test(command: &Command, given: OptSet) -> Result<'static, ()> {
-    let test = command.test;
-    let (microbench, bandwidth) = (test.is_microbench(), test.is_bandwidth());
-    let iterates = !microbench && !test.is_block();
-    let timed = test == Test::PingPong || test.is_latency();
-    let unsignaled = "wlat, slat, bw, rbw or sbw";
-    let rules = [
-        (
-            Opt::Validate,
-            iterates || bandwidth,
-            "the ping/pong, bw, rbw or sbw",
-        ),
-        (Opt::ServerInv, iterates, "the ping/pong"),
-        (Opt::ReadInv, iterates, "the ping/pong"),
-        (Opt::Duplex, bandwidth, BANDWIDTH),
-        (Opt::Qps, microbench, MICROBENCH),
-        (Opt::PostList, bandwidth, BANDWIDTH),
-        (Opt::SignalEvery, test.takes_signal_every(), unsignaled),
-        (Opt::Inline, test.takes_inline(), "wlat, slat, bw or sbw"),
-        (Opt::Sge, microbench, MICROBENCH),
-        (Opt::Imm, test.takes_imm(), "wlat or bw"),
-        (Opt::Untimed, test.is_latency(), LATENCY),
-        (Opt::MaxP99, timed, "the ping/pong, wlat, rlat or slat"),
-        (Opt::MinBw, bandwidth, BANDWIDTH),
-    ];
-    for (opt, holds, valid) in rules {
-        if given.has(opt) && !holds {
-            return Err(invalid(opt.name(), Reason::WrongTest { test, valid }));
-        }
-    }
-    if microbench && command.mem_mode == MemMode::Reg {
-        return Err(invalid(Opt::MemMode.name(), Reason::RegWithTest { test }));
-    }
-    let (sge, size) = (command.load.sge, command.size);
-    if u32::from(sge) > size && test.has_size() {
-        return Err(invalid(Opt::Sge.name(), Reason::SgeAboveSize { sge, size }));
-    }
-    Ok(())
-}
-
-/// Checks options against the role and the memory mode.
-fn fits_rest(command: &Command, given: OptSet) -> Result<'static, ()> {
-    let is_server = command.role == Role::Server;
-    let is_reg = command.mem_mode == MemMode::Reg;
-    let rules = [
-        (Opt::Fr, !is_server, Reason::FollowsClient),
-        (Opt::Persist, is_server, Reason::NeedsServer),
-        (Opt::Allow, is_server, Reason::NeedsServer),
-        (Opt::MaxMemory, is_server, Reason::NeedsServer),
-        (Opt::ServerInv, is_reg, Reason::NeedsReg),
-        (Opt::ReadInv, is_reg, Reason::NeedsReg),
-        (Opt::UnsafeGlobalRkey, !is_reg, Reason::NeedsDma),
-    ];
-    for (opt, holds, reason) in rules {
-        if given.has(opt) && !holds {
-            return Err(invalid(opt.name(), reason));
-        }
-    }
-    Ok(())
+fn wrong(opt: Opt, reason: Reason<'static>) -> ParseError<'static> {
+    invalid(opt.spec().name(), reason)
 }

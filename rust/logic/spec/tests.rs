@@ -2,6 +2,8 @@
 
 //! The tests: a row for each.
 
+use super::role::Role;
+
 /// What a test is a kind of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
@@ -23,6 +25,22 @@ pub(crate) enum Family {
     Conformance,
 }
 
+impl Family {
+    /// Returns its name in tables.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::PingPong => "pingpong",
+            Self::FastReg => "fastreg",
+            Self::Latency => "latency",
+            Self::Bandwidth => "bandwidth",
+            Self::Disk => "disk",
+            Self::Tap => "tap",
+            Self::Caps => "caps",
+            Self::Conformance => "conformance",
+        }
+    }
+}
+
 /// The operation of a microbenchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verb {
@@ -34,8 +52,21 @@ pub(crate) enum Verb {
     Send,
 }
 
+impl Verb {
+    /// Returns its name in tables.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Read => "read",
+            Self::Send => "send",
+        }
+    }
+}
+
 /// The facts about a test.
 pub(crate) struct Spec {
+    /// What it does or measures, as a title.
+    pub(crate) title: &'static str,
     /// Its name in results, and that of its option if it has one.
     pub(crate) name: &'static str,
     /// Its number in private data; `None` where no peer is told of it.
@@ -46,24 +77,29 @@ pub(crate) struct Spec {
     pub(crate) verb: Option<Verb>,
 }
 
-/// Makes [`Test`] of the rows: its documentation, the variant, its name, its number, its family and
+/// Makes [`Test`] of the rows: its title, the variant, its name, its number, its family and
 /// the operation that it measures.
 macro_rules! tests {
-    ($($(#[$doc:meta])* $test:ident $name:literal $number:expr, $family:ident, $verb:expr;)*) => {
-        /// What to do once connected.
+    ($(
+        #[doc = $title:literal]
+        $test:ident $name:literal $number:expr, $family:ident, $verb:expr;
+    )*) => {
+        /// The work of a command.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
         pub(crate) enum Test {
-            $($(#[$doc])* $test,)*
+            $(#[doc = $title] $test,)*
         }
 
         impl Test {
             /// All tests.
             pub(crate) const ALL: &'static [Self] = &[$(Self::$test,)*];
 
-            /// Its row.
+            /// Returns its row.
             pub(crate) const fn spec(self) -> &'static Spec {
                 match self {
                     $(Self::$test => &Spec {
+                        title: $title,
                         name: $name,
                         number: $number,
                         family: Family::$family,
@@ -76,29 +112,29 @@ macro_rules! tests {
 }
 
 tests! {
-    /// The ping/pong.
+    /// Ping/pong, whole iterations.
     PingPong "pingpong" Some(1), PingPong, None;
-    /// The stress of fast registration, `fr`.
+    /// Fast registration.
     FastReg "fastreg" Some(2), FastReg, None;
-    /// The latency of RDMA WRITE.
+    /// RDMA WRITE latency, half the round trip.
     WriteLatency "wlat" Some(3), Latency, Some(Verb::Write);
-    /// The latency of RDMA READ.
+    /// RDMA READ latency, the whole round trip.
     ReadLatency "rlat" Some(4), Latency, Some(Verb::Read);
-    /// The latency of SEND.
+    /// SEND latency, half the round trip.
     SendLatency "slat" Some(5), Latency, Some(Verb::Send);
-    /// The bandwidth of RDMA WRITE.
+    /// RDMA WRITE bandwidth.
     WriteBandwidth "bw" Some(6), Bandwidth, Some(Verb::Write);
-    /// The bandwidth of RDMA READ.
+    /// RDMA READ bandwidth.
     ReadBandwidth "rbw" Some(7), Bandwidth, Some(Verb::Read);
-    /// The bandwidth of SEND.
+    /// SEND bandwidth.
     SendBandwidth "sbw" Some(8), Bandwidth, Some(Verb::Send);
-    /// A disk whose blocks are at the server.
+    /// A disk.
     Block "blk" Some(9), Disk, None;
-    /// Requests to an existing disk, which also go to the server.
+    /// A tap of a disk.
     Tap "tap" Some(10), Tap, None;
-    /// What a device can do; without a connection.
+    /// The abilities of a device.
     Caps "caps" None, Caps, None;
-    /// Conformance tests of the device.
+    /// Conformance tests of a device.
     Conformance "neg" None, Conformance, None;
 }
 
@@ -106,6 +142,34 @@ impl Test {
     /// Its name in results.
     pub(crate) const fn as_str(self) -> &'static str {
         self.spec().name
+    }
+
+    /// Returns what sentences call it.
+    pub(crate) const fn in_words(self) -> &'static str {
+        match self.spec().family {
+            Family::PingPong => "the ping/pong",
+            Family::FastReg => "fr",
+            Family::Latency
+            | Family::Bandwidth
+            | Family::Disk
+            | Family::Tap
+            | Family::Caps
+            | Family::Conformance => self.as_str(),
+        }
+    }
+
+    /// Returns the role of a command that names none; `None` where it must.
+    pub(crate) const fn implied_role(self) -> Option<Role> {
+        match self.spec().family {
+            Family::Caps => Some(Role::Client),
+            Family::Conformance => Some(Role::Loopback),
+            Family::PingPong
+            | Family::FastReg
+            | Family::Latency
+            | Family::Bandwidth
+            | Family::Disk
+            | Family::Tap => None,
+        }
     }
 
     /// Returns the test that private data calls `number`.
@@ -133,6 +197,15 @@ impl Test {
     /// Returns true where it forwards requests to blocks.
     pub(crate) const fn is_block(self) -> bool {
         matches!(self.spec().family, Family::Disk | Family::Tap)
+    }
+
+    /// Returns true where it repeats operations on data of its own. A server needs no test to
+    /// serve these.
+    pub(crate) const fn iterates(self) -> bool {
+        matches!(
+            self.spec().family,
+            Family::PingPong | Family::FastReg | Family::Latency | Family::Bandwidth
+        )
     }
 
     /// Returns true where its data has a size.

@@ -109,6 +109,13 @@ impl<'w> Array<'w> {
         Ok(self)
     }
 
+    /// Opens an object within this array, on a line of its own.
+    pub(crate) fn line(&mut self) -> Result<Object<'_>, fmt::Error> {
+        separate(self.out, &mut self.comma)?;
+        self.out.write_char('\n')?;
+        Object::new(self.out)
+    }
+
     /// Opens an object within this array.
     pub(crate) fn object(&mut self) -> Result<Object<'_>, fmt::Error> {
         separate(self.out, &mut self.comma)?;

@@ -6,12 +6,15 @@ use super::{
     pack,
     Fields, //
 };
-use crate::logic::command::{
-    limits,
-    Load,
-    MemMode,
-    PatternKind,
-    Test, //
+use crate::logic::{
+    data::pattern::PatternKind,
+    spec::{
+        limits,
+        load::Load,
+        mem_mode::MemMode,
+        options::Opt,
+        tests::Test, //
+    }, //
 };
 use core::fmt;
 
@@ -89,17 +92,14 @@ impl PrivateData {
     /// What only a microbenchmark has.
     const LOAD: usize = 24;
 
-    const SERVER_INV: u32 = 1 << 0;
-    const READ_INV: u32 = 1 << 1;
-    const VALIDATE: u32 = 1 << 2;
-    const BINARY: u32 = 1 << 3;
-    const FLAGS: u32 = Self::SERVER_INV | Self::READ_INV | Self::VALIDATE | Self::BINARY;
-
-    const DUPLEX: u32 = 1 << 4;
-    const IMM: u32 = 1 << 5;
-    const INLINE: u32 = 1 << 6;
-    const UNTIMED: u32 = 1 << 7;
-    const LOAD_FLAGS: u32 = Self::DUPLEX | Self::IMM | Self::INLINE | Self::UNTIMED;
+    const FLAGS: u32 = Opt::ServerInv.spec().bit
+        | Opt::ReadInv.spec().bit
+        | Opt::Validate.spec().bit
+        | Opt::Pattern.spec().bit;
+    const LOAD_FLAGS: u32 = Opt::Duplex.spec().bit
+        | Opt::Imm.spec().bit
+        | Opt::Inline.spec().bit
+        | Opt::Untimed.spec().bit;
 
     /// Returns the number of a test; 0, which no test has, where nobody is told of it.
     pub(crate) fn number(test: Test) -> u8 {
@@ -124,10 +124,10 @@ impl PrivateData {
         };
         let (load_flags, load) = self.encode_load();
         let flags = load_flags
-            | flag(self.server_inv, Self::SERVER_INV)
-            | flag(self.read_inv, Self::READ_INV)
-            | flag(self.validate, Self::VALIDATE)
-            | flag(self.pattern == PatternKind::Binary, Self::BINARY);
+            | flag(self.server_inv, Opt::ServerInv)
+            | flag(self.read_inv, Opt::ReadInv)
+            | flag(self.validate, Opt::Validate)
+            | flag(self.pattern == PatternKind::Binary, Opt::Pattern);
         pack(
             Self::MAGIC
                 .into_iter()
@@ -147,10 +147,10 @@ impl PrivateData {
             return (0, [0; Self::LOAD]);
         }
         let load = &self.load;
-        let flags = flag(load.duplex, Self::DUPLEX)
-            | flag(load.imm, Self::IMM)
-            | flag(load.inline, Self::INLINE)
-            | flag(load.untimed, Self::UNTIMED);
+        let flags = flag(load.duplex, Opt::Duplex)
+            | flag(load.imm, Opt::Imm)
+            | flag(load.inline, Opt::Inline)
+            | flag(load.untimed, Opt::Untimed);
         let fields = pack(
             load.qps
                 .to_be_bytes()
@@ -209,12 +209,12 @@ impl PrivateData {
                 2 => MemMode::Reg,
                 _ => return Err(PrivateDataError::MemMode(mem_mode)),
             },
-            server_inv: flags & Self::SERVER_INV != 0,
-            read_inv: flags & Self::READ_INV != 0,
-            validate: flags & Self::VALIDATE != 0,
-            pattern: match flags & Self::BINARY {
-                0 => PatternKind::Text,
-                _ => PatternKind::Binary,
+            server_inv: is_set(flags, Opt::ServerInv),
+            read_inv: is_set(flags, Opt::ReadInv),
+            validate: is_set(flags, Opt::Validate),
+            pattern: match is_set(flags, Opt::Pattern) {
+                false => PatternKind::Text,
+                true => PatternKind::Binary,
             },
             size: u32::from_be_bytes(fields.take()),
             count: u64::from_be_bytes(fields.take()),
@@ -261,10 +261,10 @@ impl PrivateData {
         self.duration_ms = u32::from_be_bytes(fields.take());
         self.alive_ms = u32::from_be_bytes(fields.take());
         self.load = Load {
-            duplex: flags & Self::DUPLEX != 0,
-            imm: flags & Self::IMM != 0,
-            inline: flags & Self::INLINE != 0,
-            untimed: flags & Self::UNTIMED != 0,
+            duplex: is_set(flags, Opt::Duplex),
+            imm: is_set(flags, Opt::Imm),
+            inline: is_set(flags, Opt::Inline),
+            untimed: is_set(flags, Opt::Untimed),
             qps,
             postlist,
             signal_every,
@@ -287,13 +287,18 @@ impl PrivateData {
     }
 }
 
-/// A flag in its place, where it is set.
-const fn flag(set: bool, bit: u32) -> u32 {
+/// Returns the flag of an option, where it is set.
+const fn flag(set: bool, opt: Opt) -> u32 {
     if set {
-        bit
+        opt.spec().bit
     } else {
         0
     }
+}
+
+/// Returns true where the flag of an option is set.
+const fn is_set(flags: u32, opt: Opt) -> bool {
+    flags & opt.spec().bit != 0
 }
 
 /// Why private data that is marked as ours does not decode.

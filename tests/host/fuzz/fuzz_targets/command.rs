@@ -11,8 +11,8 @@ mod logic;
 
 use libfuzzer_sys::fuzz_target;
 use logic::command::{
+    order::Order,
     Command,
-    Order,
     Role, //
 };
 

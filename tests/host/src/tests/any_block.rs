@@ -9,6 +9,7 @@ use super::any_command::{
 };
 use crate::logic::{
     command::{
+        block_options::StoreName,
         Addr,
         BlockOptions,
         Comm,
@@ -19,7 +20,6 @@ use crate::logic::{
         PathName,
         PatternKind,
         Role,
-        StoreName,
         Tag,
         Test, //
     },

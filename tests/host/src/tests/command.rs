@@ -20,7 +20,10 @@ use crate::logic::{
         Tag,
         Test, //
     },
-    failure::Failure,
+    failure::{
+        verdict::apply_expectation,
+        Failure, //
+    },
     text::IfName, //
 };
 use proptest::prelude::*;
@@ -306,7 +309,7 @@ fn each_option_of_c_krping_is_known() {
 fn a_run_is_judged_by_what_was_expected() {
     let judge = |expect: &str, result: Result<(), Failure>| -> Result<i32, i32> {
         let command = parse(&format!("server{expect}"));
-        match command.judge(result) {
+        match apply_expectation(command.expect, result) {
             Ok(None) => Ok(0),
             Ok(Some(failure)) => Ok(failure.errno()),
             Err(failure) => Err(failure.errno()),

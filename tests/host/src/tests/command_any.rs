@@ -7,7 +7,7 @@ use super::{
     any_command::command,
     cases, //
 };
-use crate::logic::command::Order;
+use crate::logic::command::order::Order;
 use proptest::prelude::*;
 
 /// Texts that look like commands, so that more than their first letter is read.

@@ -12,13 +12,13 @@ use super::{
 };
 use crate::logic::command::{
     allow::AllowList,
+    block_options::StoreName,
     parse_error::Kind,
     BlockOptions,
     Comm,
     Command,
     PathName,
     Role,
-    StoreName,
     Test, //
 };
 

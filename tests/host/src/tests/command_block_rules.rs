@@ -7,7 +7,7 @@ use super::{
     command_block::SIDES,
     command_errors::invalid, //
 };
-use crate::logic::command::StoreName;
+use crate::logic::command::block_options::StoreName;
 
 /// Options of other tests, with those that these say they are for.
 const OTHERS: [(&str, &str); 22] = [
@@ -52,8 +52,8 @@ fn options_of_other_tests_are_refused_by_name() {
             (format!("server,blk,store=ram,size=1M,{test}"), "blk"),
             (format!("client,addr=::1,{test},tap=sda"), "tap"),
         ] {
-            let sentence = format!("{test} and {other} are both given; give one of them");
-            invalid(&text.replace("addr=::1", "addr6=::1"), test, &sentence);
+            let sentence = format!("{other} and {test} are both given; give one of them");
+            invalid(&text.replace("addr=::1", "addr6=::1"), other, &sentence);
         }
     }
     let both = "blk and tap are both given; give one of them";

@@ -66,13 +66,13 @@ fn unknown_options_with_what_was_probably_meant() {
         let meant = format!("unknown option '{typed}'; did you mean '{meant}'?");
         invalid(&format!("server,{typed}=5"), typed, &meant);
     }
-    let list = "valid are client, server, loopback, addr, addr6, port, count, size, verbose, \
-                validate, mem_mode, server_inv, read_inv, local_dma_lkey, unsafe_global_rkey, fr, \
-                wlat, rlat, slat, bw, rbw, sbw, blk, tap, caps, duplex, duration, qps, \
-                postlist, signal_every, inline, sge, imm, untimed, poll, persist, allow, \
-                max_memory, tos, txdepth, tx-depth, threads, timeout, cpu, max_p99, min_bw, \
-                expect, pattern, tag, store, ro, direct, queues, depth, reconnect, \
-                request_timeout, detach, comm, log, stop, force, neg";
+    let list = "valid are client, server, loopback, addr, addr6, port, count, duration, blk, tap, \
+                store, size, comm, queues, depth, reconnect, request_timeout, ro, direct, log, \
+                mem_mode, fr, wlat, rlat, slat, bw, rbw, sbw, duplex, inline, imm, untimed, \
+                verbose, validate, server_inv, read_inv, local_dma_lkey, unsafe_global_rkey, \
+                poll, persist, detach, qps, postlist, signal_every, sge, allow, max_memory, tos, \
+                txdepth, tx-depth, threads, timeout, cpu, max_p99, min_bw, expect, pattern, tag, \
+                caps, neg, stop, force";
     for typed in ["q", "iterations", "sizable", "", &"x".repeat(64)] {
         let sentence = format!("unknown option '{typed}'; {list}");
         invalid(&format!("server,{typed}=5"), typed, &sentence);

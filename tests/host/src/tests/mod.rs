@@ -47,9 +47,9 @@ mod window;
 mod wire;
 
 use crate::logic::command::{
+    order::Order,
     parse_error::ParseError,
     Command,
-    Order,
     Role, //
 };
 use proptest::prelude::ProptestConfig;

@@ -7,10 +7,12 @@ use super::{
     cases, //
 };
 use crate::logic::command::{
+    order::{
+        Order,
+        Target, //
+    },
     parse_error::Kind,
-    Command,
-    Order,
-    Target, //
+    Command, //
 };
 use proptest::prelude::*;
 

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The tables of tests and options as JSON, for programs that write commands.
+
+use super::{
+    load::Load,
+    option::{
+        Asks,
+        Group,
+        Needs,
+        OptionSpec,
+        Value, //
+    },
+    options::Opt,
+    role::Role,
+    tests::Test, //
+};
+use crate::logic::{
+    command::Command,
+    text::json::{
+        Array,
+        Object, //
+    }, //
+};
+use core::fmt::{
+    self,
+    Write, //
+};
+
+/// Writes both tables as one object.
+pub(crate) fn write(out: &mut dyn Write) -> fmt::Result {
+    let mut tables = Object::new(out)?;
+    let mut tests = tables.array("tests")?;
+    for test in Test::ALL {
+        write_test(*test, tests.line()?)?;
+    }
+    tests.finish()?;
+    let mut options = tables.array("options")?;
+    for opt in Opt::ALL {
+        write_option(opt.spec(), options.line()?)?;
+    }
+    options.finish()?;
+    tables.finish()
+}
+
+fn write_test(test: Test, mut out: Object<'_>) -> fmt::Result {
+    let spec = test.spec();
+    out.str("name", spec.name)?
+        .str("title", phrase(spec.title))?;
+    if let Some(opt) = option_of(test) {
+        out.str("option", opt.name())?;
+    }
+    if let Some(number) = spec.number {
+        out.num("number", number)?;
+    }
+    out.str("family", spec.family.as_str())?;
+    if let Some(verb) = spec.verb {
+        out.str("verb", verb.as_str())?;
+    }
+    out.finish()
+}
+
+/// Returns the option that asks for a test, if it needs one.
+fn option_of(test: Test) -> Option<&'static OptionSpec> {
+    let mut all = Opt::ALL.iter().map(|opt| opt.spec());
+    all.find(|opt| matches!(opt.asks, Asks::Test(asked) if asked == test))
+}
+
+/// Returns true where a test has this role.
+fn is_played(role: Role, test: Test) -> bool {
+    option_of(test).is_none_or(|opt| opt.fits(role, test))
+}
+
+fn write_option(opt: &OptionSpec, mut out: Object<'_>) -> fmt::Result {
+    out.str("name", opt.name())?;
+    names("aliases", opt.names.iter().skip(1), &mut out)?;
+    out.str("help", phrase(opt.help))?;
+    write_value(opt, &mut out)?;
+    match opt.asks {
+        Asks::Nothing => (),
+        Asks::Role(role) => drop(out.str("role", role.as_str())?),
+        Asks::Test(test) => drop(out.str("test", test.as_str())?),
+    }
+    match opt.needs {
+        Needs::Nothing => (),
+        Needs::Reg => drop(out.str("needs", "mem_mode=reg")?),
+        Needs::Dma => drop(out.str("needs", "mem_mode=dma")?),
+        Needs::Path => drop(out.str("needs", "store=PATH")?),
+        Needs::Latencies => drop(out.str("excludes", Opt::Untimed.spec().name())?),
+    }
+    match opt.group {
+        None => (),
+        Some(Group::Address) => drop(out.str("group", "address")?),
+        Some(Group::Test) => drop(out.str("group", "test")?),
+        Some(Group::Invalidation) => drop(out.str("group", "invalidation")?),
+    }
+    if opt.bit != 0 {
+        out.num("bit", opt.bit)?;
+    }
+    let mut goes = out.object("goes")?;
+    for role in Role::ALL {
+        let with = |test: &&Test| opt.goes_with(role, **test) && is_played(role, **test);
+        let tests = Test::ALL.iter().filter(with).map(|test| test.as_str());
+        names(role.as_str(), tests, &mut goes)?;
+    }
+    goes.finish()?;
+    out.finish()
+}
+
+fn write_value(opt: &OptionSpec, out: &mut Object<'_>) -> fmt::Result {
+    match &opt.value {
+        Value::Nothing | Value::Flag { .. } => drop(out.str("kind", "flag")?),
+        Value::Number {
+            example,
+            range,
+            units,
+            get,
+            ..
+        } => {
+            out.str("kind", "number")?.str("example", example)?;
+            out.num("min", range.start())?.num("max", range.end())?;
+            out.str("unit", units.unit.trim())?;
+            names("suffixes", units.names(), out)?;
+            if let Some(default) = get(&default_of(opt)) {
+                out.num("default", default)?;
+            }
+        }
+        Value::Word {
+            example,
+            words,
+            get,
+            ..
+        } => {
+            out.str("kind", "word")?.str("example", example)?;
+            names("words", words.iter(), out)?;
+            out.str("default", get(&default_of(opt)))?;
+        }
+        Value::Text(text) | Value::Late(text) => {
+            out.str("kind", "text")?.str("example", text.example)?;
+        }
+        Value::Target => drop(out.str("kind", "text")?.str("example", "0")?),
+    }
+    Ok(())
+}
+
+/// Returns a line of documentation without what makes a sentence of it.
+fn phrase(line: &str) -> &str {
+    let line = line.trim();
+    line.strip_suffix('.').unwrap_or(line)
+}
+
+/// Returns a command without options, of the first role and test that `opt` goes with.
+fn default_of(opt: &OptionSpec) -> Command {
+    let mut both = Role::ALL
+        .iter()
+        .flat_map(|role| Test::ALL.iter().map(|test| (*role, *test)));
+    let (role, test) = both
+        .find(|(role, test)| opt.fits(*role, *test))
+        .unwrap_or((Role::Client, Test::PingPong));
+    Command {
+        load: Load::new(test),
+        ..Command::new(role)
+    }
+}
+
+/// Writes an array of strings, unless it is empty.
+fn names<'a, T: AsRef<str> + ?Sized + 'a>(
+    key: &str,
+    names: impl Iterator<Item = &'a T> + Clone,
+    out: &mut Object<'_>,
+) -> fmt::Result {
+    if names.clone().next().is_none() {
+        return Ok(());
+    }
+    let mut array: Array<'_> = out.array(key)?;
+    for name in names {
+        array.str(name.as_ref())?;
+    }
+    array.finish()
+}

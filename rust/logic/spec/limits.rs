@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Ranges and defaults of options that take a number.
+
+use core::ops::RangeInclusive;
+
+/// Without `port=`.
+pub(crate) const DEFAULT_PORT: u16 = 9999;
+/// Without `port=` for a loopback: the kernel picks a free one.
+pub(crate) const ANY_PORT: u16 = 0;
+/// Without `size=`.
+pub(crate) const DEFAULT_SIZE: u32 = 64;
+/// Without `txdepth=`.
+pub(crate) const DEFAULT_TXDEPTH: u32 = 64;
+/// The most that `txdepth=` takes.
+pub(crate) const MOST_TXDEPTH: u32 = 65536;
+/// The most that `sge=` takes.
+pub(crate) const MOST_SGE: u32 = 16;
+/// The most that `qps=` takes.
+pub(crate) const MOST_QPS: u32 = 256;
+/// The most that `depth=` takes.
+pub(crate) const MOST_DEPTH: u32 = 1024;
+
+pub(crate) const PORT: RangeInclusive<u64> = 1..=65535;
+pub(crate) const COUNT: RangeInclusive<u64> = 0..=u64::MAX;
+pub(crate) const SIZE: RangeInclusive<u64> = 1..=0xffff_ffff;
+pub(crate) const MAX_MEMORY: RangeInclusive<u64> = 4096..=u64::MAX;
+pub(crate) const TOS: RangeInclusive<u64> = 0..=255;
+pub(crate) const TXDEPTH: RangeInclusive<u64> = 1..=MOST_TXDEPTH as u64;
+pub(crate) const THREADS: RangeInclusive<u64> = 1..=1024;
+pub(crate) const TIMEOUT_MS: RangeInclusive<u64> = 1..=3_600_000;
+/// A third of a timeout.
+pub(crate) const ALIVE_MS: RangeInclusive<u64> = 1..=1_200_000;
+pub(crate) const DURATION_S: RangeInclusive<u64> = 1..=86400;
+pub(crate) const QPS: RangeInclusive<u64> = 1..=MOST_QPS as u64;
+pub(crate) const POSTLIST: RangeInclusive<u64> = 1..=1024;
+pub(crate) const SIGNAL_EVERY: RangeInclusive<u64> = 1..=1024;
+pub(crate) const SGE: RangeInclusive<u64> = 1..=MOST_SGE as u64;
+pub(crate) const MAX_P99_NS: RangeInclusive<u64> = 1..=1_000_000_000_000;
+/// Without `queues=`.
+pub(crate) const DEFAULT_QUEUES: u16 = 1;
+/// Without `depth=`.
+pub(crate) const DEFAULT_DEPTH: u16 = 128;
+/// Without `reconnect=`.
+pub(crate) const DEFAULT_RECONNECT_S: u32 = 30;
+/// Without `size=` for a tap.
+pub(crate) const DEFAULT_RING: u64 = 16 << 20;
+/// What the size of a store is a multiple of.
+pub(crate) const SECTOR: u64 = 512;
+/// The most bytes of a disk: the kernel has signed offsets.
+pub(crate) const MOST_BYTES: u64 = (i64::MAX as u64) & !(SECTOR - 1);
+
+pub(crate) const STORE: RangeInclusive<u64> = 4096..=MOST_BYTES;
+pub(crate) const RING: RangeInclusive<u64> = 1 << 20..=1 << 30;
+pub(crate) const QUEUES: RangeInclusive<u64> = 1..=64;
+pub(crate) const DEPTH: RangeInclusive<u64> = 1..=MOST_DEPTH as u64;
+pub(crate) const RECONNECT_S: RangeInclusive<u64> = 0..=86400;
+pub(crate) const REQUEST_TIMEOUT_S: RangeInclusive<u64> = 0..=86400;
+pub(crate) const DISK: RangeInclusive<u64> = 0..=0xffff_ffff;
+pub(crate) const MIN_BW: RangeInclusive<u64> = 1..=u64::MAX;

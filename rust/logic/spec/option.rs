@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The facts about one option: its names, its value, and the commands that it goes with.
+
+use super::{
+    role::Role,
+    tests::Test, //
+};
+use crate::logic::command::{
+    value::{
+        Given,
+        Result,
+        Units, //
+    },
+    Command, //
+};
+use core::{
+    fmt,
+    ops::RangeInclusive, //
+};
+
+/// The facts about an option.
+pub(crate) struct OptionSpec {
+    /// Its names. The first is the usual one, the others are aliases.
+    pub(crate) names: &'static [&'static str],
+    /// One line of help.
+    pub(crate) help: &'static str,
+    /// What it takes.
+    pub(crate) value: Value,
+    /// The role or test that it asks for.
+    pub(crate) asks: Asks,
+    /// Returns true where it goes with a command of this role and test; see
+    /// [`fits`](Self::fits).
+    goes: fn(Role, Test) -> bool,
+    /// What is said of it elsewhere.
+    pub(crate) elsewhere: Elsewhere,
+    /// What else the command must have.
+    pub(crate) needs: Needs,
+    /// A command has one option of a group at most.
+    pub(crate) group: Option<Group>,
+    /// Its flag in the private data; 0 where it has none.
+    pub(crate) bit: u32,
+}
+
+/// The value of an option.
+pub(crate) enum Value {
+    /// None, and no field of a command is set: the option says it all.
+    Nothing,
+    /// None; a field becomes true.
+    Flag {
+        /// Returns true where a command must be said to have it.
+        get: fn(&Command) -> bool,
+        /// Sets it.
+        set: fn(&mut Command),
+    },
+    /// A number.
+    Number {
+        /// An example for sentences.
+        example: &'static str,
+        /// What it may be.
+        range: RangeInclusive<u64>,
+        /// The units that may follow it.
+        units: &'static Units,
+        /// Returns that of a command, if it has one.
+        get: fn(&Command) -> Option<u64>,
+        /// Sets it; `None` where it does not fit the field, which the range excludes.
+        set: fn(&mut Command, u64) -> Option<()>,
+    },
+    /// One of these words.
+    Word {
+        /// An example for sentences.
+        example: &'static str,
+        /// The words.
+        words: &'static [&'static str],
+        /// Sets one of these.
+        set: fn(&mut Command, &str),
+        /// Returns that of a command.
+        get: fn(&Command) -> &'static str,
+    },
+    /// A text with a grammar of its own.
+    Text(Text),
+    /// The same, whose meaning depends on the role and the test: it is read when these are known.
+    Late(Text),
+    /// What is to be stopped, which is in no command.
+    Target,
+}
+
+/// A value with a grammar of its own.
+pub(crate) struct Text {
+    /// An example for sentences.
+    pub(crate) example: &'static str,
+    /// Reads it.
+    pub(crate) read: for<'a> fn(&mut Command, Given<'a>) -> Result<'a, ()>,
+    /// Returns true where a command must be said to have it.
+    pub(crate) is_set: fn(&Command) -> bool,
+    /// Writes it.
+    pub(crate) show: fn(&Command, &mut fmt::Formatter<'_>) -> fmt::Result,
+}
+
+/// What an option asks for beside its value.
+#[derive(Clone, Copy)]
+pub(crate) enum Asks {
+    /// Nothing.
+    Nothing,
+    /// This role.
+    Role(Role),
+    /// This test.
+    Test(Test),
+}
+
+/// The sentence about an option that does not go with a command's role or test.
+pub(crate) enum Elsewhere {
+    /// It names the tests that the option is for, or the role.
+    Tests,
+    /// It names the roles and tests together.
+    Places,
+}
+
+/// What an option needs beside a role and a test.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Needs {
+    /// Nothing.
+    Nothing,
+    /// Keys that change, `mem_mode=reg`.
+    Reg,
+    /// Keys that do not change, `mem_mode=dma`.
+    Dma,
+    /// A store in a file or on a block device.
+    Path,
+    /// The latency of each operation, which `untimed` leaves out.
+    Latencies,
+}
+
+/// Options of which a command has one at most.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// The server's address.
+    Address,
+    /// The test.
+    Test,
+    /// Who invalidates a key, and how.
+    Invalidation,
+}
+
+impl Group {
+    /// All groups.
+    pub(crate) const ALL: [Self; 3] = [Self::Address, Self::Test, Self::Invalidation];
+}
+
+impl OptionSpec {
+    /// An option of every command.
+    pub(crate) const fn new(names: &'static [&'static str], value: Value) -> Self {
+        Self {
+            names,
+            help: "",
+            value,
+            asks: Asks::Nothing,
+            goes: |_, _| true,
+            elsewhere: Elsewhere::Tests,
+            needs: Needs::Nothing,
+            group: None,
+            bit: 0,
+        }
+    }
+
+    /// Limits it to the roles and tests for which `goes` is true.
+    pub(crate) const fn goes(self, goes: fn(Role, Test) -> bool) -> Self {
+        Self { goes, ..self }
+    }
+
+    /// The same, where a sentence is to name roles and tests together.
+    pub(crate) const fn placed(self, goes: fn(Role, Test) -> bool) -> Self {
+        Self {
+            goes,
+            elsewhere: Elsewhere::Places,
+            ..self
+        }
+    }
+
+    /// Says what else it needs.
+    pub(crate) const fn needs(self, needs: Needs) -> Self {
+        Self { needs, ..self }
+    }
+
+    /// Puts it into a group.
+    pub(crate) const fn group(self, group: Group) -> Self {
+        Self {
+            group: Some(group),
+            ..self
+        }
+    }
+
+    /// Gives it a flag in the private data.
+    pub(crate) const fn bit(self, bit: u32) -> Self {
+        Self { bit, ..self }
+    }
+
+    /// Says which role or test it asks for.
+    pub(crate) const fn asks(self, asks: Asks) -> Self {
+        Self { asks, ..self }
+    }
+
+    /// Gives it its line of help.
+    pub(crate) const fn help(self, help: &'static str) -> Self {
+        Self { help, ..self }
+    }
+
+    /// Returns its usual name.
+    pub(crate) fn name(&self) -> &'static str {
+        self.names.first().copied().unwrap_or("")
+    }
+
+    /// Returns true where it goes with this role and test.
+    pub(crate) fn fits(&self, role: Role, test: Test) -> bool {
+        let is_asked = match self.asks {
+            Asks::Nothing => true,
+            Asks::Role(asked) => asked == role,
+            Asks::Test(asked) => asked == test,
+        };
+        is_asked && (self.goes)(role, test)
+    }
+
+    /// Returns true where it goes with a command of this role and test. A server that has no test
+    /// serves whatever its clients ask for, so that it takes the options of all these.
+    pub(crate) fn goes_with(&self, role: Role, test: Test) -> bool {
+        if role == Role::Server && test == Test::PingPong {
+            let mut served = Test::ALL.iter().filter(|test| test.iterates());
+            served.any(|test| self.fits(role, *test))
+        } else {
+            self.fits(role, test)
+        }
+    }
+}
