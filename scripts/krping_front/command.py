@@ -8,8 +8,9 @@ import time
 
 from .errors import Quit
 from .kinds import KINDS, OPTIONS
+from .tables import TABLES
 
-ROLES = ("client", "server", "loopback")
+ROLES = tuple(option["name"] for option in TABLES["options"] if "role" in option)
 SCALES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 # Options that do not change what is measured, or that have a place of their own.

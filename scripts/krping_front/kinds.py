@@ -3,6 +3,21 @@
 
 import typing
 
+from .tables import TESTS
+
+# What the table of a test has: latency, bandwidth or rate. Of no size, and with tables
+# of their own: requests, of a disk; caps, of a device; cases, of conformance.
+MEASURES = {
+	"pingpong": "latency",
+	"fastreg": "rate",
+	"latency": "latency",
+	"bandwidth": "bandwidth",
+	"disk": "requests",
+	"tap": "requests",
+	"caps": "caps",
+	"conformance": "cases",
+}
+
 
 class Kind(typing.NamedTuple):
 	"""One test."""
@@ -11,8 +26,6 @@ class Kind(typing.NamedTuple):
 	name: str
 	# In commands; the ping/pong has none.
 	option: str
-	# What its table has: latency, bandwidth or rate. Of no size, and with tables of
-	# their own: requests, of a disk; caps, of a device; cases, of conformance.
 	measure: str
 	title: str
 	# What counts its operations in /proc/krping; None where nothing does.
@@ -20,23 +33,20 @@ class Kind(typing.NamedTuple):
 	# Whether both sides count them.
 	mutual: bool
 
+	@classmethod
+	def of(cls, row):
+		"""The test of a row of the module's table."""
+		verb = "write" if row["family"] == "pingpong" else row.get("verb")
+		title = row["title"]
+		if not title[1].isupper():
+			title = title[0].lower() + title[1:]
+		return cls(row["name"], row.get("option", ""), MEASURES[row["family"]],
+			   title, verb and f"{verb}_msgs",
+			   row["family"] == "latency" and verb != "read")
 
-KINDS = {kind.name: kind for kind in (
-	Kind("pingpong", "", "latency", "ping/pong, whole iterations", "write_msgs", False),
-	Kind("fastreg", "fr", "rate", "fast registration", None, False),
-	Kind("wlat", "wlat", "latency", "RDMA WRITE latency, half the round trip",
-	     "write_msgs", True),
-	Kind("rlat", "rlat", "latency", "RDMA READ latency, the whole round trip",
-	     "read_msgs", False),
-	Kind("slat", "slat", "latency", "SEND latency, half the round trip", "send_msgs", True),
-	Kind("bw", "bw", "bandwidth", "RDMA WRITE bandwidth", "write_msgs", False),
-	Kind("rbw", "rbw", "bandwidth", "RDMA READ bandwidth", "read_msgs", False),
-	Kind("sbw", "sbw", "bandwidth", "SEND bandwidth", "send_msgs", False),
-	Kind("blk", "blk", "requests", "a disk", None, False),
-	Kind("tap", "tap", "requests", "a tap of a disk", None, False),
-	Kind("caps", "caps", "caps", "what a device can do", None, False),
-	Kind("neg", "neg", "cases", "conformance", None, False),
-)}
+
+# A module that is newer than this front may have tests of another kind.
+KINDS = {row["name"]: Kind.of(row) for row in TESTS if row["family"] in MEASURES}
 
 # Those that measure something by size.
 SIZED = {name: kind for name, kind in KINDS.items()

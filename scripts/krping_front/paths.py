@@ -8,22 +8,23 @@ from .errors import Quit
 PROC = "/proc/krping"
 DEBUGFS = "/sys/kernel/debug"
 RESULTS = f"{DEBUGFS}/krping/results"
+OPTIONS = f"{DEBUGFS}/krping/options"
 KMSG = "/dev/kmsg"
 MOUNTS = "/proc/mounts"
 # Where the first process finds its files.
 INIT = "/proc/1/root"
 
 
-def open_results():
-	"""Open RESULTS. 'ip netns exec' and the like have a /sys of their own, without debugfs:
+def open_debugfs(path):
+	"""Open PATH. 'ip netns exec' and the like have a /sys of their own, without debugfs:
 	there the first process's is read."""
 	try:
-		return open(RESULTS, encoding="utf-8", errors="replace")
+		return open(path, encoding="utf-8", errors="replace")
 	except FileNotFoundError:
 		if _mounted():
 			raise
 	try:
-		return open(f"{INIT}{RESULTS}", encoding="utf-8", errors="replace")
+		return open(f"{INIT}{path}", encoding="utf-8", errors="replace")
 	except OSError:
 		raise FileNotFoundError from None
 

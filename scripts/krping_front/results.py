@@ -184,7 +184,7 @@ def load(path):
 
 def _kept_values():
 	try:
-		with paths.open_results() as file:
+		with paths.open_debugfs(paths.RESULTS) as file:
 			return _values(file.read(), paths.RESULTS)
 	except OSError as error:
 		raise paths.results_trouble(error) from None

@@ -42,6 +42,7 @@ mod protocol;
 mod ratelimit;
 mod segments;
 mod stats;
+mod tables;
 mod telling;
 mod window;
 mod wire;
