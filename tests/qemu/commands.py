@@ -2,29 +2,80 @@
 """Commands made at random: options that may go together or not, and texts that are none."""
 
 import errno
+import json
 import re
 
 MAX_COMMAND = 4096
+# The module's table of options.
+TABLES = "/sys/kernel/debug/krping/options"
 
 
-def options(rng):
-	"""Options, in which most values are sensible."""
-	numbers = ("0", "1", "2", "3", "15", "16", "64", "255", "256", "1000", "1024", "1025",
-		   "65535", "65536", "65537", "0x10", "4K", "1M", "2097153", "4294967295",
-		   "4294967296", "18446744073709551615", "18446744073709551616", "-1", "", "010",
-		   "1e3", "999999999999999999999999")
-	flags = ("verbose", "validate", "server_inv", "read_inv", "local_dma_lkey", "poll",
-		 "unsafe_global_rkey", "fr", "mem_mode=reg", "mem_mode=dma", "mem_mode=fastreg",
-		 "pattern=binary", "pattern=text", "pattern=", "wlat", "rlat", "slat", "bw", "rbw",
-		 "sbw", "duplex", "inline", "imm", "untimed", "cpu=0", "cpu=0+1-2+", "max_p99=1us",
-		 "min_bw=1G", "expect=ok", "expect=EIO", "blk", "tag=x", "tag=" + "y" * 64)
-	names = ("count", "size", "tos", "txdepth", "tx-depth", "threads", "duration", "qps",
-		 "postlist", "signal_every", "sge")
-	while True:
-		if rng.random() < 0.6:
-			yield rng.choice(flags)
-		else:
-			yield f"{rng.choice(names)}={rng.choice(numbers)}"
+# Numbers in and out of every range, and some that are none.
+NUMBERS = ("0", "1", "2", "3", "15", "16", "64", "255", "256", "1000", "1024", "1025", "65535",
+	   "65536", "65537", "0x10", "4K", "1M", "2097153", "4294967295", "4294967296",
+	   "18446744073709551615", "18446744073709551616", "-1", "", "010", "1e3",
+	   "999999999999999999999999")
+# Values beside the example of the table, where not just any does.
+VALUES = {
+	"comm": ("c" * 16,),
+	"cpu": ("0", "0+1-2+"),
+	"expect": ("ok", "EIO"),
+	"size": ("64K", "1", "4097", "1M", "2097153", "4294967296", ""),
+	"stop": ("7",),
+	"store": ("/none/x", "/tmp", "/dev/null", "", "x"),
+	"tag": ("x", "y" * 64),
+	"tap": ("no-such-disk", "/tmp"),
+	"timeout": ("100", "0", ""),
+}
+# Of a disk: nobody has the memory for the others.
+SMALL = ("64K", "1", "4097", "1M", "")
+
+
+class Options:
+	"""Options, in which most values are sensible, from the module's table."""
+
+	def __init__(self, rng):
+		self.rng = rng
+		with open(TABLES, encoding="ascii") as file:
+			tables = json.load(file)
+		self.tests = tables["tests"]
+		self.options = [option for option in tables["options"] if "role" not in option]
+
+	def test(self, families):
+		"""A test of FAMILIES."""
+		return self.rng.choice([test for test in self.tests if test["family"] in families])
+
+	def words(self, role, test, count):
+		"""COUNT options of a command, most of which go with ROLE and TEST, after that which
+		asks for the test."""
+		fitting = [option for option in self.options
+			   if test["name"] in option["goes"].get(role, ())
+			   and "test" not in option]
+		asking = [option for option in self.options if option["name"] == test.get("option")]
+		found = [self._word(option, test) for option in asking]
+		for _ in range(count):
+			choice = fitting if fitting and self.rng.random() < 0.8 else self.options
+			found.append(self._word(self.rng.choice(choice), test))
+		return found
+
+	def _word(self, option, test):
+		name = self.rng.choice((option["name"], *option.get("aliases", ())))
+		values = VALUES.get(name, ())
+		match option["kind"]:
+			case "flag":
+				return name
+			case "number":
+				values = values or NUMBERS
+			case "word":
+				values = (*option["words"], "")
+			case "text" if name == "size" and test["family"] in ("disk", "tap"):
+				values = SMALL
+			case "text":
+				values = (option["example"], *values)
+		# A tap's server gives no disk.
+		if name == "tap" and self.rng.random() < 0.3:
+			return name
+		return f"{name}={self.rng.choice(values)}"
 
 
 INSERTS = (b",", b"=", b"%", b" ", b"\n", b"\0", b"0x", b"\xc3\xbc", b"client", b"addr6=",
@@ -76,19 +127,15 @@ class Generator:
 	REFUSED = frozenset((errno.EINVAL, errno.ERANGE, errno.EOPNOTSUPP))
 	ENDED = REFUSED | {errno.ENETUNREACH, errno.EADDRNOTAVAIL, errno.ENOENT, errno.ENOTBLK,
 			   errno.ENOMEM, errno.ENODEV, errno.EISDIR}
+	PLAIN = ("pingpong", "fastreg", "latency", "bandwidth", "caps", "conformance")
 	# Whatever comes before, a command cannot end like this.
 	POISON = b",client,client"
-	BLOCKS = ("blk", "blk", "tap", "tap=no-such-disk", "tap=/tmp", "store=ram", "store=/none/x",
-		  "store=/tmp", "store=/dev/null", "store=", "store=x", "size=64K", "size=1", "size=4097",
-		  "size=1M", "ro", "queues=2", "queues=65", "depth=8", "depth=0", "reconnect=0",
-		  "request_timeout=0", "reconnect=86401", "detach", "persist", "allow=::1+10.0.0.0/8",
-		  "allow=1", "max_memory=1M", "max_memory=1", "comm=dd", "comm=" + "c" * 16, "log",
-		  "threads=2", "count=1", "stop=7", "force", "timeout=100")
 	ENDS = ("stop=4000000000", "stop=7", "stop=", "stop=-1", "stop=7,force", "force", "stop=7,blk",
 		"stop=7,force,force", "stop=4294967296", "stop=krping0")
 
 	def __init__(self, rng):
 		self.rng = rng
+		self.options = Options(rng)
 		self.kinds = ((30, self.mutation), (10, self.noise), (4, self.long), (30, self.plain),
 			      (12, self.block), (4, self.stop), (9, self.cut), (1, self.empty))
 
@@ -101,19 +148,18 @@ class Generator:
 				return (make.__name__, *make())
 		raise AssertionError("the shares are not 100")
 
-	def _words(self, most):
-		choice = options(self.rng)
-		words = (next(choice) for _ in range(self.rng.randrange(most)))
-		# Many threads are another test's.
-		return [word for word in words if not re.fullmatch("threads=([1-9][0-9]+|0x.*)", word)]
-
-	def _text(self, words):
+	def _text(self, most, families=PLAIN):
+		"""A command of a test of FAMILIES with fewer than MOST options."""
 		role = self.rng.choice(("client", "client", "server", "loopback"))
+		words = self.options.words(role, self.options.test(families),
+					   self.rng.randrange(most))
+		# Many threads are another test's.
+		words = [word for word in words if not re.fullmatch("threads=([1-9][0-9]+|0x.*)", word)]
 		return ",".join([f"addr={self.NOWHERE}", role, *words])
 
 	def mutation(self):
 		"""What was a command once."""
-		return mutated(self.rng, self._text(self._words(6))) + self.POISON, self.REFUSED
+		return mutated(self.rng, self._text(6)) + self.POISON, self.REFUSED
 
 	def noise(self):
 		"""What never was one."""
@@ -123,18 +169,17 @@ class Generator:
 		"""A long one, or one that is too long."""
 		size = self.rng.choice((1000, MAX_COMMAND, MAX_COMMAND + 1, 5000, 70000))
 		fill = self.rng.choice((b" ", b"A", b"\0", b",tag=x"))
-		text = self._text(self._words(3)).encode()
+		text = self._text(3).encode()
 		text += fill * ((size - len(text)) // len(fill)) + self.POISON
 		return text[-size:], self.REFUSED
 
 	def plain(self):
 		"""Options as they are, together or not."""
-		return self._text(self._words(8)).encode(), self.ENDED
+		return self._text(8).encode(), self.ENDED
 
 	def block(self):
 		"""The same of disks and taps."""
-		words = [self.rng.choice(self.BLOCKS) for _ in range(self.rng.randrange(1, 6))]
-		return self._text(words).encode(), self.ENDED
+		return self._text(6, ("disk", "tap")).encode(), self.ENDED
 
 	def stop(self):
 		"""The end of a disk that there is not."""
@@ -142,7 +187,7 @@ class Generator:
 
 	def cut(self):
 		"""The beginning of one, as a write in parts has it."""
-		text = self._text(self._words(8)).encode()
+		text = self._text(8).encode()
 		return text[:self.rng.randrange(1, len(text))], self.ENDED
 
 	def empty(self):
