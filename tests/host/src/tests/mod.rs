@@ -24,6 +24,7 @@ mod conformance;
 mod control;
 mod cpus;
 mod crc;
+mod docs;
 mod expectation;
 mod failure;
 mod hello;

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What docs/reference.md says of tests and options, beside the tables.
+
+use crate::logic::{
+    command::Command,
+    conformance::CaseSet,
+    spec::{
+        load::Load,
+        names,
+        option::{
+            Asks,
+            Value, //
+        },
+        options::Opt,
+        role::Role,
+        tests::Test, //
+    }, //
+};
+
+const REFERENCE: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../docs/reference.md"
+));
+
+/// Returns the rows of all tables whose header begins with `header`.
+fn rows(header: &str) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    let mut lines = REFERENCE.lines();
+    while let Some(line) = lines.next() {
+        if line.starts_with(header) {
+            let body = lines.by_ref().take_while(|line| line.starts_with('|'));
+            for line in body.skip(1) {
+                let cells = line.split('|').skip(1);
+                rows.push(cells.map(|cell| cell.trim().to_owned()).collect());
+            }
+        }
+    }
+    rows
+}
+
+/// Returns what stands between backquotes.
+fn quoted(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('`').skip(1).step_by(2)
+}
+
+/// Reads a number as the page writes it.
+fn number(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "" | "ns" => 1,
+        "K" => 1 << 10,
+        "s" => 1_000_000_000,
+        _ => return None,
+    };
+    match digits {
+        "2^64 - 1" => Some(u64::MAX),
+        digits => digits.parse::<u64>().ok()?.checked_mul(unit),
+    }
+}
+
+/// Checks the row of a number: its range, and its default.
+fn check_number(opt: Opt, range: (u64, u64), default: Option<u64>, row: &[String]) {
+    let name = opt.spec().name();
+    let (first, last) = row[1]
+        .split_once(" to ")
+        .unwrap_or_else(|| panic!("{row:?}"));
+    let last = last.split([',', ';', '(']).next().unwrap().trim();
+    assert_eq!(
+        (number(first), number(last)),
+        (Some(range.0), Some(range.1)),
+        "{name}"
+    );
+    if let Some(default) = default {
+        let shown = row[2].split(';').next().unwrap();
+        // Of conformance tests, which are a loopback, it is another.
+        assert!(
+            number(shown) == Some(default) || shown == "a free one",
+            "{row:?}"
+        );
+    }
+}
+
+#[test]
+fn every_option_has_a_row_with_its_range_and_default() {
+    let mut found = Vec::new();
+    for row in rows("| option | value | default |") {
+        for named in quoted(&row[0]) {
+            let name = named.trim_end_matches('=');
+            let opt = names::find(name).unwrap_or_else(|| panic!("{row:?}"));
+            let spec = opt.spec();
+            found.push(name.to_owned());
+            let has_value = named.ends_with('=') || opt == Opt::Tap;
+            match &spec.value {
+                Value::Nothing | Value::Flag { .. } => assert!(!has_value, "{row:?}"),
+                Value::Number { range, get, .. } => {
+                    assert!(has_value, "{row:?}");
+                    let mut tests = Test::ALL.iter();
+                    let test = tests.find(|test| spec.fits(Role::Client, **test));
+                    let default = Command {
+                        load: Load::new(*test.unwrap_or(&Test::PingPong)),
+                        ..Command::new(Role::Client)
+                    };
+                    // Options that several tests take have their row elsewhere.
+                    if !row[1].is_empty() {
+                        let range = (*range.start(), *range.end());
+                        check_number(opt, range, get(&default), &row);
+                    }
+                }
+                Value::Word { words, .. } => {
+                    let said: Vec<&str> = quoted(&row[1]).collect();
+                    assert_eq!(said, *words, "{name}");
+                }
+                Value::Text(_) | Value::Late(_) | Value::Target => assert!(has_value, "{row:?}"),
+            }
+        }
+    }
+    let of_microbenchmarks = rows("| option | operation |");
+    found.extend(
+        of_microbenchmarks
+            .iter()
+            .flat_map(|row| quoted(&row[0]))
+            .map(String::from),
+    );
+    // It has a section instead.
+    found.push("caps".to_owned());
+    for name in names::all() {
+        assert!(found.iter().any(|found| found == name), "{name} has no row");
+    }
+}
+
+#[test]
+fn every_microbenchmark_has_a_row() {
+    let rows = rows("| option | operation |");
+    let said: Vec<&str> = rows.iter().flat_map(|row| quoted(&row[0])).collect();
+    let tests = Test::ALL.iter().filter(|test| test.is_microbench());
+    assert_eq!(said, tests.map(|test| test.as_str()).collect::<Vec<_>>());
+}
+
+#[test]
+fn options_of_some_microbenchmarks_say_of_which() {
+    for row in rows("| option | value | default | for |") {
+        let name = quoted(&row[0]).next().unwrap().trim_end_matches('=');
+        let spec = names::find(name).unwrap().spec();
+        let tests = Test::ALL.iter().filter(|test| test.is_microbench());
+        let takes: Vec<&str> = tests
+            .clone()
+            .filter(|test| spec.fits(Role::Client, **test))
+            .map(|test| test.as_str())
+            .collect();
+        let said: Vec<&str> = match row[3].as_str() {
+            "all" => tests.map(|test| test.as_str()).collect(),
+            cell if cell.starts_with("all but ") => tests
+                .map(|test| test.as_str())
+                .filter(|name| !quoted(cell).any(|other| other == *name))
+                .collect(),
+            cell => quoted(cell).collect(),
+        };
+        assert_eq!(takes, said, "{name}");
+    }
+}
+
+#[test]
+fn results_name_every_test() {
+    let row = REFERENCE
+        .lines()
+        .find(|line| line.starts_with("| `test` |"));
+    let cells: Vec<&str> = row.unwrap().split('|').collect();
+    let names: Vec<&str> = Test::ALL.iter().map(|test| test.as_str()).collect();
+    assert_eq!(quoted(cells[2]).collect::<Vec<_>>(), names);
+}
+
+#[test]
+fn every_conformance_case_has_a_row() {
+    let cases = rows("| case |");
+    let said: Vec<&str> = cases.iter().flat_map(|row| quoted(&row[0])).collect();
+    let all: Vec<&str> = CaseSet::ALL.iter().map(|case| case.as_str()).collect();
+    assert_eq!(said[..all.len()], all);
+    assert_eq!(said[all.len()..], ["port_down"]);
+    assert!(Opt::ALL
+        .iter()
+        .any(|opt| matches!(opt.spec().asks, Asks::Test(Test::Conformance))));
+}
