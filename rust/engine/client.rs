@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    connection::Connection,
+    connect::Connected,
     drive::{
         drive,
         failed,
@@ -125,7 +125,7 @@ impl Client<'_> {
             if result.is_err() {
                 break;
             }
-            match Connection::open(self, &bell, index, report, &build) {
+            match Connected::open(self, &bell, index, report, &build) {
                 // QueueLimits for all was made above.
                 Ok(connection) => drop(connections.push_within_capacity(connection)),
                 Err(failure) if connections.is_empty() => return Err(failure),
@@ -155,7 +155,7 @@ impl Client<'_> {
     }
 
     /// Leads on all connections until all are done.
-    fn converse<W: Lead>(&self, connections: &[Connection<W>]) -> Result<(), Failure> {
+    fn converse<W: Lead>(&self, connections: &[Connected<W>]) -> Result<(), Failure> {
         let command = &self.session.command;
         for connection in connections {
             connection
@@ -177,7 +177,7 @@ impl Client<'_> {
     /// `impatient`, whenever a sign of life is due.
     fn drive<W: Lead>(
         &self,
-        connections: &[Connection<W>],
+        connections: &[Connected<W>],
         goal: Progress,
         impatient: fn(&mut W, &mut Queue<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
@@ -243,7 +243,7 @@ impl Client<'_> {
 ///
 /// What the device says.
 fn each<W: Lead>(
-    connections: &[Connection<W>],
+    connections: &[Connected<W>],
     step: fn(&mut W, &mut Queue<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     connections
@@ -256,13 +256,13 @@ fn each<W: Lead>(
 /// # Errors
 ///
 /// What the device says.
-fn sign_of_life<W: Lead>(connections: &[Connection<W>]) -> Result<(), Failure> {
+fn sign_of_life<W: Lead>(connections: &[Connected<W>]) -> Result<(), Failure> {
     each(connections, Side::beat)
 }
 
 /// The cause of `failure`, which one of `connections` has met: what follows from it
 /// may have come to another one first.
-fn cause<W: Lead>(connections: &[Connection<W>], failure: Failure) -> Failure {
+fn cause<W: Lead>(connections: &[Connected<W>], failure: Failure) -> Failure {
     let outcomes = connections
         .iter()
         .map(|connection| connection.queue_pair.outcome());

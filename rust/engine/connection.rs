@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One of the connections that a client's thread makes and leads on.
+//! The connections that a client's thread makes and leads on.
 
 #![forbid(unsafe_code)]
 
 use super::{
     client::Client,
-    dial::dial,
+    connect::{
+        Attempt,
+        Connected,
+        Initiator, //
+    },
     drive::{
-        failed,
         patience,
         poll_mode, //
     },
@@ -17,23 +20,17 @@ use super::{
         check_load,
         check_size,
         queue_limits,
-        read_limits,
         QueueLimits,
         READS, //
     },
-    management::diagnose,
-    side::Lead, //
+    outcome::Bell,
+    results::Report,
+    session::Session,
+    side::Lead,
+    traffic::Traffic, //
 };
 use crate::{
     cm::CmId,
-    engine::{
-        outcome::{
-            Bell,
-            Outcome, //
-        },
-        results::Report,
-        traffic::Traffic, //
-    },
     kernel_ext::time::Deadline,
     logic::{
         command::{
@@ -49,22 +46,140 @@ use crate::{
         }, //
     },
     mr::Memory,
-    rdma::qp::QueuePair, //
+    rdma::{
+        cq::PollMode,
+        device::Device,
+        qp::{
+            Depths,
+            Queue, //
+        }, //
+    }, //
 };
 use kernel::{
     prelude::*,
     sync::Arc, //
 };
 
-/// A connection that is up. Fields are in drop order.
-pub(crate) struct Connection<W: Lead> {
-    /// What is done on it.
-    pub(crate) queue_pair: Pin<KBox<QueuePair<W>>>,
-    pub(crate) id: Arc<CmId>,
+/// A client that makes its connection number `index`, with the workload that `build` makes.
+struct Leading<'a, B> {
+    client: &'a Client<'a>,
+    index: u16,
+    build: B,
+    txdepth: u32,
 }
 
-impl<W: Lead> Connection<W> {
-    /// Makes the client's connection number `index`. May sleep.
+impl<W, B> Initiator for Leading<'_, B>
+where
+    W: Lead,
+    B: Fn(&QueueLimits, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
+{
+    type Workload = W;
+    type Answer = ();
+    const STARTING: &'static str = "starting the client";
+    const READS: u8 = READS;
+    const ENDS_WITH_THREAD: bool = true;
+
+    fn adapt(&self, id: &CmId, device: &Device<'_>) {
+        adapt_ack_timeout(id, device, self.command().mem_mode);
+    }
+
+    fn check(&mut self, device: &Device<'_>) -> Result<(), Failure> {
+        let command = self.command();
+        check_size(device, command.size)?;
+        check_load(device, command.test, &command.load)?;
+        if command.read_inv && !device.can_read_with_invalidate() {
+            return Err(Failure::Unsupported(caps::NO_READ_INV));
+        }
+        Ok(())
+    }
+
+    fn build(&mut self, device: &Device<'_>, memory: &mut Memory) -> Result<(KBox<W>, Depths)> {
+        let room = queue_limits(self.client.session, device);
+        self.txdepth = room.txdepth;
+        let traffic = self.client.worker.add_traffic()?;
+        let lead = (self.build)(&room, memory, traffic)?;
+        let depths = lead.depths();
+        Ok((lead, depths))
+    }
+
+    fn poll_mode(&self) -> PollMode {
+        poll_mode(self.command())
+    }
+
+    fn prepare(lead: &mut W, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        lead.prepare(queue)
+    }
+
+    fn hello(&self) -> [u8; PrivateData::LEN] {
+        self.request().encode()
+    }
+
+    fn answered(
+        &mut self,
+        connected: &Connected<W>,
+        report: &mut Report<'_>,
+    ) -> Result<(), Failure> {
+        let command = self.command();
+        let answer = PrivateData::decode(connected.id.peer_data().as_slice())
+            .map_err(Failure::PrivateData)?;
+        report.legacy = Some(answer.is_none());
+        if let Some(answer) = answer {
+            return check_answer(&self.request(), &answer)
+                .map_err(|violation| Failure::Protocol(violation, 0));
+        }
+        if command.test.is_microbench() {
+            return Err(Failure::Unsupported(
+                "the server is not this krping, and does no microbenchmark",
+            ));
+        }
+        if command.pattern == PatternKind::Binary {
+            return Err(Failure::Unsupported(
+                "pattern=binary: the server is not this krping, and returns text only",
+            ));
+        }
+        Ok(())
+    }
+
+    fn end(lead: &mut W) {
+        lead.end();
+    }
+
+    fn patience(&self, session: &Session, failure: Failure) -> Option<Deadline> {
+        Some(patience(session, &Err(failure)))
+    }
+}
+
+impl<B> Leading<'_, B> {
+    fn command(&self) -> &Command {
+        &self.client.session.command
+    }
+
+    /// Returns what the server is asked for.
+    fn request(&self) -> PrivateData {
+        let command = self.command();
+        PrivateData {
+            role: PeerRole::Client,
+            test: command.test,
+            mem_mode: command.mem_mode,
+            server_inv: command.server_inv,
+            read_inv: command.read_inv,
+            validate: command.validate,
+            pattern: command.pattern,
+            size: command.size,
+            count: announced_count(command),
+            seed: self.client.pattern.seed,
+            max_size: command.size,
+            load: command.load,
+            index: self.index,
+            txdepth: self.txdepth,
+            duration_ms: command.duration_ms().unwrap_or(0),
+            alive_ms: self.client.session.alive(),
+        }
+    }
+}
+
+impl<W: Lead> Connected<W> {
+    /// Makes the client's connection number `index`. Sleeps.
     ///
     /// # Errors
     ///
@@ -76,128 +191,25 @@ impl<W: Lead> Connection<W> {
         report: &mut Report<'_>,
         build: impl Fn(&QueueLimits, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
     ) -> Result<Self, Failure> {
-        let outcome = Outcome::new(bell).map_err(failed("starting the client"))?;
-        client
-            .worker
-            .attach(&outcome)
-            .map_err(failed("starting the client"))?;
-        Self::connect(client, outcome.clone(), index, report, build)
-            .map_err(|failure| outcome.cause_of(failure))
-    }
-
-    #[inline(never)]
-    fn connect(
-        client: &Client<'_>,
-        outcome: Arc<Outcome>,
-        index: u16,
-        report: &mut Report<'_>,
-        build: impl Fn(&QueueLimits, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
-    ) -> Result<Self, Failure> {
-        let session = client.session;
-        let command = &session.command;
-        let id = dial(
-            session,
-            client.worker,
-            outcome,
-            client.addr,
-            session.timeout(),
-            report,
-            |id, device| adapt_ack_timeout(id, device, command.mem_mode),
-        )?;
-        let device = id.device().map_err(failed("finding the device"))?;
-        check_size(&device, command.size)?;
-        check_load(&device, command.test, &command.load)?;
-        if command.read_inv && !device.can_read_with_invalidate() {
-            return Err(Failure::Unsupported(caps::NO_READ_INV));
-        }
-
-        let mut memory = Memory::new(&id, command.unsafe_global_rkey)
-            .map_err(failed("allocating a protection domain"))?;
-        let room = queue_limits(session, &device);
-        let lead = client
-            .worker
-            .add_traffic()
-            .and_then(|traffic| build(&room, &mut memory, traffic))
-            .map_err(failed("allocating and registering buffers"))?;
-        let depths = lead.depths();
-        let queue_pair = QueuePair::new(memory, depths, poll_mode(command), lead)
-            .map_err(failed("creating the queue pair"))?;
-        let this = Self { queue_pair, id };
-        match this.establish(client, &room, index, report) {
-            Ok(()) => Ok(this),
-            Err(failure) => {
-                let failure = this.id.cause_of(failure);
-                let failure = diagnose(session, client.worker, &this.id, failure);
-                // Before the peer notices: what it then reports is a consequence.
-                session.abort(failure);
-                this.stop();
-                this.wait_disconnected(patience(session, &Err(failure)));
-                Err(failure)
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn establish(
-        &self,
-        client: &Client<'_>,
-        room: &QueueLimits,
-        index: u16,
-        report: &mut Report<'_>,
-    ) -> Result<(), Failure> {
-        let session = client.session;
-        let command = &session.command;
-        self.queue_pair
-            .with(|lead, queue| lead.prepare(queue))
-            .ok_or(Failure::Interrupted)??;
-        let device = self.id.device().map_err(failed("finding the device"))?;
-        let data = PrivateData {
-            role: PeerRole::Client,
-            test: command.test,
-            mem_mode: command.mem_mode,
-            server_inv: command.server_inv,
-            read_inv: command.read_inv,
-            validate: command.validate,
-            pattern: command.pattern,
-            size: command.size,
-            count: announced_count(command),
-            seed: client.pattern.seed,
-            max_size: command.size,
-            load: command.load,
-            index,
-            txdepth: room.txdepth,
-            duration_ms: command.duration_ms().unwrap_or(0),
-            alive_ms: session.alive(),
+        let attempt = Attempt {
+            session: client.session,
+            worker: client.worker,
+            addr: client.addr,
+            bell,
+            timeout: client.session.timeout(),
         };
-        self.id.connect(
-            &data.encode(),
-            read_limits(&device, None, READS),
-            session.timeout(),
-        )?;
-        match PrivateData::decode(self.id.peer_data().as_slice()).map_err(Failure::PrivateData)? {
-            Some(answer) => {
-                report.legacy = Some(false);
-                check_answer(&data, &answer).map_err(|violation| Failure::Protocol(violation, 0))
-            }
-            None => {
-                report.legacy = Some(true);
-                if command.test.is_microbench() {
-                    return Err(Failure::Unsupported(
-                        "the server is not this krping, and does no microbenchmark",
-                    ));
-                }
-                if command.pattern == PatternKind::Binary {
-                    return Err(Failure::Unsupported(
-                        "pattern=binary: the server is not this krping, and returns text only",
-                    ));
-                }
-                Ok(())
-            }
-        }
+        let mut leading = Leading {
+            client,
+            index,
+            build,
+            txdepth: 0,
+        };
+        attempt
+            .connect(&mut leading, report)
+            .map(|(connected, ())| connected)
     }
 
-    /// Ends the workload and the connection, and hands the workload back. May
-    /// sleep.
+    /// Ends the workload and the connection, and hands the workload back. Sleeps.
     pub(crate) fn stop(&self) -> Option<KBox<W>> {
         let mut lead = self.queue_pair.stop();
         lead.iter_mut().for_each(|lead| lead.end());

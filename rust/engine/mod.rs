@@ -5,7 +5,8 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod client;
-pub(crate) mod connection;
+pub(crate) mod connect;
+mod connection;
 pub(crate) mod detached;
 pub(crate) mod dial;
 pub(crate) mod drive;

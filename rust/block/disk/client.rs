@@ -18,8 +18,8 @@ mod reconnect;
 use super::{
     attachment::Attachment,
     connection::{
-        Connection,
-        Terms, //
+        DiskConnection,
+        DiskParams, //
     }, //
 };
 use crate::{
@@ -139,10 +139,10 @@ struct Link<'a> {
     session: &'a Arc<Session>,
     worker: &'a Arc<Worker>,
     attachment: &'a Attachment,
-    terms: Terms<'a>,
+    params: DiskParams<'a>,
     geometry: Geometry,
     disk: Arc<Disk<DiskData>>,
-    connections: KVec<Connection>,
+    connections: KVec<DiskConnection>,
     /// Requests that wait for new ones.
     waiting: Held,
     /// Whether the block layer holds requests back.
@@ -184,7 +184,7 @@ impl<'a> Link<'a> {
         let data = DiskData::new(attachment.number, traffic.into_iter())
             .and_then(|data| Ok(Arc::new(data, GFP_KERNEL)?))
             .map_err(&no_memory)?;
-        let mut terms = Terms {
+        let mut params = DiskParams {
             session,
             worker,
             addr,
@@ -195,12 +195,12 @@ impl<'a> Link<'a> {
             bounce: false,
             geometry: None,
         };
-        let mut made = Self::connect(&mut terms, &data, session.timeout(), report)?;
+        let mut made = Self::connect(&mut params, &data, session.timeout(), report)?;
         let geometry = made
             .first()
             .map(|connection| connection.geometry)
             .ok_or_else(|| no_memory(EINVAL))?;
-        terms.geometry = Some(geometry);
+        params.geometry = Some(geometry);
         // Stores of two servers may have the same number: it says where a file is there.
         let ip = addr.ip().unwrap_or(Ipv4Addr::UNSPECIFIED.into());
         let serial = CString::try_from_fmt(fmt!("{}-{:016x}", Plain(ip), geometry.store))
@@ -242,7 +242,7 @@ impl<'a> Link<'a> {
             session,
             worker,
             attachment,
-            terms,
+            params,
             geometry,
             disk,
             connections: made,
@@ -256,24 +256,25 @@ impl<'a> Link<'a> {
     /// Makes a connection for each hardware queue, as one generation.
     #[inline(never)]
     fn connect(
-        terms: &mut Terms<'a>,
+        params: &mut DiskParams<'a>,
         data: &DiskData,
         timeout: u32,
         report: &mut Report<'_>,
-    ) -> Result<KVec<Connection>, Failure> {
-        terms.generation = terms.generation.wrapping_add(1).max(1);
-        let mut made = KVec::with_capacity(usize::from(terms.queues), GFP_KERNEL)
+    ) -> Result<KVec<DiskConnection>, Failure> {
+        params.generation = params.generation.wrapping_add(1).max(1);
+        let mut made = KVec::with_capacity(usize::from(params.queues), GFP_KERNEL)
             .map_err(|e| failed("connecting")(e.into()))?;
-        for (index, queue) in (0..terms.queues).zip(data.queues()) {
-            let connection = Connection::open(terms, index, timeout, report, |layout, memory| {
-                DiskQueue::new(
-                    layout,
-                    memory,
-                    queue.live.clone(),
-                    data.stability().clone(),
-                    queue.traffic.clone(),
-                )
-            })?;
+        for (index, queue) in (0..params.queues).zip(data.queues()) {
+            let connection =
+                DiskConnection::open(params, index, timeout, report, |layout, memory| {
+                    DiskQueue::new(
+                        layout,
+                        memory,
+                        queue.live.clone(),
+                        data.stability().clone(),
+                        queue.traffic.clone(),
+                    )
+                })?;
             // Room for all was made above.
             drop(made.push_within_capacity(connection));
         }
@@ -324,7 +325,7 @@ impl<'a> Link<'a> {
             self.name(),
             self.geometry.size,
             self.geometry.block,
-            self.terms.queues,
+            self.params.queues,
             self.geometry.depth.min(self.session.command.block.depth),
             if self.geometry.read_only {
                 ", read-only"

@@ -16,10 +16,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::connection::{
-    Connection,
-    Terms, //
-};
+use super::connection::TapConnection;
 use crate::{
     block::{
         figures::Live,
@@ -37,6 +34,7 @@ use crate::{
     },
     cm::addr::SocketAddress,
     engine::{
+        connect::Attempt,
         drive::failed,
         entry::{
             Client,
@@ -201,19 +199,19 @@ fn run(session: &Arc<Session>, worker: &Arc<Worker>, addr: &SocketAddress, setup
     let mut report = Report::new(session.id, worker.id, "client", &session.command);
     report.peer = Some(*addr);
     worker.set_detail(setup.view.clone());
-    let terms = Terms {
+    let attempt = Attempt {
         session,
         worker,
         addr,
         bell: &setup.bell,
-        disk: &setup.tapped.disk,
-        live: &setup.view.live,
+        timeout: session.timeout(),
     };
     let result = Outcome::new(&setup.bell)
         .and_then(|control| worker.attach(&control).map(|()| control))
         .map_err(failed("starting the tap"))
         .and_then(|control| {
-            let connection = Connection::open(&terms, &mut report)?;
+            let disk = &setup.tapped.disk;
+            let connection = TapConnection::open(&attempt, disk, &setup.view.live, &mut report)?;
             let forwarding = Forwarding {
                 session,
                 worker,
@@ -238,7 +236,7 @@ struct Forwarding<'a> {
     setup: &'a Setup,
     /// Fails when the tap is to end.
     control: Arc<Outcome>,
-    connection: Connection,
+    connection: TapConnection,
 }
 
 impl Forwarding<'_> {

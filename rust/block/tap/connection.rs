@@ -15,19 +15,14 @@ use crate::{
         },
         MAX_BYTES, //
     },
-    cm::{
-        addr::SocketAddress,
-        CmId, //
-    },
+    cm::CmId,
     engine::{
-        dial::dial,
-        drive::failed,
-        limits::read_limits,
-        management::diagnose,
-        outcome::{
-            Bell,
-            Outcome, //
+        connect::{
+            Attempt,
+            Connected,
+            Initiator, //
         },
+        outcome::Outcome,
         results::Report,
         session::Session,
         worker::Worker, //
@@ -43,16 +38,19 @@ use crate::{
             errno,
             Failure, //
         },
-        wire::hello::{
-            Geometry,
-            Hello, //
+        wire::{
+            hello::{
+                Geometry,
+                Hello, //
+            },
+            PrivateData, //
         }, //
     },
     mr::Memory,
     rdma::{
-        cq::PollMode,
         device::Device,
         qp::{
+            Depths,
             Queue,
             QueuePair, //
         }, //
@@ -64,19 +62,8 @@ use kernel::{
     sync::Arc, //
 };
 
-/// What a connection is made of.
-pub(crate) struct Terms<'a> {
-    pub(crate) session: &'a Arc<Session>,
-    pub(crate) worker: &'a Arc<Worker>,
-    pub(crate) addr: &'a SocketAddress,
-    pub(crate) bell: &'a Bell,
-    /// The disk that is tapped.
-    pub(crate) disk: &'a Disk,
-    pub(crate) live: &'a Arc<Live>,
-}
-
 /// A tap's connection that is up. Fields are in drop order.
-pub(crate) struct Connection {
+pub(crate) struct TapConnection {
     pair: Pin<KBox<QueuePair<Tap>>>,
     pub(crate) id: Arc<CmId>,
     /// The largest part of a request that it takes, in bytes.
@@ -85,98 +72,101 @@ pub(crate) struct Connection {
     pub(crate) geometry: Geometry,
 }
 
-impl Connection {
-    /// Connects to the server. A signal ends it as long as it comes up, and not any more
-    /// then. May sleep.
+/// A tap that connects.
+struct Tapping<'a> {
+    worker: &'a Worker,
+    /// The disk that is tapped.
+    disk: &'a Disk,
+    live: &'a Arc<Live>,
+    most: u32,
+    alive_ms: u32,
+}
+
+impl Initiator for Tapping<'_> {
+    type Workload = Tap;
+    type Answer = Geometry;
+    const STARTING: &'static str = "starting the tap";
+    const READS: u8 = READS;
+    // A tap that is to end says farewell first.
+    const ENDS_WITH_THREAD: bool = false;
+
+    fn check(&mut self, device: &Device<'_>) -> Result<(), Failure> {
+        self.most = most_bytes(device)?;
+        Ok(())
+    }
+
+    fn build(&mut self, _: &Device<'_>, memory: &mut Memory) -> Result<(KBox<Tap>, Depths)> {
+        let traffic = self.worker.add_traffic()?;
+        let tap = Tap::new(memory, self.most, self.live.clone(), traffic)?;
+        Ok((tap, Tap::depths()))
+    }
+
+    fn prepare(tap: &mut Tap, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        tap.prepare(queue)
+    }
+
+    fn hello(&self) -> [u8; PrivateData::LEN] {
+        let hello = Hello {
+            test: Test::Tap,
+            disk: random(),
+            generation: 1,
+            index: 0,
+            queues: 1,
+            depth: WINDOW as u16,
+            max_bytes: self.most,
+            alive_ms: self.alive_ms,
+            hold_ms: 0,
+        };
+        hello.encode()
+    }
+
+    fn answered(
+        &mut self,
+        connected: &Connected<Tap>,
+        _: &mut Report<'_>,
+    ) -> Result<Geometry, Failure> {
+        let Connected { queue_pair, id } = connected;
+        let geometry = Geometry::decode(id.peer_data().as_slice()).map_err(Failure::PrivateData)?;
+        check(self.disk, id, &geometry)?;
+        queue_pair
+            .with(|tap, queue| tap.start(queue, geometry.depth, geometry.inline))
+            .ok_or(Failure::Interrupted)??;
+        Ok(geometry)
+    }
+
+    fn patience(&self, _: &Session, _: Failure) -> Option<Deadline> {
+        Some(Deadline::after_ms(PATIENCE_MS))
+    }
+}
+
+impl TapConnection {
+    /// Connects to the server of `attempt`. A signal ends it as long as it comes up, and not any
+    /// more then. Sleeps.
     ///
     /// # Errors
     ///
     /// The failure, with the errno that the kernel or the peer gave; what [`check`] says
     /// of the server's store.
-    pub(crate) fn open(terms: &Terms<'_>, report: &mut Report<'_>) -> Result<Self, Failure> {
-        let outcome = Outcome::new(terms.bell).map_err(failed("starting the tap"))?;
-        terms
-            .worker
-            .attach(&outcome)
-            .map_err(failed("starting the tap"))?;
-        let result = Self::connect(terms, &outcome, report);
-        terms.worker.detach(&outcome);
-        result.map_err(|failure| outcome.cause_of(failure))
-    }
-
-    #[inline(never)]
-    fn connect(
-        terms: &Terms<'_>,
-        outcome: &Arc<Outcome>,
+    pub(crate) fn open(
+        attempt: &Attempt<'_>,
+        disk: &Disk,
+        live: &Arc<Live>,
         report: &mut Report<'_>,
     ) -> Result<Self, Failure> {
-        let session = terms.session;
-        let timeout = session.timeout();
-        let id = dial(
-            session,
-            terms.worker,
-            outcome.clone(),
-            terms.addr,
-            timeout,
-            report,
-            |_, _| {},
-        )?;
-        let device = id.device().map_err(failed("finding the device"))?;
-        let most = most_bytes(&device)?;
-        let mut memory =
-            Memory::new(&id, false).map_err(failed("allocating a protection domain"))?;
-        let tap = terms
-            .worker
-            .add_traffic()
-            .and_then(|traffic| Tap::new(&mut memory, most, terms.live.clone(), traffic))
-            .map_err(failed("allocating and registering buffers"))?;
-        let pair = QueuePair::new(memory, Tap::depths(), PollMode::Event, tap)
-            .map_err(failed("creating the queue pair"))?;
-        let connected = pair
-            .with(|tap, queue| tap.prepare(queue))
-            .ok_or(Failure::Interrupted)
-            .and_then(|prepared| prepared)
-            .and_then(|()| {
-                let hello = Hello {
-                    test: Test::Tap,
-                    disk: random(),
-                    generation: 1,
-                    index: 0,
-                    queues: 1,
-                    depth: WINDOW as u16,
-                    max_bytes: most,
-                    alive_ms: session.alive(),
-                    hold_ms: 0,
-                };
-                let limits = read_limits(&device, None, READS);
-                id.connect(&hello.encode(), limits, timeout)
-            })
-            .and_then(|()| {
-                let geometry =
-                    Geometry::decode(id.peer_data().as_slice()).map_err(Failure::PrivateData)?;
-                check(terms.disk, &id, &geometry)?;
-                pair.with(|tap, queue| tap.start(queue, geometry.depth, geometry.inline))
-                    .ok_or(Failure::Interrupted)??;
-                Ok(geometry)
-            });
-        match connected {
-            Ok(geometry) => Ok(Self {
-                pair,
-                id,
-                largest: most.min(geometry.max_bytes),
-                geometry,
-            }),
-            Err(failure) => {
-                let failure = diagnose(session, terms.worker, &id, id.cause_of(failure));
-                // Before the peer notices: what it then reports is a consequence.
-                session.abort(failure);
-                drop(pair.stop());
-                if id.disconnect() {
-                    id.wait_disconnected(Deadline::after_ms(PATIENCE_MS));
-                }
-                Err(failure)
-            }
-        }
+        let mut tapping = Tapping {
+            worker: attempt.worker,
+            disk,
+            live,
+            most: 0,
+            alive_ms: attempt.session.alive(),
+        };
+        let (connected, geometry) = attempt.connect(&mut tapping, report)?;
+        Ok(Self {
+            pair: connected.queue_pair,
+            id: connected.id,
+            largest: tapping.most.min(geometry.max_bytes),
+            geometry,
+        })
     }
 
     /// Where it reports to.

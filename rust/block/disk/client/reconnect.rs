@@ -92,14 +92,14 @@ impl Link<'_> {
             ..
         } = failure
         {
-            if self.repeats_registrations() && !self.terms.bounce {
+            if self.repeats_registrations() && !self.params.bounce {
                 pr_warn!(
                     "{}: {}: a packet was lost, and this device repeats registrations with it; \
                      data is copied through buffers that are registered once from now on\n",
                     id,
                     name
                 );
-                self.terms.bounce = true;
+                self.params.bounce = true;
             }
         }
         let started = monotonic_ns();
@@ -132,7 +132,7 @@ impl Link<'_> {
             }
             self.sift();
             let timeout = self.session.timeout().min(ATTEMPT_MS);
-            match Self::connect(&mut self.terms, self.disk.data(), timeout, report) {
+            match Self::connect(&mut self.params, self.disk.data(), timeout, report) {
                 Ok(mut made) => {
                     for (queue, connection) in self.disk.data().queues().zip(&mut made) {
                         queue.replace(connection.pair.take());
