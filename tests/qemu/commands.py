@@ -40,6 +40,7 @@ class Options:
 			tables = json.load(file)
 		self.tests = tables["tests"]
 		self.options = [option for option in tables["options"] if "role" not in option]
+		self.fitting = {}
 
 	def test(self, families):
 		"""A test of FAMILIES."""
@@ -48,15 +49,24 @@ class Options:
 	def words(self, role, test, count):
 		"""COUNT options of a command, most of which go with ROLE and TEST, after that which
 		asks for the test."""
-		fitting = [option for option in self.options
-			   if test["name"] in option["goes"].get(role, ())
-			   and "test" not in option]
-		asking = [option for option in self.options if option["name"] == test.get("option")]
+		fitting, asking = self._of(role, test)
 		found = [self._word(option, test) for option in asking]
 		for _ in range(count):
 			choice = fitting if fitting and self.rng.random() < 0.8 else self.options
 			found.append(self._word(self.rng.choice(choice), test))
 		return found
+
+	def _of(self, role, test):
+		"""The options that go with ROLE and TEST, and that which asks for the test."""
+		key = role, test["name"]
+		if key not in self.fitting:
+			self.fitting[key] = (
+				[option for option in self.options
+				 if test["name"] in option["goes"].get(role, ())
+				 and "test" not in option],
+				[option for option in self.options
+				 if option["name"] == test.get("option")])
+		return self.fitting[key]
 
 	def _word(self, option, test):
 		name = self.rng.choice((option["name"], *option.get("aliases", ())))
