@@ -20,12 +20,14 @@ mod fifo;
 mod job_thread;
 mod jobs;
 mod link;
+pub(crate) mod listening;
+mod making;
 mod room;
+mod serving;
 mod shape;
 mod sinks;
 mod slot;
 pub(crate) mod store;
-pub(crate) mod threads;
 
 use crate::{
     engine::{
@@ -95,7 +97,7 @@ pub(crate) struct BlockServer {
 }
 
 /// What a connection needs to know.
-pub(crate) struct Terms<'a> {
+pub(crate) struct ServerParams<'a> {
     /// What the client has said.
     pub(crate) hello: &'a Hello,
     /// Where it says that it leaves.
@@ -124,20 +126,20 @@ impl BlockServer {
     /// `ENOMEM`; `EINVAL` for a device whose queues are too small.
     #[inline(never)]
     pub(crate) fn new(
-        terms: Terms<'_>,
+        params: ServerParams<'_>,
         store: Arc<Store>,
         memory: &mut Memory,
         traffic: Arc<Traffic>,
     ) -> Result<KBox<Self>> {
-        let Terms {
+        let ServerParams {
             hello,
             max_bytes,
             inline,
             alive_ms,
             ..
-        } = terms;
+        } = params;
         let before = Sinks::before(memory);
-        let shape = Shape::new(hello.depth, before, terms.requests, terms.completions)?;
+        let shape = Shape::new(hello.depth, before, params.requests, params.completions)?;
         let geometry = store.geometry(hello, shape.depth, max_bytes, inline, alive_ms);
         // What others may write to meanwhile is copied where it must not change.
         let copies = memory.checksums_in_place();
@@ -147,7 +149,7 @@ impl BlockServer {
         };
         let link = Link::new(shape, &geometry, chunks, memory, traffic)?;
         let jobs = match copies || store.needs_thread() {
-            true => Some(Jobs::new(link.depths().slots, terms.bell)?),
+            true => Some(Jobs::new(link.depths().slots, params.bell)?),
             false => None,
         };
         Ok(KBox::new(
@@ -155,8 +157,8 @@ impl BlockServer {
                 link,
                 limits: geometry.limits(),
                 jobs,
-                farewell: terms.farewell,
-                account: terms.account,
+                farewell: params.farewell,
+                account: params.account,
                 telling: None,
                 figures: BlockFigures {
                     size: store.size(),

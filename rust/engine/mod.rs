@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+pub(crate) mod accept;
 pub(crate) mod client;
 pub(crate) mod connect;
 mod connection;

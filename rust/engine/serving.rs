@@ -6,16 +6,17 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    accept::{
+        Accepting,
+        Responder, //
+    },
     drive::{
         drive,
         failed,
-        note_device,
         patience, //
     },
     entry::Serve,
     limits::{
-        queue_limits,
-        read_limits,
         QueueLimits,
         READS, //
     },
@@ -46,10 +47,7 @@ use crate::{
     logic::{
         command::Test,
         failure::Failure,
-        pingpong::{
-            check_request,
-            Violation, //
-        },
+        pingpong::check_request,
         wire::{
             hello::announced,
             PrivateData, //
@@ -59,7 +57,11 @@ use crate::{
     rdma::{
         cq::PollMode,
         device::Device,
-        qp::QueuePair, //
+        qp::{
+            Depths,
+            Queue,
+            QueuePair, //
+        }, //
     }, //
 };
 use core::iter;
@@ -149,9 +151,7 @@ impl Serving<'_> {
         report: &mut Report<'_>,
     ) -> Result<(Serve, Asked), Failure> {
         let command = &self.session.command;
-        let device = self.device()?;
-        note_device(self.worker, &device);
-        report.device = Some((device.name(), device.transport()));
+        self.accepting().show_device(report)?;
         let test = announced(data.as_slice()).map_err(Failure::PrivateData)?;
         if test.is_some_and(Test::is_block) {
             return Err(Failure::Unsupported(
@@ -171,17 +171,19 @@ impl Serving<'_> {
                 "the client asks for another test than the one that is served",
             ));
         }
-        if device.max_reads_started() == 0 {
-            return Err(Failure::Unsupported("the device starts no RDMA READ"));
-        }
-        let limits = read_limits(&device, Some(limits), READS);
-        if limits.initiator_depth == 0 {
-            return Err(Failure::Protocol(Violation::NoReads, 0));
-        }
+        let limits = self.accepting().agree_on_reads(limits, READS)?;
         let workload = self.session.registry.workload(asked.spec().family);
         let serve = workload.ok().and_then(|workload| workload.serve);
         let serve = serve.ok_or(Failure::Unsupported("nobody serves that test"))?;
         Ok((serve, Asked { peer, limits }))
+    }
+
+    fn accepting(&self) -> Accepting<'_> {
+        Accepting {
+            session: self.session,
+            worker: self.worker,
+            id: self.id,
+        }
     }
 
     /// Returns the device of the connection.
@@ -198,61 +200,30 @@ impl Serving<'_> {
     #[inline(never)]
     pub(crate) fn follow<W: Follow>(
         &self,
-        terms: &Terms,
+        params: &ServeParams,
         report: &mut Report<'_>,
         build: impl FnOnce(&QueueLimits, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
     ) -> Result<(), Failure> {
-        let queue_pair = self
-            .prepare(terms, build)
+        let accepting = self.accepting();
+        let queue_pair = accepting
+            .make(&mut Following {
+                params,
+                build: Some(build),
+            })
             .map_err(|failure| self.refuse(failure))?;
-        let outcome = self.id.outcome();
-        let result = self
-            .id
-            .accept(
-                terms.answer.as_ref().map_or(&[], |answer| answer),
-                terms.limits,
-                self.session.timeout(),
+        let answer = params.answer.as_ref().map_or(&[] as &[u8], |answer| answer);
+        let result = accepting.accept(answer, params.limits).and_then(|()| {
+            drive(
+                iter::once(&*queue_pair),
+                Progress::Finished,
+                params.poll,
+                Some(params.timeout),
+                Some(params.beat),
+                || queue_pair.with(Side::beat).unwrap_or(Ok(())),
             )
-            .and_then(|()| {
-                let timeout = Some(self.session.timeout());
-                outcome.wait_for(Progress::Established, "accepting", timeout)?;
-                drive(
-                    iter::once(&*queue_pair),
-                    Progress::Finished,
-                    terms.poll,
-                    Some(terms.timeout),
-                    Some(terms.beat),
-                    || queue_pair.with(Side::beat).unwrap_or(Ok(())),
-                )
-            });
-        self.finish(terms, queue_pair, result, report);
+        });
+        self.finish(params, queue_pair, result, report);
         Ok(())
-    }
-
-    #[inline(never)]
-    fn prepare<W: Follow>(
-        &self,
-        terms: &Terms,
-        build: impl FnOnce(&QueueLimits, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
-    ) -> Result<Pin<KBox<QueuePair<W>>>, Failure> {
-        let device = self.device()?;
-        self.id.set_short_rnr_timer();
-        let mut memory = Memory::new(self.id, terms.unsafe_global_rkey)
-            .map_err(failed("allocating a protection domain"))?;
-        memory.charge_to(self.session.budget.clone());
-        let room = queue_limits(self.session, &device);
-        let server = self
-            .worker
-            .add_traffic()
-            .and_then(|traffic| build(&room, &mut memory, traffic))
-            .map_err(|error| self.session.no_buffers(error))?;
-        let depths = server.depths();
-        let queue_pair = QueuePair::new(memory, depths, terms.poll, server)
-            .map_err(failed("creating the queue pair"))?;
-        queue_pair
-            .with(|server, queue| server.prepare(queue))
-            .ok_or(Failure::Interrupted)??;
-        Ok(queue_pair)
     }
 
     /// Tells the client's leaving from its breaking off, takes all down, and
@@ -260,7 +231,7 @@ impl Serving<'_> {
     #[inline(never)]
     fn finish<W: Follow>(
         &self,
-        terms: &Terms,
+        params: &ServeParams,
         queue_pair: Pin<KBox<QueuePair<W>>>,
         result: Result<(), Failure>,
         report: &mut Report<'_>,
@@ -299,7 +270,7 @@ impl Serving<'_> {
             elapsed_ns: summary.elapsed_ns(),
             histogram: summary.histogram,
             measured: summary.figures.map(|figures| Measured {
-                poll: terms.poll == PollMode::Direct,
+                poll: params.poll == PollMode::Direct,
                 figures,
             }),
             ..*report
@@ -308,7 +279,7 @@ impl Serving<'_> {
 }
 
 /// How a connection is accepted and followed.
-pub(crate) struct Terms {
+pub(crate) struct ServeParams {
     /// The READs that are agreed to.
     pub(crate) limits: ReadLimits,
     /// Private data, for a client that understands it.
@@ -321,4 +292,43 @@ pub(crate) struct Terms {
     pub(crate) beat: u32,
     /// Whether all memory is opened to the client.
     pub(crate) unsafe_global_rkey: bool,
+}
+
+/// A server that accepts a client, with the workload that `build` makes.
+struct Following<'a, B> {
+    params: &'a ServeParams,
+    build: Option<B>,
+}
+
+impl<W, B> Responder for Following<'_, B>
+where
+    W: Follow,
+    B: FnOnce(&QueueLimits, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
+{
+    type Workload = W;
+
+    fn opens_all_memory(&self) -> bool {
+        self.params.unsafe_global_rkey
+    }
+
+    fn build(
+        &mut self,
+        _: &Device<'_>,
+        room: &QueueLimits,
+        memory: &mut Memory,
+        traffic: Arc<Traffic>,
+    ) -> Result<(KBox<W>, Depths)> {
+        let build = self.build.take().ok_or(EINVAL)?;
+        let server = build(room, memory, traffic)?;
+        let depths = server.depths();
+        Ok((server, depths))
+    }
+
+    fn poll_mode(&self) -> PollMode {
+        self.params.poll
+    }
+
+    fn prepare(server: &mut W, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        server.prepare(queue)
+    }
 }

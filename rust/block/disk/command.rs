@@ -49,12 +49,12 @@ use kernel::{
 pub(crate) static ENTRY: Entry = Entry {
     families: &[Family::Disk],
     client: Client::Kept(begin),
-    listen: Some(server::threads::start),
+    listen: Some(server::listening::start),
     serve: None,
     depths: Some(DiskQueue::depths_for),
     states: &[
         || Ok(KBox::new(Disks::new()?, GFP_KERNEL)?),
-        server::threads::new_ledgers,
+        server::listening::new_ledgers,
     ],
 };
 

@@ -179,7 +179,7 @@ fn open(name: &PathName) -> Result<Disk, Failure> {
 pub(crate) static ENTRY: Entry = Entry {
     families: &[Family::Tap],
     client: Client::Threads(start),
-    listen: Some(server::threads::start),
+    listen: Some(server::listening::start),
     serve: None,
     depths: None,
     states: &[],

@@ -32,8 +32,8 @@ use crate::{
         server,
         serving::{
             Asked,
-            Serving,
-            Terms, //
+            ServeParams,
+            Serving, //
         }, //
     },
     logic::{
@@ -134,7 +134,7 @@ fn serve(serving: &Serving<'_>, asked: Asked, report: &mut Report<'_>) -> Result
     };
     let shape = plan(&QueueLimits::default());
     let timeout = session.timeout();
-    let terms = Terms {
+    let params = ServeParams {
         limits: asked.limits,
         answer: Some(answer.encode()),
         poll: if shape.watches_memory() {
@@ -151,7 +151,7 @@ fn serve(serving: &Serving<'_>, asked: Asked, report: &mut Report<'_>) -> Result
         beat: session.alive().min(peer.alive_ms),
         unsafe_global_rkey: session.command.unsafe_global_rkey,
     };
-    serving.follow(&terms, report, |room, memory, traffic| {
+    serving.follow(&params, report, |room, memory, traffic| {
         let room = QueueLimits {
             txdepth: room.requests.min(peer.txdepth),
             ..*room

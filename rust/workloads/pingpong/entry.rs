@@ -30,8 +30,8 @@ use crate::{
         server,
         serving::{
             Asked,
-            Serving,
-            Terms, //
+            ServeParams,
+            Serving, //
         }, //
     },
     logic::{
@@ -150,7 +150,7 @@ pub(crate) fn serve(
         max_size: service.size,
         ..peer
     });
-    let terms = Terms {
+    let params = ServeParams {
         limits,
         answer: answer.map(|answer| answer.encode()),
         poll: poll_mode(&session.command),
@@ -158,7 +158,7 @@ pub(crate) fn serve(
         beat: session.alive(),
         unsafe_global_rkey: false,
     };
-    serving.follow(&terms, report, |room, memory, traffic| {
+    serving.follow(&params, report, |room, memory, traffic| {
         PingPongServer::new(service, room.txdepth, memory, traffic)
     })
 }
