@@ -21,7 +21,13 @@ use crate::{
             Deadline, //
         }, //
     },
-    logic::failure::Failure, //
+    logic::failure::{
+        cause::{
+            ConnectionEnd,
+            Known, //
+        },
+        Failure, //
+    }, //
 };
 use kernel::{
     prelude::*,
@@ -65,9 +71,18 @@ const SETTLED: u32 = 2;
 
 struct State {
     progress: Progress,
-    failure: Option<Failure>,
-    /// Whether the end has nothing more to wait for from the peer.
-    released: bool,
+    end: ConnectionEnd,
+}
+
+impl State {
+    /// Returns what [`Outcome::ended`] keeps of it.
+    fn ended(&self) -> u32 {
+        match self.end.known() {
+            Known::Nothing => 0,
+            Known::Consequence => ENDED,
+            Known::Settled => SETTLED,
+        }
+    }
 }
 
 /// What reports ring, for one thread to hear.
@@ -117,7 +132,7 @@ impl Outcome {
     fn init(bell: Bell) -> impl PinInit<Self> {
         pin_init!(Self {
             state <- SpinLockIrq::new(
-                State { progress: Progress::Started, failure: None, released: false },
+                State { progress: Progress::Started, end: ConnectionEnd::default() },
                 c"krping_outcome",
                 static_lock_class!(),
             ),
@@ -131,22 +146,8 @@ impl Outcome {
     pub(crate) fn fail(&self, failure: Failure) {
         {
             let mut state = self.state.lock();
-            // What comes after the end is not its cause, but may shorten it.
-            let ending = state.progress == Progress::Finished || state.failure.is_some();
-            state.released |= match failure {
-                Failure::DeviceRemoved => true,
-                Failure::Interrupted => ending,
-                _ => false,
-            };
-            let better = state
-                .failure
-                .is_none_or(|first| first.rank() < failure.rank());
-            if state.progress != Progress::Finished && better {
-                state.failure = Some(failure);
-                let settled = failure.rank() == Failure::CAUSE;
-                self.ended
-                    .store(if settled { SETTLED } else { ENDED }, Relaxed);
-            }
+            state.end.fail(failure);
+            self.ended.store(state.ended(), Relaxed);
         }
         self.changed.complete();
     }
@@ -154,7 +155,7 @@ impl Outcome {
     /// Reports that the peer knows of the end, be it its doing or this side's.
     /// Any context.
     pub(crate) fn disconnected(&self) {
-        self.state.lock().released = true;
+        self.state.lock().end.release();
         self.fail(Failure::Disconnected);
     }
 
@@ -162,22 +163,18 @@ impl Outcome {
     /// overtakes a disconnect that should not have come yet, which is given a
     /// moment for that. Process context; sleeps.
     pub(crate) fn cause_of(&self, failure: Failure) -> Failure {
-        match failure {
-            Failure::Disconnected => {}
-            // Nothing that a peer does causes that, but it may cause what has been reported:
-            // where accepting fails, the receives are flushed.
-            Failure::Kernel(_, errno) if errno == ENOMEM.to_errno() => return failure,
-            Failure::Kernel(..) => return self.failure().unwrap_or(failure),
-            _ => return failure,
-        }
         let grace = Self::grace();
         loop {
-            match self.failure() {
-                Some(cause) if cause.rank() > failure.rank() => return cause,
-                _ if grace.passed() => return failure,
-                _ => self.sleep(grace),
+            match self.cause_now(failure) {
+                Ok(cause) => return cause,
+                Err(failure) if grace.passed() => return failure,
+                Err(_) => self.sleep(grace),
             }
         }
+    }
+
+    fn cause_now(&self, failure: Failure) -> Result<Failure, Failure> {
+        self.state.lock().end.cause_of(failure)
     }
 
     /// Waits a moment for a failure that is about to be reported. Process context; sleeps.
@@ -196,15 +193,19 @@ impl Outcome {
     /// Whether the end has nothing more to wait for from the peer: it knows, or the device is
     /// gone, or a signal came. Any context.
     pub(crate) fn is_released(&self) -> bool {
-        self.state.lock().released
+        self.state.lock().end.is_released()
     }
 
     /// Reports progress. Any context.
     pub(crate) fn advance(&self, progress: Progress) {
         self.touch();
-        self.state.lock().progress = progress;
-        if progress == Progress::Finished {
-            self.ended.store(SETTLED, Relaxed);
+        {
+            let mut state = self.state.lock();
+            state.progress = progress;
+            if progress == Progress::Finished {
+                state.end.finish();
+                self.ended.store(SETTLED, Relaxed);
+            }
         }
         self.changed.complete();
     }
@@ -216,7 +217,7 @@ impl Outcome {
 
     /// The failure, if there is one. Any context.
     pub(crate) fn failure(&self) -> Option<Failure> {
-        self.state.lock().failure
+        self.state.lock().end.failure()
     }
 
     /// Whether there is anything to wait for no more. Any context, one load.

@@ -51,6 +51,7 @@ use crate::{
             Role, //
         },
         failure::{
+            cause::SessionEnd,
             errno,
             verdict::apply_expectation,
             Failure, //
@@ -82,9 +83,8 @@ struct Threads {
     running: usize,
     /// Clients that have done all that they were to do.
     led: u32,
-    /// What to tell threads that are to end, once they are.
-    cancelled: Option<Failure>,
-    failure: Option<Failure>,
+    /// Why they end, and what they are told.
+    end: SessionEnd,
 }
 
 /// Somebody who waits for the threads of a session, but is not its writer.
@@ -149,7 +149,7 @@ impl Session {
 
     /// Whether it is a server that is to go on without its writer, and has begun.
     fn goes_on(&self) -> bool {
-        self.command.detach && self.threads.lock().failure.is_none()
+        self.command.detach && self.threads.lock().end.failure().is_none()
     }
 
     /// Has the server go on without its writer; what that is to wait for.
@@ -223,8 +223,7 @@ impl Session {
                         started: 0,
                         running: 0,
                         led: 0,
-                        cancelled: None,
-                        failure: None,
+                        end: SessionEnd::default(),
                     },
                     "krping_threads"
                 ),
@@ -295,7 +294,7 @@ impl Session {
     pub(crate) fn join(&self) -> Result<(), Failure> {
         let handles = core::mem::replace(&mut self.threads.lock().handles, KVec::new());
         drop(handles);
-        match self.threads.lock().failure {
+        match self.threads.lock().end.failure() {
             Some(failure) => Err(failure),
             None => Ok(()),
         }
@@ -304,7 +303,7 @@ impl Session {
     /// Ends all threads because of `failure`, or of what they are to end for already.
     pub(crate) fn cancel(&self, failure: Failure) {
         let mut threads = self.threads.lock();
-        let failure = *threads.cancelled.get_or_insert(failure);
+        let failure = threads.end.cancel(failure);
         for (worker, _) in &threads.handles {
             worker.cancel(failure);
         }
@@ -313,21 +312,8 @@ impl Session {
     /// Reports a failure that ends the whole session. The first is kept, unless it is what
     /// the two sides of a loopback see of each other's end, and the cause comes after it.
     pub(crate) fn record(&self, failure: Failure) {
-        let mut threads = self.threads.lock();
-        // What a thread then sees of the end of the others is not the cause.
-        let failure = match threads.cancelled {
-            Some(Failure::Interrupted) if !failure.is_verdict() => Failure::Interrupted,
-            _ => failure,
-        };
-        let better = threads.failure.is_none_or(|first| {
-            self.command.role == Role::Loopback
-                && first.is_of_the_peer()
-                && !failure.is_of_the_peer()
-                && !matches!(failure, Failure::Cancelled)
-        });
-        if better {
-            threads.failure = Some(failure);
-        }
+        let both_sides = self.command.role == Role::Loopback;
+        self.threads.lock().end.fail(failure, both_sides);
     }
 
     /// Reports a failure of one thread, and ends the others.
@@ -374,7 +360,7 @@ impl Session {
             worker.set_cpu(cpu);
             threads.started = threads.started.wrapping_add(1);
             threads.running = threads.running.saturating_add(1);
-            if let Some(failure) = threads.cancelled {
+            if let Some(failure) = threads.end.cancelled() {
                 return Err(failure);
             }
             // Before it runs: whatever it does, it can be cancelled, and for want of memory

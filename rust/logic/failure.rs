@@ -6,6 +6,7 @@
 //! A failure is made in completions and CM callbacks, so it is a small `Copy`
 //! value; it turns into text only when somebody reads it.
 
+pub(crate) mod cause;
 pub(crate) mod errno;
 pub(crate) mod verdict;
 

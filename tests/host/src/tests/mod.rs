@@ -13,6 +13,7 @@ mod block_immediate;
 mod block_inline;
 mod block_survey;
 mod caps;
+mod cause;
 mod command;
 mod command_any;
 mod command_block;
