@@ -5,13 +5,11 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    accept::Accepting,
     registry::Registry,
     restart::Waiting,
     results::Report,
-    serving::{
-        Asked,
-        Serving, //
-    },
+    serving::Asked,
     session::Session, //
 };
 use crate::{
@@ -38,7 +36,7 @@ pub(crate) type Start = fn(&Arc<Session>, SocketAddress) -> Result<(), Failure>;
 pub(crate) type Listen = fn(&Arc<Session>) -> Result<SocketAddress, Failure>;
 
 /// Serves a client that has been admitted, and reports. The body of a thread.
-pub(crate) type Serve = fn(&Serving<'_>, Asked, &mut Report<'_>) -> Result<(), Failure>;
+pub(crate) type Serve = fn(&Accepting<'_>, Asked, &mut Report<'_>) -> Result<(), Failure>;
 
 /// Something that a workload keeps for as long as the module is loaded.
 pub(crate) type State = KBox<dyn Any + Send + Sync>;

@@ -32,7 +32,6 @@ use super::{
 use crate::{
     cm::{
         listener::Request,
-        CmId,
         PeerData,
         ReadLimits, //
     },
@@ -114,25 +113,19 @@ fn serve(
     let Request { id, data, limits } = request;
     report.peer = Some(id.peer());
     let id = Arc::new(id, GFP_KERNEL).map_err(|e| no_memory(e.into()))?;
-    let serving = Serving {
+    let accepting = Accepting {
         session,
         worker,
         id: &id,
     };
-    match serving.admit(&data, limits, report) {
-        Ok((serve, asked)) => serve(&serving, asked, report),
-        Err(failure) => Err(serving.refuse(failure)),
+    match accepting.admit(&data, limits, report) {
+        Ok((serve, asked)) => serve(&accepting, asked, report),
+        Err(failure) => Err(accepting.refuse(failure)),
     }
 }
 
-/// One connection.
-pub(crate) struct Serving<'a> {
-    pub(crate) session: &'a Arc<Session>,
-    worker: &'a Worker,
-    pub(crate) id: &'a Arc<CmId>,
-}
-
-impl Serving<'_> {
+/// What a server of tests does with a client.
+impl Accepting<'_> {
     /// Rejects the client because of `failure`, and returns its cause.
     pub(crate) fn refuse(&self, failure: Failure) -> Failure {
         let failure = self.id.outcome().cause_of(failure);
@@ -151,7 +144,7 @@ impl Serving<'_> {
         report: &mut Report<'_>,
     ) -> Result<(Serve, Asked), Failure> {
         let command = &self.session.command;
-        self.accepting().show_device(report)?;
+        self.show_device(report)?;
         let test = announced(data.as_slice()).map_err(Failure::PrivateData)?;
         if test.is_some_and(Test::is_block) {
             return Err(Failure::Unsupported(
@@ -171,28 +164,11 @@ impl Serving<'_> {
                 "the client asks for another test than the one that is served",
             ));
         }
-        let limits = self.accepting().agree_on_reads(limits, READS)?;
+        let limits = self.agree_on_reads(limits, READS)?;
         let workload = self.session.registry.workload(asked.spec().family);
         let serve = workload.ok().and_then(|workload| workload.serve);
         let serve = serve.ok_or(Failure::Unsupported("nobody serves that test"))?;
         Ok((serve, Asked { peer, limits }))
-    }
-
-    fn accepting(&self) -> Accepting<'_> {
-        Accepting {
-            session: self.session,
-            worker: self.worker,
-            id: self.id,
-        }
-    }
-
-    /// Returns the device of the connection.
-    ///
-    /// # Errors
-    ///
-    /// `ENODEV` where it is gone.
-    pub(crate) fn device(&self) -> Result<Device<'_>, Failure> {
-        self.id.device().map_err(failed("finding the device"))
     }
 
     /// Accepts the client, follows it to the end, takes the connection down, and
@@ -204,15 +180,14 @@ impl Serving<'_> {
         report: &mut Report<'_>,
         build: impl FnOnce(&QueueLimits, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
     ) -> Result<(), Failure> {
-        let accepting = self.accepting();
-        let queue_pair = accepting
+        let queue_pair = self
             .make(&mut Following {
                 params,
                 build: Some(build),
             })
             .map_err(|failure| self.refuse(failure))?;
         let answer = params.answer.as_ref().map_or(&[] as &[u8], |answer| answer);
-        let result = accepting.accept(answer, params.limits).and_then(|()| {
+        let result = self.accept(answer, params.limits).and_then(|()| {
             drive(
                 iter::once(&*queue_pair),
                 Progress::Finished,

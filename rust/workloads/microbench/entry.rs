@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     engine::{
+        accept::Accepting,
         client::{
             self,
             Client, //
@@ -32,8 +33,7 @@ use crate::{
         server,
         serving::{
             Asked,
-            ServeParams,
-            Serving, //
+            ServeParams, //
         }, //
     },
     logic::{
@@ -100,17 +100,17 @@ fn verb_of(test: Test) -> Result<Verb, Failure> {
 }
 
 /// Checks what the client asks for.
-fn check(serving: &Serving<'_>, asked: &Asked) -> Result<(PrivateData, Verb), Failure> {
+fn check(accepting: &Accepting<'_>, asked: &Asked) -> Result<(PrivateData, Verb), Failure> {
     let peer = asked.peer.ok_or(Failure::Protocol(Violation::Early, 0))?;
-    let device = serving.device()?;
+    let device = accepting.device()?;
     check_size(&device, peer.size)?;
     check_load(&device, peer.test, &peer.load)?;
     Ok((peer, verb_of(peer.test)?))
 }
 
-fn serve(serving: &Serving<'_>, asked: Asked, report: &mut Report<'_>) -> Result<(), Failure> {
-    let session = serving.session;
-    let (peer, verb) = check(serving, &asked).map_err(|failure| serving.refuse(failure))?;
+fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Result<(), Failure> {
+    let session = accepting.session;
+    let (peer, verb) = check(accepting, &asked).map_err(|failure| accepting.refuse(failure))?;
     let plan = |room: &QueueLimits| Plan {
         test: peer.test,
         verb,
@@ -151,7 +151,7 @@ fn serve(serving: &Serving<'_>, asked: Asked, report: &mut Report<'_>) -> Result
         beat: session.alive().min(peer.alive_ms),
         unsafe_global_rkey: session.command.unsafe_global_rkey,
     };
-    serving.follow(&params, report, |room, memory, traffic| {
+    accepting.follow(&params, report, |room, memory, traffic| {
         let room = QueueLimits {
             txdepth: room.requests.min(peer.txdepth),
             ..*room

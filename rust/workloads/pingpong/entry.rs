@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     engine::{
+        accept::Accepting,
         client::{
             self,
             Client, //
@@ -30,8 +31,7 @@ use crate::{
         server,
         serving::{
             Asked,
-            ServeParams,
-            Serving, //
+            ServeParams, //
         }, //
     },
     logic::{
@@ -119,23 +119,23 @@ fn service(
 }
 
 /// Checks what the client asks for, and has the connection fit for it.
-fn check(serving: &Serving<'_>, peer: Option<&PrivateData>) -> Result<Service, Failure> {
-    let device = serving.device()?;
-    let service = service(&serving.session.command, peer, &device)?;
+fn check(accepting: &Accepting<'_>, peer: Option<&PrivateData>) -> Result<Service, Failure> {
+    let device = accepting.device()?;
+    let service = service(&accepting.session.command, peer, &device)?;
     check_size(&device, service.size)?;
-    adapt_ack_timeout(serving.id, &device, service.mem_mode);
+    adapt_ack_timeout(accepting.id, &device, service.mem_mode);
     Ok(service)
 }
 
 /// Serves a client, be it for the ping/pong or for the registrations of `fr`.
 pub(crate) fn serve(
-    serving: &Serving<'_>,
+    accepting: &Accepting<'_>,
     asked: Asked,
     report: &mut Report<'_>,
 ) -> Result<(), Failure> {
-    let session = serving.session;
+    let session = accepting.session;
     let Asked { peer, limits } = asked;
-    let service = check(serving, peer.as_ref()).map_err(|failure| serving.refuse(failure))?;
+    let service = check(accepting, peer.as_ref()).map_err(|failure| accepting.refuse(failure))?;
     report.size = service.size;
     // A legacy client does not expect private data.
     let answer = peer.map(|peer| PrivateData {
@@ -158,7 +158,7 @@ pub(crate) fn serve(
         beat: session.alive(),
         unsafe_global_rkey: false,
     };
-    serving.follow(&params, report, |room, memory, traffic| {
+    accepting.follow(&params, report, |room, memory, traffic| {
         PingPongServer::new(service, room.txdepth, memory, traffic)
     })
 }
