@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a device can do, by its own word and by trying.
+//! The capabilities of an RDMA device: its claims, and the results of trying them.
 
 pub(crate) mod caps;
 pub(crate) mod claims;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Why a run failed: one value that becomes an errno for the writer, a sentence
-//! for the log, and a field of the result.
+//! The failure of a run: one value that becomes an errno for the writer, a sentence for the log,
+//! and a field of the result.
 //!
 //! A failure is made in completions and CM callbacks, so it is a small `Copy`
 //! value; it turns into text only when somebody reads it.
@@ -36,7 +36,7 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// The field's name of it.
+    /// Returns its usual name.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Send | Self::Control => "SEND",
@@ -59,7 +59,7 @@ pub(crate) enum Failure {
         status: u32,
         /// The vendor's code.
         vendor: u32,
-        /// What failed.
+        /// The operation that failed.
         op: Operation,
         /// The iteration it belonged to, from 0.
         iteration: u64,
@@ -70,9 +70,9 @@ pub(crate) enum Failure {
     PrivateData(PrivateDataError),
     /// The peer sent a message of a disk or tap that makes no sense.
     Message(MessageError),
-    /// What came back is not what was sent.
+    /// The data that came back is not what was sent.
     Mismatch(Mismatch),
-    /// What arrived at the peer is not what was sent.
+    /// The data that arrived at the peer is not what was sent.
     PeerMismatch,
     /// This operation of a conformance test did not bring the data that was sent.
     WrongData(&'static str),
@@ -84,7 +84,7 @@ pub(crate) enum Failure {
     OtherStore(&'static str),
     /// It is in use, with what and by whom.
     Busy(&'static str),
-    /// The client's old connections have not ended yet: what they asked for is worked on.
+    /// The client's old connections have not ended yet: the server still works on their requests.
     OldWork,
     /// The RDMA device was removed.
     DeviceRemoved,
@@ -157,13 +157,14 @@ const STATUSES: [&str; 22] = [
     "general error",
 ];
 
-/// A request to a QP in error: a consequence of another cause.
+/// The status of a request that was flushed from a queue pair in error: a consequence of another
+/// cause.
 pub(crate) const STATUS_FLUSHED: u32 = 5;
 
-/// The peer acknowledged none of a request's repetitions.
+/// The status of a request whose retransmits the peer never acknowledged.
 const STATUS_RETRIES: u32 = 12;
 
-/// What a connection attempt waits for.
+/// The wait of a connection attempt, as failures name it.
 pub(crate) const CONNECTING: &str = "connecting";
 
 pub(crate) fn status_name(status: u32) -> &'static str {
@@ -173,7 +174,7 @@ pub(crate) fn status_name(status: u32) -> &'static str {
         .unwrap_or("unknown status")
 }
 
-/// The usual cause of a completion error, in words.
+/// Returns the usual cause of a completion error, in words.
 fn usual_cause(status: u32, op: Operation) -> &'static str {
     match (status, op) {
         (STATUS_FLUSHED, _) => "the queue pair went into error: disconnected, or the link is down",
@@ -198,8 +199,8 @@ impl Failure {
     /// The highest rank: a cause of its own.
     pub(crate) const CAUSE: u8 = 2;
 
-    /// How near to the cause this is: a failure is replaced by one of a higher
-    /// rank that is reported late, since events overtake completions.
+    /// Returns the rank, which is the higher the nearer this is to the cause: a failure is replaced
+    /// by one of a higher rank that is reported late, since events overtake completions.
     pub(crate) fn rank(&self) -> u8 {
         match self {
             Self::Completion {
@@ -211,12 +212,12 @@ impl Failure {
         }
     }
 
-    /// Whether another failure is to be expected as the cause of this one.
+    /// Returns true where another failure is to be expected as the cause of this one.
     pub(crate) fn is_consequence(&self) -> bool {
         self.rank() == 0
     }
 
-    /// Whether a link that is down would explain it.
+    /// Returns true where a link that is down would explain it.
     pub(crate) fn may_be_the_link(&self) -> bool {
         matches!(
             self,
@@ -231,17 +232,18 @@ impl Failure {
         )
     }
 
-    /// Whether a connection request was not answered.
+    /// Returns true where a connection request was not answered.
     pub(crate) fn is_unanswered(&self) -> bool {
         matches!(self, Self::TimedOut(CONNECTING, _) | Self::Unreachable(_))
     }
 
-    /// Whether it is how the peer's end is seen, or its refusal.
+    /// Returns true where it only shows that the peer ended (a disconnect or a flushed request) or
+    /// refused.
     pub(crate) fn is_of_the_peer(&self) -> bool {
         self.rank() < Self::CAUSE || matches!(self, Self::Rejected(..))
     }
 
-    /// Whether the run came to its end, and was found wanting.
+    /// Returns true where the run came to its end, but its result did not pass a check.
     pub(crate) fn is_verdict(&self) -> bool {
         matches!(
             self,
@@ -249,7 +251,7 @@ impl Failure {
         )
     }
 
-    /// The errno for the writer, positive.
+    /// Returns the errno for the writer, positive.
     pub(crate) fn errno(&self) -> i32 {
         match *self {
             Self::Completion { status, op, .. } => match (status, op) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What krping decides without the kernel's help.
+//! The logic of krping that needs no kernel interface.
 //!
 //! The grammar of commands, the messages on the wire, the data that is sent, and what is counted
 //! and measured. All of it is pure: no allocation, no `unsafe`, no kernel interface, and no way to

@@ -18,7 +18,7 @@ use super::{
 use crate::logic::spec::rules;
 use core::fmt;
 
-/// How the peer broke the protocol. Reported as `EPROTO`.
+/// A breach of the protocol by the peer. Reported as `EPROTO`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Violation {
     /// A message of this many bytes instead of 16.
@@ -40,7 +40,7 @@ pub(crate) enum Violation {
     /// A go-ahead invalidated a key that was not the advertised one:
     /// (invalidated, advertised).
     WrongKey(u32, u32),
-    /// It lets nobody READ from it.
+    /// The peer serves no RDMA READ.
     NoReads,
     /// Its private data is that of the wrong side.
     Role,
@@ -106,7 +106,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Checks what a client announces.
+/// Checks the private data of a client.
 ///
 /// # Errors
 ///
@@ -128,7 +128,7 @@ pub(crate) fn check_request(peer: &PrivateData) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Checks what a server answers to `asked`.
+/// Checks the private data with which a server answers `asked`.
 ///
 /// # Errors
 ///
@@ -160,13 +160,13 @@ pub(crate) fn check_answer(asked: &PrivateData, answer: &PrivateData) -> Result<
 /// A received message, as its completion describes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message {
-    /// How many bytes arrived.
+    /// The number of bytes that arrived.
     pub(crate) len: u32,
     /// The first 16 bytes of the receive buffer.
     pub(crate) bytes: [u8; Advertisement::LEN],
-    /// The key that arrived with SEND_WITH_INV.
+    /// The rkey that it invalidated, where it was a SEND_WITH_INV.
     pub(crate) invalidated: Option<u32>,
-    /// It came with immediate data, and may be a WRITE that left the buffer as it was.
+    /// True where it came with immediate data; it may be a WRITE that left the buffer as it was.
     pub(crate) has_immediate: bool,
 }
 
@@ -183,7 +183,7 @@ impl Message {
     }
 }
 
-/// What a client does after a go-ahead.
+/// The client's next step after a go-ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClientStep {
     /// The server has read the source: advertise the sink.
@@ -199,7 +199,7 @@ enum ClientState {
     SinkAdvertised,
 }
 
-/// The client's side: what it advertised last, and so what is due.
+/// The client's side: its last advertisement, and so the go-ahead that is due.
 #[derive(Debug)]
 pub(crate) struct Client {
     state: ClientState,
@@ -207,8 +207,8 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A client before its first iteration; with `remote_invalidate` each
-    /// go-ahead must invalidate the key advertised before it.
+    /// Creates a client before its first iteration; with `remote_invalidate` each go-ahead must
+    /// invalidate the key advertised before it.
     pub(crate) const fn new(remote_invalidate: bool) -> Self {
         Self {
             state: ClientState::Idle,
@@ -251,7 +251,7 @@ impl Client {
     }
 }
 
-/// What a server does after an advertisement.
+/// The server's next step after an advertisement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ServerStep {
     /// READ the source, then send a go-ahead.
@@ -267,7 +267,7 @@ enum ServerState {
     AwaitSink,
 }
 
-/// The server's side: which advertisement is due.
+/// The server's side: the advertisement that is due.
 #[derive(Debug)]
 pub(crate) struct Server {
     state: ServerState,
@@ -280,8 +280,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// A server with a buffer of `buffer` bytes for a peer that announced
-    /// `count` iterations (0 where it goes on until it disconnects).
+    /// Creates a server with a buffer of `buffer` bytes for a peer that announced `count`
+    /// iterations (0 where it goes on until it disconnects).
     pub(crate) const fn new(buffer: u32, count: u64) -> Self {
         Self {
             state: ServerState::AwaitSource,
@@ -325,7 +325,7 @@ impl Server {
         Ok(ServerStep::Write(adv))
     }
 
-    /// Says that the READ has completed, and how many bytes it brought.
+    /// Notes that the READ has completed, and returns the number of bytes that it brought.
     pub(crate) fn read_done(&mut self) -> u32 {
         if self.state == ServerState::Reading {
             self.state = ServerState::AwaitSink;
@@ -333,12 +333,12 @@ impl Server {
         self.size
     }
 
-    /// Whether the peer announced a number of iterations, and has had them.
+    /// Returns true where the peer announced a number of iterations, and all of them were served.
     pub(crate) fn served_all(&self) -> bool {
         self.state == ServerState::AwaitSource && self.left == Some(0)
     }
 
-    /// Whether the peer may disconnect now without having broken off.
+    /// Returns true where the peer may disconnect now without having broken off.
     pub(crate) fn may_end(&self) -> bool {
         self.state == ServerState::AwaitSource && matches!(self.left, None | Some(0))
     }

@@ -12,7 +12,7 @@ use core::fmt;
 /// The name of a network interface; the kernel's limit without its NUL.
 pub(crate) type IfName = Text<15>;
 
-/// What `tag=` copies to the result.
+/// The text of `tag=`, which is copied to the result.
 pub(crate) type Tag = Text<64>;
 
 /// The path of a file or the name of a disk.
@@ -56,13 +56,13 @@ impl<const N: usize> Text<N> {
         Some(new)
     }
 
-    /// Its characters.
+    /// Returns its characters.
     pub(crate) fn as_str(&self) -> &str {
         let bytes = self.bytes.get(..self.len).unwrap_or_default();
         core::str::from_utf8(bytes).unwrap_or_default()
     }
 
-    /// Whether it has no characters.
+    /// Returns true where it has no characters.
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -80,7 +80,7 @@ impl<const N: usize> fmt::Debug for Text<N> {
     }
 }
 
-/// Whether `text` is nothing but printable ASCII, the space included.
+/// Returns true where `text` is nothing but printable ASCII, the space included.
 pub(crate) fn is_printable(text: &str) -> bool {
     text.bytes().all(|b| matches!(b, b' '..=b'~'))
 }

@@ -25,12 +25,12 @@ pub(crate) use private_data::{
 
 use core::fmt;
 
-/// Where a buffer of the sender's is: what the peer shall read from or write to.
+/// The advertisement of a buffer of the sender's, which the peer shall read from or write to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Advertisement {
     /// Its address.
     pub(crate) addr: u64,
-    /// The key that opens it.
+    /// Its rkey.
     pub(crate) rkey: u32,
     /// Its size in bytes.
     pub(crate) size: u32,
@@ -40,7 +40,7 @@ impl Advertisement {
     /// Bytes on the wire.
     pub(crate) const LEN: usize = 16;
 
-    /// That of `size` bytes that are not reached by RDMA.
+    /// Returns the advertisement of `size` bytes that are not reached by RDMA.
     pub(crate) const fn nowhere(size: u32) -> Self {
         Self {
             addr: 0,
@@ -49,7 +49,7 @@ impl Advertisement {
         }
     }
 
-    /// As it is sent.
+    /// Returns the bytes on the wire.
     pub(crate) fn encode(&self) -> [u8; Self::LEN] {
         pack(
             [].into_iter()
@@ -59,7 +59,7 @@ impl Advertisement {
         )
     }
 
-    /// What it says; any bytes are one.
+    /// Decodes an advertisement; any bytes are one.
     pub(crate) fn decode(bytes: &[u8; Self::LEN]) -> Self {
         let mut fields = Fields(bytes);
         Self {
@@ -70,7 +70,7 @@ impl Advertisement {
     }
 }
 
-/// Why a server refused a client.
+/// The reason why a server refused a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RejectReason {
     /// The client speaks another version.
@@ -91,12 +91,12 @@ pub(crate) enum RejectReason {
     NotAllowed,
 }
 
-/// What a server of ours says when it refuses.
+/// The private data with which a server of ours refuses a client.
 ///
 /// Its layout is the same in every version, since two versions that differ say so with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reject {
-    /// Why.
+    /// The reason.
     pub(crate) reason: RejectReason,
     /// With [`RejectReason::TooLarge`] the largest size served, with [`RejectReason::Version`] the
     /// version spoken, and otherwise 0.
@@ -109,7 +109,7 @@ impl Reject {
 
     const MAGIC: [u8; 4] = *b"krpr";
 
-    /// As it is sent.
+    /// Returns the bytes on the wire.
     pub(crate) fn encode(&self) -> [u8; Self::LEN] {
         let reason = match self.reason {
             RejectReason::Version => 1,
@@ -129,7 +129,7 @@ impl Reject {
         )
     }
 
-    /// What it says; `None` where it is not a reject of ours, or its reason is not known here.
+    /// Decodes a reject; `None` where it is not one of ours, or its reason is not known here.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut fields = Fields(bytes.first_chunk::<{ Self::LEN }>()?);
         if fields.take() != Self::MAGIC {
@@ -187,11 +187,12 @@ pub(crate) fn pack<const N: usize>(fields: impl Iterator<Item = u8>) -> [u8; N] 
     message
 }
 
-/// What is left of a message that is read in order.
+/// The rest of a message that is read in order.
 pub(crate) struct Fields<'a>(pub(super) &'a [u8]);
 
 impl Fields<'_> {
-    /// The next `N` bytes. Each layout is read as long as it is; past its end there would be zeros.
+    /// Takes the next `N` bytes. Each layout is read as long as it is; past its end there would be
+    /// zeros.
     pub(crate) fn take<const N: usize>(&mut self) -> [u8; N] {
         let Some((field, rest)) = self.0.split_first_chunk() else {
             return [0; N];

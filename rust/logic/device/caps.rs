@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a device can do: what it says, what became of trying, and what a command can ask for then.
+//! The capabilities of a device: its claims, the results of trying them, and the limits of commands
+//! that follow.
 
 use super::{
     claims::{
@@ -19,36 +20,38 @@ use crate::logic::{
 };
 use core::fmt;
 
-/// Why a device that is not iWARP has no `read_inv`.
+/// The refusal of `read_inv` by a device that is not iWARP.
 pub(crate) const NO_READ_INV: &str =
     "read_inv: only iWARP devices have READ_WITH_INV, and this is none";
-/// Why an iWARP device has no `imm`.
+/// The refusal of `imm` by an iWARP device.
 pub(crate) const NO_IMM: &str = "imm: iWARP devices have no immediate data; wlat works with poll";
-/// Why a device has nothing at all.
+/// The refusal of a device without fast registration, which no test can use.
 pub(crate) const NO_REGISTRATION: &str = "the device has no fast registration";
 
 /// The most that commands can ask of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// Of `size=`, in either memory mode.
+    /// The largest `size=`, in either memory mode.
     size: u32,
-    /// Of `txdepth=`.
+    /// The largest `txdepth=`.
     txdepth: u32,
-    /// Of `qps=`, where nothing else has queue pairs.
+    /// The largest `qps=`, where nothing else has queue pairs.
     qps: u32,
-    /// Of `sge=`, and of it in a READ.
+    /// The largest `sge=`.
     sge: u32,
+    /// The largest `sge=` of an RDMA READ.
     sge_read: u32,
-    /// Of `size=` with `inline`.
+    /// The largest `size=` with `inline`.
     inline: u32,
-    /// Of `depth=` of a disk.
+    /// The largest `depth=` of a disk.
     depth: u32,
-    /// Why there is no `server_inv`, `read_inv`, `imm`, or disk.
+    /// The reasons why there is no `server_inv`, `read_inv`, `imm`, or disk; `None` where there is.
     refusals: [(&'static str, Option<&'static str>); 4],
 }
 
 impl Limits {
-    /// Those of a device that makes these claims, with what became of trying them.
+    /// Returns the limits of a device with these claims and these results of trying them, where
+    /// `drains` requests of each send queue are kept for draining it.
     pub(crate) fn new(claims: &Claims, preflight: &Preflight, iwarp: bool, drains: u32) -> Self {
         let registers = claims.features.has(Feature::MemMgtExtensions);
         let unregistered = (!registers).then_some(NO_REGISTRATION);
@@ -79,7 +82,7 @@ impl Limits {
         }
     }
 
-    /// By name.
+    /// Returns the numeric limits by name.
     fn numbers(&self) -> [(&'static str, u32); 8] {
         [
             ("size_dma_bytes", self.size),
@@ -123,19 +126,19 @@ impl fmt::Display for Limits {
     }
 }
 
-/// Whether the device's connection management answers a request to itself.
+/// The reaction of the device's connection management to a connection request to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Management {
-    /// It does.
+    /// It answers.
     Answers,
-    /// It does not, and no connection can be made.
+    /// It does not answer, and no connection can be made.
     Silent,
     /// It was not asked: the port is down, or TCP makes the connections.
     NotAsked,
 }
 
 impl Management {
-    /// The word for it.
+    /// Returns the word for it.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Answers => "answers",
@@ -148,15 +151,15 @@ impl Management {
 /// All that is known of a device.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caps {
-    /// What it says.
+    /// The claims of the device.
     pub(crate) claims: Claims,
     /// The port that leads to the address.
     pub(crate) port: Port,
-    /// Whether connections can be made.
+    /// The reaction of its connection management: whether connections can be made.
     pub(crate) management: Management,
-    /// What became of trying.
+    /// The results of trying to create objects.
     pub(crate) preflight: Preflight,
-    /// What commands can ask for; only where what must work does.
+    /// The limits of commands; `None` where an item that must work failed.
     pub(crate) limits: Option<Limits>,
 }
 

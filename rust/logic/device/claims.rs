@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a device says of itself, before anything is tried.
+//! The claims of a device: the attributes that it reports, before anything is tried.
 
 use crate::logic::text::{
     json::Object,
@@ -65,12 +65,12 @@ impl Features {
         self.0 |= 1 << (feature as u8);
     }
 
-    /// Whether `feature` is in it.
+    /// Returns true where `feature` is in the set.
     pub(crate) const fn has(self, feature: Feature) -> bool {
         self.0 & (1 << (feature as u8)) != 0
     }
 
-    /// The names of those in it.
+    /// Returns the names of the features in the set.
     pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
         FEATURES
             .iter()
@@ -79,7 +79,7 @@ impl Features {
     }
 }
 
-/// Among whom the device's atomic operations are atomic.
+/// The scope in which the device's atomic operations are atomic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Atomics {
     /// There are none.
@@ -101,8 +101,8 @@ impl Atomics {
     }
 }
 
-/// What a device says of itself. Numbers have the names of the verbs' attributes, and are the most
-/// that there can be, not what is free.
+/// The attributes that a device reports. Numbers have the names of the verbs' attributes, and are
+/// the most that there can be, not what is free.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claims {
     /// The version of its firmware; empty where it has none.
@@ -136,7 +136,7 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// The limits, by name.
+    /// Returns the limits by name.
     fn numbers(&self) -> [(&'static str, u64); 13] {
         [
             ("max_qp", self.max_qp.into()),
@@ -220,15 +220,15 @@ pub(crate) struct Port {
     pub(crate) number: u32,
     /// `enum ib_port_state`.
     pub(crate) state: u32,
-    /// Ethernet below it, not InfiniBand.
+    /// True where the link layer is Ethernet, not InfiniBand.
     pub(crate) ethernet: bool,
-    /// Bytes of data in a packet that the port can have.
+    /// The largest MTU that the port can have: bytes of data in a packet.
     pub(crate) max_mtu: u32,
-    /// Bytes of data in a packet that it has.
+    /// The active MTU: bytes of data in a packet.
     pub(crate) active_mtu: u32,
     /// Bytes of the longest message.
     pub(crate) max_message: u32,
-    /// In Mbit/s; 0 where it is not known.
+    /// The rate in Mbit/s; 0 where it is not known.
     pub(crate) rate: u32,
 }
 
@@ -236,7 +236,7 @@ pub(crate) struct Port {
 const STATES: [&str; 6] = ["NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"];
 
 impl Port {
-    /// The bytes of `enum ib_mtu`; 0 where that is none.
+    /// Returns the bytes of an `enum ib_mtu` code; 0 where it is none.
     pub(crate) const fn mtu(code: u32) -> u32 {
         match code {
             1..=5 => 128 << code,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a device does where it is asked to, apart from what it says: objects of the sizes that a
-//! run needs, and the largest that can be had.
+//! The preflight of a device, whatever it claims: creates objects of the sizes that a run needs,
+//! and searches for the largest that the device makes.
 
 use crate::logic::{
     failure::errno,
@@ -9,7 +9,8 @@ use crate::logic::{
 };
 use core::fmt;
 
-/// What is tried. The first four must work for any run; of the others the most is searched for.
+/// An item of the preflight. The first four must work for any run; of the others the most is
+/// searched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Item {
@@ -29,7 +30,7 @@ pub(crate) enum Item {
     MostSge,
     /// Bytes that a request holds itself.
     MostInline,
-    /// Requests under way of a disk.
+    /// Requests that a disk has in flight.
     MostDepth,
 }
 
@@ -47,10 +48,10 @@ const ITEMS: [(Item, &str); Item::COUNT] = [
 ];
 
 impl Item {
-    /// How many there are.
+    /// The number of items.
     const COUNT: usize = 9;
 
-    /// What is being done when it is tried, for a failure's sentence.
+    /// Returns the action that tries it, for the sentence about a failure.
     pub(crate) const fn what(self) -> &'static str {
         match self {
             Self::ProtectionDomain => "allocating a protection domain",
@@ -61,26 +62,27 @@ impl Item {
     }
 }
 
-/// What became of one item.
+/// The result of trying one item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attempt {
-    /// What was asked for first: what a plain run needs, or the most that makes sense.
+    /// The amount that was asked for first: what a plain run needs, or the most that makes sense.
     pub(crate) asked: u32,
-    /// What the device made; 0 where it made nothing.
+    /// The amount that the device made; 0 where it made nothing.
     pub(crate) made: u32,
     /// The errno, positive, of asking for `asked`; 0 where that was made.
     pub(crate) errno: i32,
 }
 
 impl Attempt {
-    /// That of asking for `asked` alone, which ended with `errno`, or 0.
+    /// Returns the result of asking for `asked` alone, which ended with `errno`, or 0.
     pub(crate) const fn of(asked: u32, errno: i32) -> Self {
         let made = if errno == 0 { asked } else { 0 };
         Self { asked, made, errno }
     }
 
-    /// Searches for the most that works, from `asked` downwards; 0 is taken to work, and all below
-    /// what does. `attempt` returns the errno, positive, or 0. It is called 33 times at most.
+    /// Searches for the largest amount that works, from `asked` downwards; 0 is taken to work, and
+    /// so is all below an amount that works. `attempt` returns the errno, positive, or 0. It is
+    /// called 33 times at most.
     ///
     /// # Errors
     ///
@@ -118,19 +120,19 @@ impl Attempt {
     }
 }
 
-/// What became of all items; of those that have not been tried there is nothing.
+/// The results of all items; `None` for those that have not been tried.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Preflight([Option<Attempt>; Item::COUNT]);
 
 impl Preflight {
-    /// Notes what became of `item`.
+    /// Stores the result of `item`.
     pub(crate) fn note(&mut self, item: Item, attempt: Attempt) {
         if let Some(place) = self.0.get_mut(item as usize) {
             *place = Some(attempt);
         }
     }
 
-    /// How much of `item` the device makes; 0 where that was not tried.
+    /// Returns the amount of `item` that the device made; 0 where that was not tried.
     pub(crate) fn made(&self, item: Item) -> u32 {
         self.attempt(item).map_or(0, |attempt| attempt.made)
     }
@@ -139,7 +141,7 @@ impl Preflight {
         self.0.get(item as usize)?.as_ref()
     }
 
-    /// What was tried, with names.
+    /// Returns the results of the items that were tried, with their names.
     fn tried(&self) -> impl Iterator<Item = (&'static str, &Attempt)> {
         ITEMS
             .iter()

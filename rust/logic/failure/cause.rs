@@ -12,7 +12,7 @@ use super::{
     Failure, //
 };
 
-/// How much is known about the end of a connection.
+/// The knowledge about the end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Known {
     /// It has not ended.

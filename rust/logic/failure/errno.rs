@@ -78,7 +78,7 @@ pub(crate) const NAMES: [(i32, &str); 46] = [
     (125, "ECANCELED"),
 ];
 
-/// The name of errno `number`, where krping knows it.
+/// Returns the name of errno `number`, where krping knows it.
 pub(crate) fn name(number: i32) -> Option<&'static str> {
     NAMES
         .iter()
@@ -86,7 +86,7 @@ pub(crate) fn name(number: i32) -> Option<&'static str> {
         .map(|(_, name)| *name)
 }
 
-/// The errno that has this name, where krping knows it.
+/// Returns the errno that has this name, where krping knows it.
 pub(crate) fn number(name: &str) -> Option<i32> {
     NAMES
         .iter()

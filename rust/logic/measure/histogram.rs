@@ -11,7 +11,7 @@
 //! It is 18 KiB, too much for a kernel stack. All bytes zero is a valid, empty histogram, the same
 //! as [`Histogram::new`] makes: allocate it zeroed.
 
-/// The binary logarithm of how many buckets a power of two is split in.
+/// The binary logarithm of the number of buckets in each power of two.
 const PRECISION: u32 = 6;
 
 /// The binary logarithm of the value from which on all share the last bucket.
@@ -24,7 +24,7 @@ const _: () = assert!(BUCKETS == 2241 && size_of::<Histogram>() <= 18 << 10);
 /// The whole of a percentile's scale: it counts in thousandths of a percent.
 const WHOLE: u32 = 100_000;
 
-/// How often each latency occurred, in nanoseconds.
+/// A histogram of latencies in nanoseconds.
 ///
 /// # Invariants
 ///
@@ -49,12 +49,12 @@ pub(crate) struct Bucket {
     pub(crate) low: u64,
     /// The largest value that it takes.
     pub(crate) high: u64,
-    /// How many it took.
+    /// The number of values that it took.
     pub(crate) count: u64,
 }
 
 impl Histogram {
-    /// An empty one.
+    /// Creates an empty histogram.
     #[allow(dead_code, reason = "the kernel makes its own in place")]
     pub(crate) const fn new() -> Self {
         // INVARIANT: these are all zero.
@@ -93,12 +93,12 @@ impl Histogram {
         self.min_complement = self.min_complement.max(other.min_complement);
     }
 
-    /// How many were recorded.
+    /// Returns the number of recorded latencies.
     pub(crate) const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The smallest, exactly; 0 of none.
+    /// Returns the smallest latency, exactly; 0 of none.
     pub(crate) const fn min(&self) -> u64 {
         if self.count == 0 {
             0
@@ -107,17 +107,17 @@ impl Histogram {
         }
     }
 
-    /// The largest, exactly; 0 of none.
+    /// Returns the largest latency, exactly; 0 of none.
     pub(crate) const fn max(&self) -> u64 {
         self.max
     }
 
-    /// The mean, rounded down; 0 of none.
+    /// Returns the mean, rounded down; 0 of none.
     pub(crate) fn mean(&self) -> u64 {
         self.sum.checked_div(self.count).unwrap_or(0)
     }
 
-    /// The standard deviation of the recorded values, rounded down; 0 of none.
+    /// Returns the standard deviation of the recorded values, rounded down; 0 of none.
     pub(crate) fn stddev(&self) -> u64 {
         // With the mean rounded down to m, and r what that leaves over of the sum, the squared
         // distances from m add up to squares - m * (sum + r), and those from the true mean to
@@ -135,8 +135,8 @@ impl Histogram {
         square_root(variance)
     }
 
-    /// The latency that `per_100k` of every 100,000 do not exceed: 99,990 asks for the 99.99th
-    /// percentile.
+    /// Returns the latency that `per_100k` of every 100,000 do not exceed: 99,990 asks for the
+    /// 99.99th percentile.
     ///
     /// It is the largest value of the bucket that holds it, so at most 1/64 too high; never more
     /// than [`max`](Self::max), and 0 of none. Beyond 2^40 ns it is `max`.
@@ -157,7 +157,7 @@ impl Histogram {
             .map_or(self.max, |bucket| bucket.high.min(self.max))
     }
 
-    /// The buckets that are not empty, from the smallest value to the largest.
+    /// Returns the buckets that are not empty, from the smallest value to the largest.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         (0..BUCKETS)
             .zip(&self.buckets)
@@ -169,7 +169,7 @@ impl Histogram {
     }
 }
 
-/// The bucket that takes `ns`.
+/// Returns the index of the bucket that takes `ns`.
 const fn index(ns: u64) -> usize {
     if ns >= 1 << LIMIT {
         return BUCKETS - 1;
@@ -180,7 +180,7 @@ const fn index(ns: u64) -> usize {
     ((shift as u64) << PRECISION).wrapping_add(ns >> shift) as usize
 }
 
-/// The smallest and the largest value of a bucket.
+/// Returns the smallest and the largest value of a bucket.
 const fn bounds(index: usize) -> (u64, u64) {
     if index >= BUCKETS - 1 {
         return (1 << LIMIT, u64::MAX);
@@ -191,7 +191,8 @@ const fn bounds(index: usize) -> (u64, u64) {
     (low, low | ((1 << shift) - 1))
 }
 
-/// `dividend / divisor`, rounded down, bit by bit: the kernel has no 128-bit division. 0 by 0 is 0.
+/// Returns `dividend / divisor`, rounded down, bit by bit: the kernel has no 128-bit division.
+/// Anything by 0 is 0.
 pub(crate) fn divide(dividend: u128, divisor: u64) -> u128 {
     let divisor = u128::from(divisor);
     if divisor == 0 {
@@ -211,7 +212,7 @@ pub(crate) fn divide(dividend: u128, divisor: u64) -> u128 {
     quotient
 }
 
-/// The square root, rounded down.
+/// Returns the square root, rounded down.
 fn square_root(square: u128) -> u64 {
     let (mut root, mut bit) = (0u64, 1u64 << 63);
     while bit != 0 {

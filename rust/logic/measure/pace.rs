@@ -9,12 +9,12 @@
 
 use super::histogram::divide;
 
-/// What queue pairs that began together did until the first one ended.
+/// The pace of queue pairs that began together: what they did until the first one ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
-    /// When the first one began and when the first one ended, in nanoseconds.
+    /// The earliest start and the earliest end of a queue pair, in nanoseconds.
     times: Option<(i64, i64)>,
-    /// Twice the operations between.
+    /// Twice the number of operations between these times.
     halves: u64,
 }
 
@@ -27,8 +27,8 @@ impl Pace {
         self.halves = self.halves.saturating_add(halves);
     }
 
-    /// How long `operations` take at this pace, in nanoseconds, rounded down; `None` where nothing
-    /// was done.
+    /// Returns the time that `operations` take at this pace, in nanoseconds, rounded down; `None`
+    /// where nothing was done.
     pub(crate) fn time_of(&self, operations: u64) -> Option<u64> {
         let (began, ended) = self.times?;
         let ns = u64::try_from(ended.saturating_sub(began)).ok()?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a run counts.
+//! Counters of a run.
 
 use core::{
     fmt,
@@ -74,7 +74,7 @@ impl fmt::Display for Counters {
     }
 }
 
-/// What a disk, a tap or the server of one counts.
+/// Counters of a disk, a tap, or the server of one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockFigures {
     /// The number of the disk, on the side that has it.
@@ -83,11 +83,11 @@ pub(crate) struct BlockFigures {
     pub(crate) size: u64,
     /// Requests, whatever they asked for.
     pub(crate) requests: u64,
-    /// Of them, reads.
+    /// Read requests.
     pub(crate) reads: u64,
-    /// Of them, writes.
+    /// Write requests.
     pub(crate) writes: u64,
-    /// Of them, all others.
+    /// All other requests.
     pub(crate) others: u64,
     /// Bytes that were read from the disk.
     pub(crate) read_bytes: u64,
@@ -95,7 +95,7 @@ pub(crate) struct BlockFigures {
     pub(crate) write_bytes: u64,
     /// Requests that ended with an error.
     pub(crate) errors: u64,
-    /// How often the disk has come back after its connections were lost.
+    /// The number of times that the disk reconnected after connection loss.
     pub(crate) reconnects: u64,
     /// Requests that a tap has seen and not forwarded.
     pub(crate) dropped: u64,

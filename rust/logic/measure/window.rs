@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is under way in a send queue.
+//! The work requests in flight in a send queue.
 //!
 //! Requests are posted as lists, not each of them asks for a completion, and a completion says that
 //! all requests up to its own are done. [`Window`] counts that, without any I/O:
@@ -10,7 +10,8 @@
 //! completions of:          3       6        8, the last of all
 //! ```
 
-/// Which requests are posted, ask for a completion, and are done.
+/// The window of a send queue: counts the requests that are posted and done, and chooses those that
+/// ask for a completion.
 ///
 /// Where the depth is at least `batch + every - 1`, a list for which there is no room yet has a
 /// request before it that asks for a completion, so the wait for room ends.
@@ -33,8 +34,8 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// For a queue of `depth` requests, of which up to `batch` are posted at once and each
-    /// `every`-th asks for a completion; `total` of them, or until [`stop`](Self::stop).
+    /// Creates a window for a queue of `depth` requests, of which up to `batch` are posted at once
+    /// and each `every`-th asks for a completion; `total` of them, or until [`stop`](Self::stop).
     pub(crate) fn new(depth: u32, batch: u32, every: u32, total: Option<u64>) -> Self {
         Self {
             depth,
@@ -47,28 +48,29 @@ impl Window {
         }
     }
 
-    /// Posts no more than `hold` requests until [`release`](Self::release).
+    /// Lets no more than `hold` requests be posted until [`release`](Self::release).
     pub(crate) fn holding_at(mut self, hold: u64) -> Self {
         self.hold = Some(hold);
         self
     }
 
-    /// Lets go on what is held, or would be.
+    /// Lifts the limit of [`holding_at`](Self::holding_at), whether it was reached or not.
     pub(crate) fn release(&mut self) {
         self.hold = None;
     }
 
-    /// Whether a [`release`](Self::release) is to come.
+    /// Returns true where a [`release`](Self::release) is to come.
     pub(crate) fn holds(&self) -> bool {
         self.hold.is_some()
     }
 
-    /// Whether nothing is posted until [`release`](Self::release).
+    /// Returns true where nothing is posted until [`release`](Self::release).
     pub(crate) fn held(&self) -> bool {
         self.hold == Some(self.posted)
     }
 
-    /// How many requests to post now, as one list: 0 where they do not fit, or none is left.
+    /// Returns the number of requests to post now, as one list: 0 where they do not fit, or none is
+    /// left.
     pub(crate) fn room(&self) -> u32 {
         let last = self
             .total
@@ -83,7 +85,8 @@ impl Window {
         u32::try_from(batch).unwrap_or(self.batch)
     }
 
-    /// Whether the request that is `ahead` requests after the next one asks for a completion.
+    /// Returns true where the request that is `ahead` requests after the next one asks for a
+    /// completion.
     pub(crate) fn signaled(&self, ahead: u32) -> bool {
         let number = self
             .posted
@@ -92,12 +95,12 @@ impl Window {
         number.checked_rem(u64::from(self.every)) == Some(0) || self.total == Some(number)
     }
 
-    /// Says that `n` requests were posted, no more than [`room`](Self::room) said.
+    /// Notes that `n` requests were posted, no more than [`room`](Self::room) returned.
     pub(crate) fn post(&mut self, n: u32) {
         self.posted = self.posted.saturating_add(u64::from(n));
     }
 
-    /// Says that a completion has come, and returns how many requests it says are done.
+    /// Notes that a completion has come, and returns how many requests it says are done.
     pub(crate) fn completed(&mut self) -> u32 {
         let next = self
             .done
@@ -121,29 +124,29 @@ impl Window {
         self.total = Some(self.total.unwrap_or(u64::MAX).min(last));
     }
 
-    /// How many were posted.
+    /// Returns the number of requests that were posted.
     pub(crate) fn posted(&self) -> u64 {
         self.posted
     }
 
-    /// How many are known to be done.
+    /// Returns the number of requests that are known to be done.
     pub(crate) fn done(&self) -> u64 {
         self.done
     }
 
-    /// Whether none is left to be posted.
+    /// Returns true where none is left to be posted.
     pub(crate) fn all_posted(&self) -> bool {
         self.total == Some(self.posted)
     }
 
-    /// Whether all are posted and done.
+    /// Returns true where all are posted and done.
     pub(crate) fn finished(&self) -> bool {
         self.total == Some(self.done)
     }
 }
 
-/// How many operations of `size` bytes to do before measuring: about 1 MiB of data, from 2 to 100
-/// operations, up to one that asks for a completion.
+/// Returns the number of warmup operations of `size` bytes: about 1 MiB of data, from 2 to 100
+/// operations, rounded up to one that asks for a completion.
 pub(crate) fn warmup(size: u32, every: u16) -> u64 {
     let count = (1u32 << 20).checked_div(size).unwrap_or(u32::MAX);
     let count = u64::from(count.clamp(2, 100));

@@ -4,13 +4,13 @@
 
 use core::ops::RangeInclusive;
 
-/// Without `port=`.
+/// The port without `port=`.
 pub(crate) const DEFAULT_PORT: u16 = 9999;
-/// Without `port=` for a loopback: the kernel picks a free one.
+/// The port of a loopback without `port=`: the kernel picks a free one.
 pub(crate) const ANY_PORT: u16 = 0;
-/// Without `size=`.
+/// The size of the data without `size=`, in bytes.
 pub(crate) const DEFAULT_SIZE: u32 = 64;
-/// Without `txdepth=`.
+/// The depth of the send queue without `txdepth=`.
 pub(crate) const DEFAULT_TXDEPTH: u32 = 64;
 /// The most that `txdepth=` takes.
 pub(crate) const MOST_TXDEPTH: u32 = 65536;
@@ -29,7 +29,7 @@ pub(crate) const TOS: RangeInclusive<u64> = 0..=255;
 pub(crate) const TXDEPTH: RangeInclusive<u64> = 1..=MOST_TXDEPTH as u64;
 pub(crate) const THREADS: RangeInclusive<u64> = 1..=1024;
 pub(crate) const TIMEOUT_MS: RangeInclusive<u64> = 1..=3_600_000;
-/// A third of a timeout.
+/// The range of a keepalive interval: a third of a timeout.
 pub(crate) const ALIVE_MS: RangeInclusive<u64> = 1..=1_200_000;
 pub(crate) const DURATION_S: RangeInclusive<u64> = 1..=86400;
 pub(crate) const QPS: RangeInclusive<u64> = 1..=MOST_QPS as u64;
@@ -37,15 +37,15 @@ pub(crate) const POSTLIST: RangeInclusive<u64> = 1..=1024;
 pub(crate) const SIGNAL_EVERY: RangeInclusive<u64> = 1..=1024;
 pub(crate) const SGE: RangeInclusive<u64> = 1..=MOST_SGE as u64;
 pub(crate) const MAX_P99_NS: RangeInclusive<u64> = 1..=1_000_000_000_000;
-/// Without `queues=`.
+/// The connections of a disk without `queues=`.
 pub(crate) const DEFAULT_QUEUES: u16 = 1;
-/// Without `depth=`.
+/// The requests on each connection of a disk without `depth=`.
 pub(crate) const DEFAULT_DEPTH: u16 = 128;
-/// Without `reconnect=`.
+/// The seconds for which a disk tries to reconnect without `reconnect=`.
 pub(crate) const DEFAULT_RECONNECT_S: u32 = 30;
-/// Without `size=` for a tap.
+/// The bytes of a tap's ring without `size=`.
 pub(crate) const DEFAULT_RING: u64 = 16 << 20;
-/// What the size of a store is a multiple of.
+/// The bytes of a sector, of which the size of a store is a multiple.
 pub(crate) const SECTOR: u64 = 512;
 /// The most bytes of a disk: the kernel has signed offsets.
 pub(crate) const MOST_BYTES: u64 = (i64::MAX as u64) & !(SECTOR - 1);

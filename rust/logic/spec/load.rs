@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How a microbenchmark loads its connection.
+//! The load that a microbenchmark puts on its connection.
 
 use super::tests::Test;
 
-/// How a microbenchmark loads its connection.
+/// The load that a microbenchmark puts on its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Load {
-    /// Both sides send, write or read at once.
+    /// True where both sides send, write or read at once.
     pub(crate) duplex: bool,
-    /// WRITEs carry immediate data, which is a completion for the peer.
+    /// True where WRITEs carry immediate data, which is a completion for the peer.
     pub(crate) imm: bool,
-    /// The data is in the request itself.
+    /// True where the data is in the work request itself.
     pub(crate) inline: bool,
-    /// No clock is read for each operation.
+    /// True where no clock is read for each operation.
     pub(crate) untimed: bool,
     /// Queue pairs of each thread.
     pub(crate) qps: u16,
     /// Requests posted at once, as one list.
     pub(crate) postlist: u16,
-    /// One request of so many asks for a completion.
+    /// The number of requests of which one asks for a completion.
     pub(crate) signal_every: u16,
-    /// Pieces of memory of each request.
+    /// Scatter/gather elements of each request.
     pub(crate) sge: u8,
 }
 
 impl Load {
-    /// That of a `test` without options; of one that is no microbenchmark, the only one.
+    /// Returns the load of a `test` without options; the only one where it is no microbenchmark.
     pub(crate) const fn new(test: Test) -> Self {
         Self {
             duplex: false,
@@ -40,8 +40,8 @@ impl Load {
         }
     }
 
-    /// The depth of a send queue with which each wait for room ends, whichever requests ask for a
-    /// completion.
+    /// Returns the depth of a send queue with which each wait for room ends, whichever requests ask
+    /// for a completion.
     pub(crate) fn depth(&self) -> u32 {
         u32::from(self.postlist)
             .saturating_add(u32::from(self.signal_every))

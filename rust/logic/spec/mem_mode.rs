@@ -2,7 +2,7 @@
 
 //! Memory modes.
 
-/// How a side registers the buffers that it opens to its peer.
+/// The way in which a side registers the buffers that it opens to its peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MemMode {
     /// One registration for the whole session.

@@ -25,18 +25,18 @@ pub(crate) struct OptionSpec {
     pub(crate) names: &'static [&'static str],
     /// One line of help.
     pub(crate) help: &'static str,
-    /// What it takes.
+    /// The value that it takes.
     pub(crate) value: Value,
     /// The role or test that it asks for.
     pub(crate) asks: Asks,
     /// Returns true where it goes with a command of this role and test; see
     /// [`fits`](Self::fits).
     goes: fn(Role, Test) -> bool,
-    /// What is said of it elsewhere.
+    /// The kind of sentence about it where it does not go with a command.
     pub(crate) elsewhere: Elsewhere,
-    /// What else the command must have.
+    /// The requirement that the command must meet beside role and test.
     pub(crate) needs: Needs,
-    /// A command has one option of a group at most.
+    /// The group of which a command has one option at most.
     pub(crate) group: Option<Group>,
     /// Its flag in the private data; 0 where it has none.
     pub(crate) bit: u32,
@@ -57,11 +57,11 @@ pub(crate) enum Value {
     Number {
         /// An example for sentences.
         example: &'static str,
-        /// What it may be.
+        /// The range of the number.
         range: RangeInclusive<u64>,
         /// The units that may follow it.
         units: &'static Units,
-        /// Returns that of a command, if it has one.
+        /// Returns the number that a command has, if any.
         get: fn(&Command) -> Option<u64>,
         /// Sets it; `None` where it does not fit the field, which the range excludes.
         set: fn(&mut Command, u64) -> Option<()>,
@@ -74,14 +74,14 @@ pub(crate) enum Value {
         words: &'static [&'static str],
         /// Sets one of these.
         set: fn(&mut Command, &str),
-        /// Returns that of a command.
+        /// Returns the word that a command has.
         get: fn(&Command) -> &'static str,
     },
     /// A text with a grammar of its own.
     Text(Text),
     /// The same, whose meaning depends on the role and the test: it is read when these are known.
     Late(Text),
-    /// What is to be stopped, which is in no command.
+    /// The disk or server to be stopped, which is in no [`Command`].
     Target,
 }
 
@@ -97,7 +97,7 @@ pub(crate) struct Text {
     pub(crate) show: fn(&Command, &mut fmt::Formatter<'_>) -> fmt::Result,
 }
 
-/// What an option asks for beside its value.
+/// The role or test that an option asks for.
 #[derive(Clone, Copy)]
 pub(crate) enum Asks {
     /// Nothing.
@@ -116,7 +116,7 @@ pub(crate) enum Elsewhere {
     Places,
 }
 
-/// What an option needs beside a role and a test.
+/// The requirement of an option beside a role and a test.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Needs {
     /// Nothing.
@@ -138,7 +138,7 @@ pub(crate) enum Group {
     Address,
     /// The test.
     Test,
-    /// Who invalidates a key, and how.
+    /// The way to invalidate a key, and the side that does it.
     Invalidation,
 }
 
@@ -148,7 +148,7 @@ impl Group {
 }
 
 impl OptionSpec {
-    /// An option of every command.
+    /// Creates an option of every command.
     pub(crate) const fn new(names: &'static [&'static str], value: Value) -> Self {
         Self {
             names,
@@ -168,7 +168,7 @@ impl OptionSpec {
         Self { goes, ..self }
     }
 
-    /// The same, where a sentence is to name roles and tests together.
+    /// Limits it like [`goes`](Self::goes), where a sentence is to name roles and tests together.
     pub(crate) const fn placed(self, goes: fn(Role, Test) -> bool) -> Self {
         Self {
             goes,

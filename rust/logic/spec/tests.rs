@@ -4,7 +4,7 @@
 
 use super::role::Role;
 
-/// What a test is a kind of.
+/// The kind of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     /// The ping/pong.
@@ -19,9 +19,9 @@ pub(crate) enum Family {
     Disk,
     /// A tap, which forwards an existing disk's requests.
     Tap,
-    /// What a device can do; without a connection.
+    /// The capabilities of a device, without a connection.
     Caps,
-    /// Whether a device does what it must.
+    /// The conformance of a device.
     Conformance,
 }
 
@@ -65,15 +65,15 @@ impl Verb {
 
 /// The facts about a test.
 pub(crate) struct Spec {
-    /// What it does or measures, as a title.
+    /// The title: what it does or measures.
     pub(crate) title: &'static str,
     /// Its name in results, and that of its option if it has one.
     pub(crate) name: &'static str,
     /// Its number in private data; `None` where no peer is told of it.
     pub(crate) number: Option<u8>,
-    /// What it is a kind of.
+    /// The kind of test.
     pub(crate) family: Family,
-    /// What is measured; `None` where it is no microbenchmark.
+    /// The operation that is measured; `None` where it is no microbenchmark.
     pub(crate) verb: Option<Verb>,
 }
 
@@ -139,7 +139,7 @@ tests! {
 }
 
 impl Test {
-    /// Its name in results.
+    /// Returns its name in results.
     pub(crate) const fn as_str(self) -> &'static str {
         self.spec().name
     }

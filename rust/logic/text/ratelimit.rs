@@ -2,13 +2,13 @@
 
 //! A limit on how many lines peers can bring into the log.
 
-/// At most [`BURST`](Self::BURST) lines in each [`INTERVAL_MS`](Self::INTERVAL_MS); counts those
+/// A limit of [`BURST`](Self::BURST) lines in each [`INTERVAL_MS`](Self::INTERVAL_MS); counts those
 /// that it suppresses.
 ///
 /// These are the kernel's own limits (`DEFAULT_RATELIMIT_BURST`, `DEFAULT_RATELIMIT_INTERVAL`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RateLimit {
-    /// When the present interval began, in milliseconds; `None` before the first line.
+    /// The start of the present interval, in milliseconds; `None` before the first line.
     began: Option<u64>,
     said: u32,
     suppressed: u64,

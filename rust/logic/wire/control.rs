@@ -11,20 +11,20 @@ use super::{
     Fields, //
 };
 
-/// What one side of a microbenchmark tells the other.
+/// A control message from one side of a microbenchmark to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Control {
-    /// It can be measured now, at this buffer.
+    /// The side can be measured now, at this buffer.
     Ready(Advertisement),
-    /// It is still at work.
+    /// A keepalive: the side is still at work.
     Alive,
-    /// It has done all that it was to do.
+    /// The side has done all that it was to do.
     Done {
-        /// How many operations, without those before measuring.
+        /// The number of operations, without the warmup.
         iterations: u64,
-        /// How long they took.
+        /// The time that they took, in nanoseconds.
         elapsed_ns: u64,
-        /// What arrived is not what was sent.
+        /// True where the data that arrived is not what was sent.
         mismatch: bool,
     },
 }
@@ -36,7 +36,7 @@ impl Control {
     const LEN: u32 = 24;
     const MAGIC: [u8; 4] = *b"krpc";
 
-    /// Bytes on the wire where the data has `size` bytes.
+    /// Returns the length on the wire, in bytes, where the data has `size` bytes.
     pub(crate) const fn len(size: u32) -> u32 {
         if size == Self::LEN {
             Self::MAX_LEN as u32
@@ -45,7 +45,7 @@ impl Control {
         }
     }
 
-    /// As it is sent, as far as [`len`](Self::len) goes.
+    /// Returns the bytes on the wire, of which the first [`len`](Self::len) are sent.
     pub(crate) fn encode(&self) -> [u8; Self::MAX_LEN] {
         let (kind, mismatch) = match self {
             Self::Ready(_) => (1, false),
@@ -74,7 +74,7 @@ impl Control {
         )
     }
 
-    /// What it says; `None` where that makes no sense.
+    /// Decodes a control message; `None` where it makes no sense.
     ///
     /// Bytes that did not arrive, since the message was shorter, must be 0.
     pub(crate) fn decode(bytes: &[u8; Self::MAX_LEN]) -> Option<Self> {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a server of disks can do beyond what every version of the protocol has.
+//! The extensions of a server of disks, beyond what every version of the protocol has.
 //!
-//! It stands behind the private data proper, where older clients do not look; and a client that
-//! finds nothing there goes without. Transports pad private data, so it begins with a mark.
+//! They stand behind the private data proper, where older clients do not look; and a client that
+//! finds nothing there goes without. Transports pad private data, so they begin with a mark.
 
 use super::{
     pack,
@@ -11,10 +11,10 @@ use super::{
     PrivateData, //
 };
 
-/// What a server can do.
+/// The extensions that a server has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extensions {
-    /// It answers [`Action::Survey`](crate::logic::block::Action::Survey).
+    /// True where it answers [`Action::Survey`](crate::logic::block::Action::Survey).
     pub(crate) surveys: bool,
 }
 
@@ -25,7 +25,7 @@ impl Extensions {
     const MARK: [u8; 2] = *b"+f";
     const SURVEYS: u16 = 1 << 0;
 
-    /// `private` with these extensions behind it.
+    /// Returns `private` with these extensions behind it.
     pub(crate) fn encode(self, private: [u8; PrivateData::LEN]) -> [u8; Self::END] {
         let surveys = if self.surveys { Self::SURVEYS } else { 0 };
         pack(
@@ -36,8 +36,8 @@ impl Extensions {
         )
     }
 
-    /// The extensions of the server whose private data is `bytes`. Those of a later version are
-    /// ignored.
+    /// Decodes the extensions of the server whose private data is `bytes`. Those of a later version
+    /// are ignored.
     pub(crate) fn decode(bytes: &[u8]) -> Self {
         let mut fields = Fields(bytes.get(PrivateData::LEN..).unwrap_or(&[]));
         if fields.take() != Self::MARK {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a server of disks adds to its [`Geometry`](super::hello::Geometry): facts that an older
-//! client does not look for.
+//! The extras of a server of disks beyond its [`Geometry`](super::hello::Geometry): facts that an
+//! older client does not look for.
 //!
 //! They stand behind the private data that every transport has room for, where clients have always
 //! ignored what they find. So there is no new version: a client that does not know them does as
@@ -13,14 +13,14 @@ use super::{
     Fields, //
 };
 
-/// What a server of disks says beyond its geometry.
+/// The facts about a server of disks beyond its geometry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extras {
-    /// An answered write can be lost before it was flushed.
+    /// True where an answered write can be lost before it was flushed (a volatile write cache).
     pub(crate) volatile: bool,
-    /// Write-zeroes may say that the blocks keep their space.
+    /// True where write-zeroes may say that the blocks keep their space.
     pub(crate) keeps_space: bool,
-    /// Which start of its host the server runs in; 0 where it does not say.
+    /// The number of the boot of the server's host; 0 where it does not say.
     pub(crate) boot: u64,
 }
 
@@ -28,20 +28,20 @@ impl Extras {
     /// Bytes of private data with extensions and these.
     pub(crate) const END: usize = Extensions::END + 16;
 
-    /// Those of a server that says nothing.
+    /// The extras of a server that says nothing.
     pub(crate) const NONE: Self = Self {
         volatile: true,
         keeps_space: false,
         boot: 0,
     };
 
-    /// Tells them from what a transport fills the private data up with.
+    /// The mark that tells them from the padding of a transport.
     const MAGIC: [u8; 4] = *b"krpx";
 
     const STABLE: u32 = 1 << 0;
     const KEEPS_SPACE: u32 = 1 << 1;
 
-    /// `before` with these behind it.
+    /// Returns `before` with these behind it.
     pub(crate) fn encode(&self, before: [u8; Extensions::END]) -> [u8; Self::END] {
         let stable = if self.volatile { 0 } else { Self::STABLE };
         let keeps_space = if self.keeps_space {
@@ -58,7 +58,8 @@ impl Extras {
         )
     }
 
-    /// Those of the server whose private data is `bytes`. Flags of later servers are ignored.
+    /// Decodes the extras of the server whose private data is `bytes`. Flags of later servers are
+    /// ignored.
     pub(crate) fn decode(bytes: &[u8]) -> Self {
         let Some(bytes) = bytes.get(Extensions::END..Self::END) else {
             return Self::NONE;

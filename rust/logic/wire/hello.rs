@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the two sides of a disk or tap tell each other while they connect: the private data of
-//! their connections, with a layout of its own behind the first eight bytes.
+//! The private data that the two sides of a disk or tap exchange while they connect, with a layout
+//! of its own behind the first eight bytes.
 
 use super::{
     extras::Extras,
@@ -19,7 +19,8 @@ use crate::logic::{
     }, //
 };
 
-/// Which test private data names, whatever the rest of it says; `None` from a legacy peer.
+/// Returns the test that private data names, whatever the rest of it says; `None` from a legacy
+/// peer.
 ///
 /// # Errors
 ///
@@ -31,26 +32,26 @@ pub(crate) fn announced(bytes: &[u8]) -> Result<Option<Test>, PrivateDataError> 
     }
 }
 
-/// What a disk or tap announces with each of its connections.
+/// The private data that a disk or tap sends with each of its connection requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hello {
     /// [`Test::Block`] or [`Test::Tap`].
     pub(crate) test: Test,
-    /// Which disk or tap it is: a random number.
+    /// The identity of the disk or tap: a random number.
     pub(crate) disk: u64,
-    /// How often it has connected, from 1.
+    /// The number of times that it has connected, from 1.
     pub(crate) generation: u32,
-    /// Which of its connections this is, from 0.
+    /// The number of this connection among its connections, from 0.
     pub(crate) index: u16,
-    /// How many connections it makes; 1 of a tap.
+    /// The number of connections that it makes; 1 of a tap.
     pub(crate) queues: u16,
-    /// The most requests under way on this one, one sign of life or farewell aside.
+    /// The most requests in flight on this connection, one keepalive or farewell aside.
     pub(crate) depth: u16,
     /// The most bytes of its requests.
     pub(crate) max_bytes: u32,
-    /// The longest that it is silent, in milliseconds.
+    /// The keepalive interval: the longest that it is silent, in milliseconds.
     pub(crate) alive_ms: u32,
-    /// How long it tries to come back where connections are lost, in milliseconds.
+    /// The time for which it tries to reconnect after connection loss, in milliseconds.
     pub(crate) hold_ms: u32,
 }
 
@@ -58,7 +59,7 @@ impl Hello {
     /// The fewest bytes that the longest request must be able to have.
     const LEAST_BYTES: u32 = 4096;
 
-    /// As it is sent.
+    /// Returns the bytes on the wire.
     pub(crate) fn encode(&self) -> [u8; PrivateData::LEN] {
         pack(
             head(PeerRole::Client, self.test, 0)
@@ -75,7 +76,7 @@ impl Hello {
         )
     }
 
-    /// What a client's private data says. Bytes after [`PrivateData::LEN`] are ignored.
+    /// Decodes a client's private data. Bytes after [`PrivateData::LEN`] are ignored.
     ///
     /// # Errors
     ///
@@ -133,18 +134,19 @@ impl Hello {
     }
 }
 
-/// What a server answers to a [`Hello`]: the disk that it has.
+/// The answer of a server to a [`Hello`]: the disk that it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
-    /// The client's.
+    /// The client's test.
     pub(crate) test: Test,
-    /// The store is not to be changed.
+    /// True where the store is not to be changed.
     pub(crate) read_only: bool,
-    /// There is no store: what a tap sends is only logged.
+    /// True where there is no store: what a tap sends is only logged.
     pub(crate) log_only: bool,
     /// Bytes of the disk.
     pub(crate) size: u64,
-    /// Which store it is: the same after a restart of the server where what is in it is the same.
+    /// The identity of the store: the same after a restart of the server where what is in it is the
+    /// same.
     pub(crate) store: u64,
     /// Bytes of a block.
     pub(crate) block: u32,
@@ -152,13 +154,14 @@ pub(crate) struct Geometry {
     pub(crate) max_bytes: u32,
     /// The most bytes of a discard or write-zeroes; 0 where there is neither.
     pub(crate) max_discard: u32,
-    /// The most requests under way, one sign of life or farewell aside.
+    /// The most requests in flight, one keepalive or farewell aside.
     pub(crate) depth: u16,
     /// The most bytes of data that may follow a write in the same message.
     pub(crate) inline: u32,
-    /// The longest that the server is silent while it is asked something, in milliseconds.
+    /// The keepalive interval: the longest that the server is silent while it is asked something,
+    /// in milliseconds.
     pub(crate) alive_ms: u32,
-    /// What an older client does not look for.
+    /// The extras, which an older client does not look for.
     pub(crate) extras: Extras,
 }
 
@@ -169,7 +172,7 @@ impl Geometry {
     const READ_ONLY: u32 = 1 << 0;
     const LOG_ONLY: u32 = 1 << 1;
 
-    /// As it is sent.
+    /// Returns the bytes on the wire, without the extras.
     pub(crate) fn encode(&self) -> [u8; PrivateData::LEN] {
         let read_only = if self.read_only { Self::READ_ONLY } else { 0 };
         let log_only = if self.log_only { Self::LOG_ONLY } else { 0 };
@@ -188,7 +191,7 @@ impl Geometry {
         )
     }
 
-    /// What a server's private data says. Bytes after [`Extras::END`] are ignored.
+    /// Decodes a server's private data. Bytes after [`Extras::END`] are ignored.
     ///
     /// # Errors
     ///
@@ -268,7 +271,7 @@ impl Geometry {
         in_range(&[("max_bytes", self.max_bytes <= asked.max_bytes)])
     }
 
-    /// What requests may ask for.
+    /// Returns the limits of requests.
     pub(crate) fn limits(&self) -> Limits {
         Limits {
             size: self.size,
@@ -279,7 +282,8 @@ impl Geometry {
         }
     }
 
-    /// Why a disk that began as `self` cannot go on as `other`; `None` where it can.
+    /// Returns the reason why a disk that began as `self` cannot go on as `other`; `None` where it
+    /// can.
     pub(crate) fn continues(&self, other: &Self) -> Option<&'static str> {
         if self.store != other.store {
             Some("it is another store")
@@ -302,7 +306,7 @@ impl Geometry {
     }
 }
 
-/// How private data of a disk or tap begins.
+/// Returns the beginning of the private data of a disk or tap.
 fn head(role: PeerRole, test: Test, flags: u32) -> [u8; 12] {
     let [m, a, g, i] = PrivateData::MAGIC;
     let [f0, f1, f2, f3] = flags.to_be_bytes();
@@ -323,7 +327,8 @@ fn head(role: PeerRole, test: Test, flags: u32) -> [u8; 12] {
     ]
 }
 
-/// Reads how private data of a disk or tap begins: the test, and the fields from the flags on.
+/// Reads the beginning of the private data of a disk or tap: the test, and the fields from the
+/// flags on.
 fn open(bytes: &[u8], from: PeerRole) -> Result<(Test, Fields<'_>), PrivateDataError> {
     let bytes = PrivateData::whole(bytes)?.ok_or(PrivateDataError::Missing)?;
     let mut fields = Fields(bytes);
@@ -341,7 +346,7 @@ fn open(bytes: &[u8], from: PeerRole) -> Result<(Test, Fields<'_>), PrivateDataE
     Ok((test, fields))
 }
 
-/// Finds the first field whose check does not hold.
+/// Fails with the first field whose check does not hold.
 fn in_range(checks: &[(&'static str, bool)]) -> Result<(), PrivateDataError> {
     match checks.iter().find(|(_, holds)| !holds) {
         None => Ok(()),

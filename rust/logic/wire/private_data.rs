@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What both sides of ours tell each other while they connect.
+//! The private data that two sides of ours exchange while they connect.
 
 use super::{
     pack,
@@ -18,7 +18,7 @@ use crate::logic::{
 };
 use core::fmt;
 
-/// Who sends [`PrivateData`].
+/// The sender of [`PrivateData`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PeerRole {
     /// The side that connects.
@@ -44,41 +44,41 @@ impl PeerRole {
     }
 }
 
-/// What one side of ours tells the other while they connect.
+/// The private data that one side of ours sends the other while they connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PrivateData {
-    /// Who says this.
+    /// The sender.
     pub(crate) role: PeerRole,
     /// The test.
     pub(crate) test: Test,
-    /// How the client opens its buffers.
+    /// The memory mode of the client's buffers.
     pub(crate) mem_mode: MemMode,
-    /// The server is to invalidate the client's key.
+    /// True where the server is to invalidate the client's key.
     pub(crate) server_inv: bool,
-    /// The server invalidates its key with its READ.
+    /// True where the server invalidates its key with its READ.
     pub(crate) read_inv: bool,
-    /// The client compares the data.
+    /// True where the data that arrives is compared with what was sent.
     pub(crate) validate: bool,
-    /// The data.
+    /// The pattern of the data.
     pub(crate) pattern: PatternKind,
     /// Bytes of data in each iteration; not 0.
     pub(crate) size: u32,
-    /// How many iterations; 0 is until stopped.
+    /// The number of iterations; 0 is until stopped.
     pub(crate) count: u64,
-    /// Where the binary pattern begins.
+    /// The seed of the binary pattern.
     pub(crate) seed: u32,
     /// The largest size that the sender can serve.
     pub(crate) max_size: u32,
-    /// How a microbenchmark loads the connection; of another test [`Load::new`].
+    /// The load of a microbenchmark; of another test [`Load::new`].
     pub(crate) load: Load,
-    /// Which of the client's queue pairs this is, from 0. Like all that follows, 0 where the test
-    /// is no microbenchmark.
+    /// The number of this queue pair among the client's, from 0. Like all that follows, 0 on the
+    /// wire where the test is no microbenchmark.
     pub(crate) index: u16,
     /// Depth of the client's send queue.
     pub(crate) txdepth: u32,
-    /// When the client stops, in milliseconds; 0 is never.
+    /// The time after which the client stops, in milliseconds; 0 is never.
     pub(crate) duration_ms: u32,
-    /// The longest that the sender is silent, in milliseconds.
+    /// The keepalive interval: the longest that the sender is silent, in milliseconds.
     pub(crate) alive_ms: u32,
 }
 
@@ -89,7 +89,7 @@ impl PrivateData {
     pub(crate) const VERSION: u8 = 1;
 
     pub(crate) const MAGIC: [u8; 4] = *b"krpg";
-    /// What only a microbenchmark has.
+    /// Bytes that only a microbenchmark uses.
     const LOAD: usize = 24;
 
     const FLAGS: u32 = Opt::ServerInv.spec().bit
@@ -115,7 +115,7 @@ impl PrivateData {
         Test::numbered(number).ok_or(PrivateDataError::Test(number))
     }
 
-    /// As it is sent.
+    /// Returns the bytes on the wire.
     pub(crate) fn encode(&self) -> [u8; Self::LEN] {
         let (role, test) = (self.role.number(), Self::number(self.test));
         let mem_mode = match self.mem_mode {
@@ -141,7 +141,7 @@ impl PrivateData {
         )
     }
 
-    /// What only a microbenchmark has: its flags, and the end of the message.
+    /// Returns what only a microbenchmark has: its flags, and the end of the message.
     fn encode_load(&self) -> (u32, [u8; Self::LOAD]) {
         if !self.test.is_microbench() {
             return (0, [0; Self::LOAD]);
@@ -166,7 +166,8 @@ impl PrivateData {
         (flags, fields)
     }
 
-    /// The bytes of private data that is of ours and of this version; `None` from a legacy peer.
+    /// Returns the bytes of private data that is of ours and of this version; `None` from a legacy
+    /// peer.
     pub(crate) fn whole(bytes: &[u8]) -> Result<Option<&[u8; Self::LEN]>, PrivateDataError> {
         let Some(rest) = bytes.strip_prefix(&Self::MAGIC) else {
             return Ok(None);
@@ -183,7 +184,7 @@ impl PrivateData {
         }
     }
 
-    /// What a peer's private data says; `None` from a legacy peer.
+    /// Decodes a peer's private data; `None` from a legacy peer.
     ///
     /// Bytes after [`LEN`](Self::LEN) are ignored: transports pad to a length of their own.
     ///
@@ -301,7 +302,7 @@ const fn is_set(flags: u32, opt: Opt) -> bool {
     flags & opt.spec().bit != 0
 }
 
-/// Why private data that is marked as ours does not decode.
+/// The reason why private data does not decode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PrivateDataError {
     /// It ends after so many bytes.
@@ -320,7 +321,7 @@ pub(crate) enum PrivateDataError {
     Size,
     /// A field of a microbenchmark's load is out of its range.
     Load,
-    /// What must be zero is not.
+    /// Bytes that must be zero are not.
     Reserved,
     /// It is not marked as ours, where it must be.
     Missing,
