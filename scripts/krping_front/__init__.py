@@ -10,6 +10,8 @@
 	kmsg		the kernel log's sentence for a command
 	runner		one command from its write to its results
 	progress	the line on the terminal meanwhile
+	shape		whether values that came from JSON are what type hints say
+	result		the type hints of a result and of a sweep
 	results		results as debugfs, files and sweeps have them
 	stats		histograms: merged, percentiles, cumulative shares
 	rows		a result, or several of one command, as a row of figures

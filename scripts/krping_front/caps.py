@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """krping caps: what a device says of itself, what it does, and what commands can ask."""
 
+import argparse
 import json
 
 from . import device, run, runner
@@ -27,14 +28,14 @@ exit status:
 """
 
 
-def add_arguments(parser):
+def add_arguments(parser: argparse.ArgumentParser) -> None:
 	"""Add the arguments of this subcommand to PARSER."""
 	parser.add_argument("addr", metavar="ADDR", help="an address, IPv4 or IPv6")
 	parser.add_argument("--json", action="store_true",
 			    help="print the result as JSON in place of tables")
 
 
-def main(arguments):
+def main(arguments: argparse.Namespace) -> int:
 	"""Run it, and return the exit status."""
 	outcome = runner.run(Command(f"caps,{place(arguments.addr)}"))
 	with printing():

@@ -2,13 +2,14 @@
 """Conformance: the results of neg, as text and as KTAP."""
 
 import typing
+from collections.abc import Sequence
 
+from .result import Result
 from .rows import device
 
 OUTCOMES = ("pass", "fail", "skip")
 # With those of cases that are known to fail, as kselftest counts them.
 TOTALS = ("pass", "fail", "xfail", "xpass", "skip")
-TEXTS = ("name", "outcome", "expected", "seen", "reason")
 
 
 class Case(typing.NamedTuple):
@@ -22,9 +23,9 @@ class Case(typing.NamedTuple):
 	seen: str = ""
 	reason: str = ""
 	# The parts in which it is known to fail.
-	known: list = ()
+	known: Sequence[str] = ()
 
-	def ktap(self, number):
+	def ktap(self, number: int) -> list[str]:
 		"""Its lines in KTAP, as test NUMBER: what is to be said of it comes first."""
 		if self.outcome == "skip":
 			return [f"ok {number} {self.name} # SKIP {_plain(self.reason)}".rstrip()]
@@ -37,37 +38,24 @@ class Case(typing.NamedTuple):
 			f"{result} {number} {self.name}{directive.get(self.outcome, '')}"]
 
 
-def _plain(text):
+def _plain(text: str) -> str:
 	"""TEXT in one line, without what KTAP would read as a directive."""
 	return " ".join(text.replace("#", " ").split())
 
 
-def trouble(found):
-	"""Why FOUND, the "cases" of a result, are none; None where they are."""
-	if not isinstance(found, list):
-		return "cases is no array"
-	for each in found:
-		if not isinstance(each, dict) or not all(
-				isinstance(each.get(name, ""), str) for name in TEXTS):
-			return "a case is no object of texts"
-		if not each.get("name") or each.get("outcome") not in OUTCOMES:
-			return f"a case has no name, or an outcome that is none: {each!r}"
-	return None
-
-
-def of(result):
+def of(result: Result) -> list[Case]:
 	"""The Cases of RESULT."""
-	return [Case(**{name: each[name] for name in TEXTS if name in each})
-		for each in result.get("cases", [])]
+	return [Case(each["name"], each["outcome"], each.get("expected", ""), each.get("seen", ""),
+		     each.get("reason", "")) for each in result.get("cases", [])]
 
 
-def totals(cases, outcomes=OUTCOMES):
+def totals(cases: list[Case], outcomes: tuple[str, ...] = OUTCOMES) -> str:
 	"""How many of CASES ended how, for each of OUTCOMES, in KTAP's words."""
 	count = {outcome: sum(case.outcome == outcome for case in cases) for outcome in outcomes}
 	return " ".join(f"{outcome}:{count[outcome]}" for outcome in outcomes)
 
 
-def lines(result):
+def lines(result: Result) -> list[str]:
 	"""A line for each case of RESULT, with a title."""
 	found = of(result)
 	width = max([len(case.name) for case in found], default=0)

@@ -5,9 +5,11 @@ understood: what a command may be is for the module to say."""
 import os
 import re
 import time
+from typing import Self
 
 from .errors import Quit
-from .kinds import KINDS, OPTIONS
+from .kinds import KINDS, OPTIONS, Kind
+from .proc import Line
 from .tables import TABLES
 
 ROLES = tuple(option["name"] for option in TABLES["options"] if "role" in option)
@@ -18,7 +20,7 @@ PLACE = frozenset(ROLES + ("addr", "addr6", "port", "size", "count", "duration",
 			   "max_p99", "min_bw", "expect")) | frozenset(OPTIONS)
 
 
-def number(text, scaled=False):
+def number(text: str, scaled: bool = False) -> int | None:
 	"""TEXT as the module reads numbers, with a unit where it is SCALED; None for what
 	is none."""
 	units = "[KMGkmg]?" if scaled else ""
@@ -28,34 +30,34 @@ def number(text, scaled=False):
 	return int(match[1], 0) * SCALES[match[2].upper()]
 
 
-def split(text):
+def split(text: str) -> dict[str, str]:
 	"""The options of a command: a dict of names and values, "" for a flag."""
-	found = {}
+	found: dict[str, str] = {}
 	for option in text.split(","):
 		name, _, value = option.strip().partition("=")
 		found.setdefault(name, value)
 	return found
 
 
-def variant(text):
+def variant(text: str) -> str:
 	"""The options of the command TEXT that tell one measurement from another."""
 	return ",".join(option for option in text.split(",")
 			if option.strip().partition("=")[0] not in PLACE)
 
 
-def place(addr):
+def place(addr: str) -> str:
 	"""The option for ADDR, an IPv4 or IPv6 address."""
 	if not addr or "," in addr:
 		raise Quit(f"{addr!r} is no address")
 	return f"{'addr6' if ':' in addr else 'addr'}={addr}"
 
 
-def new_tag():
+def new_tag() -> str:
 	"""A tag that no other command of this machine has."""
 	return f"krping.{os.getpid()}.{time.time_ns() // 1000:x}"
 
 
-def is_made_up(tag):
+def is_made_up(tag: str) -> bool:
 	"""Whether TAG is of new_tag()."""
 	return re.fullmatch(r"krping\.[0-9]+\.[0-9a-f]+", tag) is not None
 
@@ -63,7 +65,7 @@ def is_made_up(tag):
 class Command:
 	"""A command that is to be run."""
 
-	def __init__(self, text):
+	def __init__(self, text: str) -> None:
 		"""TEXT gets a tag, unless it has one, is empty, or ends a disk."""
 		self.text = text
 		self.options = split(text)
@@ -73,43 +75,43 @@ class Command:
 			self.text = f"{text.rstrip()},tag={self.tag}"
 
 	@classmethod
-	def of_words(cls, words):
+	def of_words(cls, words: list[str]) -> Self:
 		"""The command of WORDS, which may be options each."""
 		if len(words) == 1:
 			return cls(words[0])
 		return cls(",".join(word.strip(" ,") for word in words if word.strip(" ,")))
 
 	@property
-	def role(self):
+	def role(self) -> str | None:
 		"""The role, or None."""
 		return next((role for role in ROLES if role in self.options), None)
 
 	@property
-	def kind(self):
+	def kind(self) -> Kind:
 		"""Which test a client or loopback runs."""
 		return next((OPTIONS[name] for name in self.options if name in OPTIONS),
 			    KINDS["pingpong"])
 
-	def value(self, name, default):
+	def value(self, name: str, default: int) -> int:
 		"""The number that NAME= has, DEFAULT without one."""
 		found = number(self.options.get(name, ""), scaled=name == "size")
 		return default if found is None else found
 
 	@property
-	def limits(self):
+	def limits(self) -> bool:
 		"""Whether it sets a limit that a run can miss."""
 		return any(name in self.options for name in ("max_p99", "min_bw", "expect"))
 
 	# Progress
 
-	def total(self):
+	def total(self) -> int | None:
 		"""How many operations it is to do, or None without an end."""
 		count = self.value("count", 0)
 		if self.role == "server" or not count:
 			return None
 		return count * self.value("threads", 1) * self.value("qps", 1)
 
-	def operations(self, lines):
+	def operations(self, lines: list[Line]) -> int | None:
 		"""How many operations the threads of LINES (proc.Line) have done, or None
 		where nothing counts them. A server's is how many messages it has moved."""
 		if self.role == "server":
@@ -130,9 +132,9 @@ class Command:
 			halves = 2
 		return sum(each.counters[counter] for each in lines if each.counters) // halves
 
-	def bytes_each(self):
+	def bytes_each(self) -> int | None:
 		"""How many bytes of data an operation moves; None where that is not known."""
 		if self.role == "server" or self.kind.measure == "requests":
 			return None
 		both = self.kind.name == "pingpong" or "duplex" in self.options
-		return self.value("size", 64) * (2 if both else 1)
+		return (self.kind.size or self.value("size", 64)) * (2 if both else 1)

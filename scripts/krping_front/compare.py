@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 """Two files of results side by side."""
 
+from collections.abc import Callable
+
 from . import results, rows, table
+from .results import Loaded
+from .rows import Row
+
+Figure = Callable[[Row], float | None]
+# A test and side, a size, and the rows of both files that are of them.
+Pair = tuple[tuple[str, str], int, Row | None, Row | None]
 
 # What is compared of each measure: heading, and the figure of a row.
-FIGURES = {
+FIGURES: dict[str, tuple[tuple[str, Figure, int], ...]] = {
 	"latency": (
 		("t_typical[usec]", lambda row: row.microseconds("p50_ns"), 2),
 		("t_avg[usec]", lambda row: row.microseconds("mean_ns"), 2),
@@ -19,30 +27,29 @@ FIGURES = {
 }
 
 
-def difference(first, second):
+def difference(first: float | None, second: float | None) -> str:
 	"""By how many percent SECOND is more than FIRST, or "-"."""
 	if first is None or second is None or first == 0:
 		return "-"
 	return f"{(second - first) / first * 100:+.1f}%"
 
 
-def pairs(first, second):
+def pairs(first: list[Row], second: list[Row]) -> list[Pair]:
 	"""What of FIRST and SECOND (lists of Rows) is the same: by test, side and size, and
-	the n-th of these with the n-th. A list of (test and side, size, Row or None of
-	FIRST, the same of SECOND), sorted by size within a test."""
-	found = {}
+	the n-th of these with the n-th. Sorted by size within a test."""
+	found: dict[tuple[str, str, int, int], list[Row | None]] = {}
 	for place, side in enumerate((first, second)):
-		seen = {}
+		seen: dict[tuple[str, str, int], int] = {}
 		for row in side:
 			what = (row.kind.name, row.role, row.size)
 			seen[what] = seen.get(what, 0) + 1
 			found.setdefault((*what, seen[what]), [None, None])[place] = row
 	tests = list(dict.fromkeys(key[:2] for key in found))
 	ordered = sorted(found, key=lambda key: (tests.index(key[:2]), key[2], key[3]))
-	return [(key[:2], key[2], *found[key]) for key in ordered]
+	return [(key[:2], key[2], found[key][0], found[key][1]) for key in ordered]
 
 
-def lines(first, second):
+def lines(first: Loaded, second: Loaded) -> list[str]:
 	"""The tables of two results.Loaded."""
 	sides = [[row for row in rows.by_command([found for found in each.results
 						  if not results.is_answer(found)])
@@ -50,24 +57,23 @@ def lines(first, second):
 	text = [f"A: {first.name}", f"B: {second.name}", "differences are of B from A"]
 	matched = pairs(*sides)
 	for what in dict.fromkeys(pair[0] for pair in matched):
-		group = [pair[1:] for pair in matched if pair[0] == what]
-		text += [""] + _table(group)
+		text += [""] + _table([pair for pair in matched if pair[0] == what])
 	if not matched:
 		text += ["", "nothing was measured"]
 	return text
 
 
-def _table(group):
-	"""The table of GROUP, (size, Row or None, Row or None) of one test and side."""
-	some = next(row for _, *both in group for row in both if row)
+def _table(group: list[Pair]) -> list[str]:
+	"""The table of GROUP, which are of one test and side."""
+	some = next(row for _, _, *both in group for row in both if row)
 	text = [f"# {some.kind.name}: {some.kind.title}; {some.role}"]
-	for name, place in (("A", 1), ("B", 2)):
-		hows = dict.fromkeys(_how(each[place]) for each in group if each[place])
+	for name, side in (("A", [each[2] for each in group]), ("B", [each[3] for each in group])):
+		hows = dict.fromkeys(_how(row) for row in side if row)
 		text += [f"#   {name}: {how}" for how in hows if how]
 	figures = FIGURES[some.kind.measure]
 	cells = [[str(size)] + [cell for _, figure, digits in figures
 				for cell in _cells(figure, digits, *both)]
-		 for size, *both in group]
+		 for _, size, *both in group]
 	headings = ["#bytes"] + ["A", "B", "diff"] * len(figures)
 	widths = [max(7, len(heading), *(len(line[place]) for line in cells))
 		  for place, heading in enumerate(headings)]
@@ -85,12 +91,12 @@ def _table(group):
 	return text
 
 
-def _how(row):
+def _how(row: Row) -> str:
 	"""What the figures of ROW depend on."""
 	both = "both directions" if row.duplex else ""
 	return "; ".join(part for part in (row.device, row.variant, both) if part)
 
 
-def _cells(figure, digits, first, second):
+def _cells(figure: Figure, digits: int, first: Row | None, second: Row | None) -> list[str]:
 	values = [None if row is None else figure(row) for row in (first, second)]
 	return [table.fixed(value, digits) for value in values] + [difference(*values)]

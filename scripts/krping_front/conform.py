@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """krping conform: a device's errors, case by case, as KTAP."""
 
+import argparse
 import contextlib
 import errno
 import json
@@ -9,7 +10,10 @@ from . import cases, known, link, options, progress, results, run, runner
 from .cases import Case
 from .command import Command, place
 from .errors import FAILED, INTERRUPTED, OK, REFUSED, Quit, printing
+from .kmsg import Watch
+from .result import Result
 from .rows import device
+from .runner import Outcome
 
 DESCRIPTION = """\
 Drive the RDMA device of an address of this host into documented errors, with a
@@ -34,11 +38,11 @@ exit status:
 """
 
 
-def add_arguments(parser):
+def add_arguments(parser: argparse.ArgumentParser) -> None:
 	"""Add the arguments of this subcommand to PARSER."""
 	parser.add_argument("addr", metavar="ADDR", help="an address of this host, IPv4 or IPv6")
 	parser.add_argument("cases", metavar="CASE", nargs="*", help="cases (default: all but port_down)")
-	parser.add_argument("--timeout", metavar="MS", type=options.whole(1, 3_600_000),
+	parser.add_argument("--timeout", metavar="MS", type=options.number_of("timeout"),
 			    help="the deadline of each wait (default: the module's)")
 	parser.add_argument("--known", metavar="FILE",
 			    help="cases that are known to fail; scripts/known has such files")
@@ -49,7 +53,7 @@ def add_arguments(parser):
 	parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
-def main(arguments):
+def main(arguments: argparse.Namespace) -> int:
 	"""Run it, and return the exit status."""
 	asked = list(dict.fromkeys(arguments.cases)) or ["all"]
 	for name in asked:
@@ -73,7 +77,8 @@ def main(arguments):
 	return status(outcome, judged)
 
 
-def following(netdev, asked):
+def following(netdev: str | None,
+	      asked: list[str]) -> contextlib.AbstractContextManager[Watch | None]:
 	"""What follows the case that wants the link down, if it is among those ASKED."""
 	if link.CASE in asked:
 		return link.following(netdev)
@@ -82,7 +87,7 @@ def following(netdev, asked):
 	return contextlib.nullcontext()
 
 
-def judge(found, asked):
+def judge(found: Result | None, asked: list[str]) -> list[Case]:
 	"""The Cases of the result FOUND, and failed ones for those of ASKED that it does not
 	have though it came to its end."""
 	if not found:
@@ -95,13 +100,13 @@ def judge(found, asked):
 	return judged
 
 
-def ended(outcome, judged):
+def ended(outcome: Outcome, judged: list[Case]) -> bool:
 	"""Whether the run came to its end: what failed is a case, and nothing else."""
 	failed = any(case.outcome in ("fail", "xfail") for case in judged)
 	return bool(judged) and (outcome.errno == 0 or (outcome.errno == errno.EBADE and failed))
 
 
-def ktap(found, judged, outcome):
+def ktap(found: Result, judged: list[Case], outcome: Outcome) -> list[str]:
 	"""The lines for the Cases JUDGED of the result FOUND."""
 	lines = ["KTAP version 1", f"1..{len(judged)}",
 		 f"# {device(found)}, Linux {results.host()[1]}"]
@@ -113,7 +118,7 @@ def ktap(found, judged, outcome):
 	return lines
 
 
-def status(outcome, judged):
+def status(outcome: Outcome, judged: list[Case]) -> int:
 	"""The exit status."""
 	if ended(outcome, judged):
 		return FAILED if any(case.outcome == "fail" for case in judged) else OK

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 """What a device can do, as text: the results of caps."""
 
-import typing
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-from .disks import amount
+from .disks import Row, amount, count
+from .result import Answer, Result
 from .rows import device
-from .table import Column, Table
+from .table import Table
 
-# What a result's "caps" has, and of which type; "limits" only where all works that must.
-PARTS = {"device": dict, "port": dict, "claims": dict, "preflight": list}
+# Pairs of a field and what it is called here, the fields, and what shows some of them.
+Names = Iterable[tuple[str, str]]
+Values = Mapping[str, Any]
+Shown = Mapping[str, Callable[[Any], str]]
 
 LIMITS = (
 	("size_dma_bytes", "size="),
@@ -45,36 +49,11 @@ PORT = (
 )
 MANAGEMENT = (("connection_management", "connection management"),)
 
-
-class Item(typing.NamedTuple):
-	"""A row of the preflight."""
-
-	values: dict
-	note: str = ""
+PREFLIGHT = tuple(count(name, name, left=name == "item")
+		  for name in ("item", "asked", "made", "status"))
 
 
-PREFLIGHT = tuple(
-	Column(name, lambda row, name=name: str(row.values.get(name, "-")), left=name == "item")
-	for name in ("item", "asked", "made", "status"))
-
-
-def trouble(found):
-	"""Why FOUND, the "caps" of a result, is none; None where it is one."""
-	if not isinstance(found, dict):
-		return "caps is no object"
-	for name, kind in PARTS.items():
-		if not isinstance(found.get(name), kind):
-			return f"caps has no {name}"
-	if not all(isinstance(each, dict) for each in found["preflight"]):
-		return "a preflight's item is no object"
-	limits = found.get("limits", {})
-	if not isinstance(limits, dict) or not all(
-			isinstance(limits.get(name, {}), dict) for name, _ in ANSWERS):
-		return "caps has no limits that are one"
-	return None
-
-
-def lines(result):
+def lines(result: Result) -> list[str]:
 	"""The tables of RESULT, whose device was found, with a title."""
 	caps = result["caps"]
 	found = [f"# caps: what {device(result)} can do"]
@@ -83,11 +62,10 @@ def lines(result):
 		       {name: amount for name, _ in PORT if name.endswith("_bytes")}
 		       | {"rate_mbit_per_s": _rate})
 	found += _values(MANAGEMENT, caps, {})
-	claims = dict(caps["claims"])
-	claims["features"] = ", ".join(claims.get("features", [])) or "none"
+	claims = caps["claims"] | {"features": ", ".join(caps["claims"].get("features", [])) or "none"}
 	found += _part("what it says", [(name, name) for name in claims], claims,
 		       {"max_mr_size_bytes": _most})
-	rows = [Item(each, each.get("errno", "")) for each in caps["preflight"]]
+	rows = [Row(each, each.get("errno", "")) for each in caps["preflight"]]
 	table = Table(PREFLIGHT, rows)
 	found += ["", "what it did", f" {table.heading()}"]
 	found += [f" {table.line(row)}" for row in rows]
@@ -99,24 +77,24 @@ def lines(result):
 	return found
 
 
-def _part(title, names, values, shown):
+def _part(title: str, names: Names, values: Values, shown: Shown) -> list[str]:
 	return ["", title] + _values(names, values, shown)
 
 
-def _values(names, values, shown):
+def _values(names: Names, values: Values, shown: Shown) -> list[str]:
 	"""A line for each of NAMES, pairs of a field of VALUES and what it is called here;
 	SHOWN has a function for those that are not shown as they are."""
 	return [f"  {heading:25}  {shown.get(name, str)(values[name])}".rstrip()
 		for name, heading in names if name in values]
 
 
-def _rate(megabits):
+def _rate(megabits: int) -> str:
 	return f"{megabits / 1000:g} Gbit/s" if megabits else "unknown"
 
 
-def _most(number):
+def _most(number: int) -> str:
 	return "no limit" if number == (1 << 64) - 1 else str(number)
 
 
-def _answer(found):
+def _answer(found: Answer) -> str:
 	return "yes" if found.get("supported") else f"no ({found.get('reason', 'no reason')})"

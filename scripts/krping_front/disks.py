@@ -2,46 +2,48 @@
 """Results of disks, of taps, and of who served them, as text."""
 
 import typing
+from collections.abc import Mapping
 
 from .command import split, variant
 from .kinds import KINDS
-from .rows import device
+from .result import Result
+from .rows import MIB, device
 from .table import Column, Table, fixed
 
-MIB = 1 << 20
 UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (MIB, "MiB"), (1 << 10, "KiB"))
 
 
 class Row(typing.NamedTuple):
 	"""A row of one of the tables."""
 
-	values: dict
+	values: Mapping[str, typing.Any]
 	note: str = ""
 
 
-def _count(heading, name):
-	return Column(heading, lambda row: str(row.values.get(name, "-")))
+def count(heading: str, name: str, left: bool = False) -> Column:
+	"""A column that shows the value NAME as it is."""
+	return Column(heading, lambda row: str(row.values.get(name, "-")), left)
 
 
-def _mib(heading, name):
+def _mib(heading: str, name: str) -> Column:
 	return Column(heading, lambda row: fixed(row.values.get(name, 0) / MIB))
 
 
-def _usec(heading, name):
+def _usec(heading: str, name: str) -> Column:
 	return Column(f"{heading}[usec]", lambda row: fixed(row.values[name] / 1000))
 
 
 REQUESTS = (
-	_count("requests", "requests"),
-	_count("reads", "read_requests"),
-	_count("writes", "write_requests"),
-	_count("others", "other_requests"),
+	count("requests", "requests"),
+	count("reads", "read_requests"),
+	count("writes", "write_requests"),
+	count("others", "other_requests"),
 	_mib("read[MiB]", "disk_read_bytes"),
 	_mib("written[MiB]", "disk_write_bytes"),
-	_count("errors", "errors"),
+	count("errors", "errors"),
 )
-RECONNECTS = (_count("reconnects", "reconnects"),)
-DROPPED = (_count("dropped", "dropped"),)
+RECONNECTS = (count("reconnects", "reconnects"),)
+DROPPED = (count("dropped", "dropped"),)
 # Names as in the tables of other tests.
 STAGES = (
 	Column("stage", lambda row: row.values["name"], left=True),
@@ -54,7 +56,7 @@ STAGES = (
 )
 
 
-def amount(number):
+def amount(number: int) -> str:
 	"""NUMBER of bytes in the largest unit of which it is a multiple."""
 	for unit, name in UNITS:
 		if number and number % unit == 0:
@@ -62,12 +64,12 @@ def amount(number):
 	return f"{number} bytes"
 
 
-def has_figures(result):
+def has_figures(result: Result) -> bool:
 	"""Whether RESULT is of a disk or a tap that came to be, or of who served one."""
 	return KINDS[result["test"]].measure == "requests" and "requests" in result
 
 
-def lines(result):
+def lines(result: Result) -> list[str]:
 	"""The tables of RESULT, with a title."""
 	attached = result.get("state") == "attached"
 	client = result["role"] == "client"
@@ -86,17 +88,18 @@ def lines(result):
 	if attached:
 		return found
 	notes = [result.get("errno", "failed")] if result["status"] == "failed" else []
-	columns = REQUESTS
+	columns: tuple[Column, ...] = REQUESTS
 	if client:
 		columns += RECONNECTS if disk else DROPPED
 	found += _table(columns, [Row(result, ", ".join(notes))])
-	stages = [Row({"name": name} | result[f"{name}_ns"]) for name in ("queued", "wire", "total")
-		  if result.get(f"{name}_ns", {}).get("count")]
+	stages = [Row({"name": name, **stage}) for name, stage in (
+		("queued", result.get("queued_ns")), ("wire", result.get("wire_ns")),
+		("total", result.get("total_ns"))) if stage and stage["count"]]
 	if stages:
 		found += _table(STAGES, stages)
 	return found
 
 
-def _table(columns, rows):
+def _table(columns: tuple[Column, ...], rows: list[Row]) -> list[str]:
 	table = Table(columns, rows)
 	return [table.heading()] + [table.line(row) for row in rows]

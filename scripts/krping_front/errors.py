@@ -4,6 +4,7 @@
 import contextlib
 import os
 import sys
+from collections.abc import Iterator
 
 OK = 0
 # A run failed.
@@ -20,18 +21,18 @@ INTERRUPTED = 130
 class Quit(Exception):
 	"""Ends the program with a message on stderr and an exit status."""
 
-	def __init__(self, message, status=REFUSED):
+	def __init__(self, message: str, status: int = REFUSED) -> None:
 		super().__init__(message)
 		self.status = status
 
 
-def stdout_gone():
+def stdout_gone() -> None:
 	"""Nobody reads stdout any more: from here on, and at exit, it leads nowhere."""
 	os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextlib.contextmanager
-def printing():
+def printing() -> Iterator[None]:
 	"""What is printed within may lose its reader: what follows is then done all the same."""
 	try:
 		yield

@@ -32,17 +32,19 @@ class Kind(typing.NamedTuple):
 	counter: str | None
 	# Whether both sides count them.
 	mutual: bool
+	# Bytes of an operation, if size= does not say it.
+	size: int | None
 
 	@classmethod
-	def of(cls, row):
+	def of(cls, row: dict[str, typing.Any]) -> typing.Self:
 		"""The test of a row of the module's table."""
-		verb = "write" if row["family"] == "pingpong" else row.get("verb")
+		counter = "write" if row["family"] == "pingpong" else row.get("counter")
 		title = row["title"]
 		if not title[1].isupper():
 			title = title[0].lower() + title[1:]
 		return cls(row["name"], row.get("option", ""), MEASURES[row["family"]],
-			   title, verb and f"{verb}_msgs",
-			   row["family"] == "latency" and verb != "read")
+			   title, counter and f"{counter}_msgs",
+			   row["family"] == "latency" and counter != "read", row.get("size"))
 
 
 # A module that is newer than this front may have tests of another kind.
@@ -51,6 +53,9 @@ KINDS = {row["name"]: Kind.of(row) for row in TESTS if row["family"] in MEASURES
 # Those that measure something by size.
 SIZED = {name: kind for name, kind in KINDS.items()
 	 if kind.measure in ("latency", "bandwidth", "rate")}
+
+# Tests that a sweep can run: size= says how large their operations are.
+SWEPT = {name: kind for name, kind in SIZED.items() if kind.size is None}
 
 # By the option that asks for it.
 OPTIONS = {kind.option: kind for kind in KINDS.values() if kind.option}

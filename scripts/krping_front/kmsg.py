@@ -3,6 +3,8 @@
 
 import os
 import re
+from collections.abc import Callable
+from typing import Self
 
 from . import paths
 
@@ -12,28 +14,28 @@ PREFIX = "krping: "
 class Log:
 	"""krping's lines in the kernel's log, from now on; none where it cannot be read."""
 
-	def __init__(self):
-		self.fd = None
-		self.seen = []
+	def __init__(self) -> None:
+		self.fd: int | None = None
+		self.seen: list[str] = []
 		try:
 			self.fd = os.open(paths.KMSG, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
 			os.lseek(self.fd, 0, os.SEEK_END)
 		except OSError:
 			self.close()
 
-	def __enter__(self):
+	def __enter__(self) -> Self:
 		return self
 
-	def __exit__(self, *_):
+	def __exit__(self, *_: object) -> None:
 		self.close()
 
-	def close(self):
+	def close(self) -> None:
 		"""See no more lines."""
 		if self.fd is not None:
 			os.close(self.fd)
 		self.fd = None
 
-	def lines(self):
+	def lines(self) -> list[str]:
 		"""The lines since, without what stands before the module's own text."""
 		while self.fd is not None:
 			try:
@@ -50,14 +52,14 @@ class Log:
 			self._take(record.decode(errors="replace"))
 		return self.seen
 
-	def _take(self, record):
+	def _take(self, record: str) -> None:
 		# After the first line come fields of the record.
 		line = record.partition(";")[2].split("\n")[0]
 		line = re.sub(r"\\x([0-9a-f]{2})", lambda match: chr(int(match[1], 16)), line)
 		if line.startswith(PREFIX):
 			self.seen.append(line.removeprefix(PREFIX))
 
-	def failure(self, tag):
+	def failure(self, tag: str) -> tuple[int, str] | None:
 		"""The number and the sentence of the failed command that has TAG, or None."""
 		pattern = re.compile(rf"([0-9]+): .*tag={re.escape(tag)}(?:,.*?)?: "
 				     r"[A-Za-z0-9]+ \([0-9]+\): (.*)")
@@ -67,10 +69,14 @@ class Log:
 				return int(match[1]), match[2]
 		return None
 
-	def refusal(self):
+	def refusal(self) -> str | None:
 		"""Why a command was refused before it had a number, or None. Others' commands
 		are not told apart, so this is for right after the write."""
 		for line in reversed(self.lines()):
 			if not re.match(r"[0-9]+: |(server )?ping data: ", line):
 				return line
 		return None
+
+
+# Looks at the log while a command runs, and returns lines to be said.
+Watch = Callable[[Log], list[str]]

@@ -10,10 +10,11 @@ them in "reason":
 Empty lines, and lines that begin with #, say nothing.
 """
 
+from .cases import Case
 from .errors import Quit
 
 
-def load(path):
+def load(path: str) -> dict[str, list[str]]:
 	"""The parts that may be not as demanded, by case, that the file PATH has."""
 	try:
 		with open(path, encoding="utf-8") as file:
@@ -22,7 +23,7 @@ def load(path):
 		raise Quit(f"{path}: {error.strerror}") from None
 	except UnicodeDecodeError:
 		raise Quit(f"{path}: no text") from None
-	found = {}
+	found: dict[str, list[str]] = {}
 	for number, line in enumerate(lines, 1):
 		if not line.strip() or line.lstrip().startswith("#"):
 			continue
@@ -36,11 +37,11 @@ def load(path):
 	return found
 
 
-def _parts(text):
+def _parts(text: str) -> list[str]:
 	return [part.strip() for part in text.split(";")]
 
 
-def judge(case, known):
+def judge(case: Case, known: dict[str, list[str]]) -> Case:
 	"""The Case, if it is one of KNOWN, as a failure that was expected (xfail) or a pass
 	that was not (xpass). A failure in another part stays one."""
 	if case.name not in known:

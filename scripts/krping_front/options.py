@@ -3,15 +3,18 @@
 
 import argparse
 import math
+from collections.abc import Callable
 
 from .command import number
+from .kinds import KINDS, Kind
+from .tables import option
 
 
-def whole(least, most=None):
+def whole(least: int, most: int | None = None) -> Callable[[str], int]:
 	"""A type for whole numbers from LEAST to MOST."""
-	def take(text):
+	def take(text: str) -> int:
 		found = number(text)
-		if found is None or found < least or most is not None and found > most:
+		if found is None or found < least or (most is not None and found > most):
 			upto = "" if most is None else f" to {most}"
 			raise argparse.ArgumentTypeError(
 				f"{text!r} is no whole number from {least}{upto}")
@@ -19,9 +22,15 @@ def whole(least, most=None):
 	return take
 
 
-def decimal(least, most):
+def number_of(name: str) -> Callable[[str], int]:
+	"""A type for the numbers that the option NAME of a command takes."""
+	row = option(name)
+	return whole(row.get("min", 0), row.get("max"))
+
+
+def decimal(least: float, most: float) -> Callable[[str], float]:
 	"""A type for numbers from LEAST to MOST."""
-	def take(text):
+	def take(text: str) -> float:
 		try:
 			found = float(text)
 		except ValueError:
@@ -33,12 +42,13 @@ def decimal(least, most):
 	return take
 
 
-def sizes(text):
+def sizes(text: str) -> list[int]:
 	"""Sizes as in "2..8M" (doubling), "64,4K,1M", or both: a list, ascending."""
 	found = set()
 	for part in text.split(","):
-		ends = [number(end.strip(), scaled=True) for end in part.split("..")]
-		if len(ends) > 2 or None in ends or not 0 < ends[0] <= ends[-1] < 1 << 32:
+		# What is no number is no size either.
+		ends = [number(end.strip(), scaled=True) or 0 for end in part.split("..")]
+		if len(ends) > 2 or not 0 < ends[0] <= ends[-1] < 1 << 32:
 			raise argparse.ArgumentTypeError(
 				f"{part!r} is no size such as 64, 4K or 1M, and no range such "
 				"as 2..8M")
@@ -49,14 +59,15 @@ def sizes(text):
 	return sorted(found)
 
 
-def kinds(known):
+def kinds(known: dict[str, Kind]) -> Callable[[str], list[Kind]]:
 	"""A type for names of tests, with commas: a list of those of KNOWN (a dict of
 	kinds.Kind), each once."""
-	def take(text):
+	def take(text: str) -> list[Kind]:
 		names = list(dict.fromkeys(name.strip() for name in text.split(",")))
 		for name in names:
 			if name not in known:
+				what = "is not for this" if name in KINDS else "is no test"
 				raise argparse.ArgumentTypeError(
-					f"{name!r} is no test; there are {', '.join(known)}")
+					f"{name!r} {what}; there are {', '.join(known)}")
 		return [known[name] for name in names]
 	return take

@@ -2,6 +2,7 @@
 """The kernel's files, and why one of them cannot be opened."""
 
 import os
+from typing import TextIO
 
 from .errors import Quit
 
@@ -15,7 +16,7 @@ MOUNTS = "/proc/mounts"
 INIT = "/proc/1/root"
 
 
-def open_debugfs(path):
+def open_debugfs(path: str) -> TextIO:
 	"""Open PATH. 'ip netns exec' and the like have a /sys of their own, without debugfs:
 	there the first process's is read."""
 	try:
@@ -29,7 +30,7 @@ def open_debugfs(path):
 		raise FileNotFoundError from None
 
 
-def proc_trouble(error):
+def proc_trouble(error: OSError) -> Quit:
 	"""Why PROC could not be opened, read or written: a Quit for the OSError ERROR."""
 	if isinstance(error, FileNotFoundError):
 		return Quit(f"{PROC} is not there, so the module is not loaded; "
@@ -39,7 +40,7 @@ def proc_trouble(error):
 	return Quit(f"{PROC}: {error.strerror}")
 
 
-def results_trouble(error):
+def results_trouble(error: OSError) -> Quit:
 	"""The same for RESULTS."""
 	if not os.path.exists(PROC):
 		return proc_trouble(FileNotFoundError())
@@ -56,7 +57,7 @@ def results_trouble(error):
 	return Quit(f"{RESULTS}: {error.strerror}")
 
 
-def _mounted():
+def _mounted() -> bool:
 	"""Whether debugfs is mounted at DEBUGFS."""
 	try:
 		with open(MOUNTS, encoding="utf-8", errors="replace") as file:

@@ -1,13 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
 """krping plot: pictures of results, by matplotlib, which only this subcommand needs."""
 
+import argparse
+import operator
 import os
 import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from . import report, results, rows, stats
 from .command import is_made_up
 from .errors import FAILED, NO_PLOTS, OK, Quit
+from .results import Loaded
+from .rows import Row
 from .table import MEASURES
+
+# Rows by size, and those of several curves with their labels.
+Points = dict[int, Row | None]
+Series = list[tuple[str, Points]]
 
 DESCRIPTION = """\
 Draw results: the latency distribution of some runs, or bandwidth or latency
@@ -34,7 +44,6 @@ exit status:
   4    matplotlib is not installed
 """
 
-KINDS = ("cdf", "percentiles", "bandwidth")
 FORMATS = (".svg", ".png", ".pdf")
 # Okabe and Ito's, which the colour-blind tell apart, with the light yellow last.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000",
@@ -44,26 +53,25 @@ PERCENTILES = (("p50_ns", "50%", "-"), ("p99_ns", "99%", "--"), ("p99_9_ns", "99
 SIZE = (8, 5)
 
 
-def add_arguments(parser):
+def add_arguments(parser: argparse.ArgumentParser) -> None:
 	"""Add the arguments of this subcommand to PARSER."""
 	report.add_sources(parser)
-	parser.add_argument("--kind", choices=KINDS, required=True, help="what to draw")
+	parser.add_argument("--kind", choices=tuple(KINDS), required=True, help="what to draw")
 	parser.add_argument("-o", dest="output", metavar="OUT", required=True,
 			    help=f"the picture to write; its name ends in {', '.join(FORMATS)}")
 	parser.add_argument("--title", help="a line above it")
 
 
-def main(arguments):
+def main(arguments: argparse.Namespace) -> int:
 	"""Run it, and return the exit status."""
 	extension = os.path.splitext(arguments.output)[1].lower()
 	if extension not in FORMATS:
 		raise Quit(f"{arguments.output}: the name must end in {', '.join(FORMATS)}")
 	_no_file_twice(arguments.files)
-	series = {"cdf": _runs, "percentiles": _latencies, "bandwidth": _bandwidths}[
-		arguments.kind](report.sources(arguments))
+	choose, draw = KINDS[arguments.kind]
+	series = choose(report.sources(arguments))
 	pyplot = _matplotlib()
-	figure = {"cdf": _cdf, "percentiles": _percentiles, "bandwidth": _bandwidth}[
-		arguments.kind](pyplot, series)
+	figure = draw(pyplot, series)
 	if arguments.title:
 		figure.suptitle(arguments.title)
 	try:
@@ -77,7 +85,7 @@ def main(arguments):
 	return OK
 
 
-def _no_file_twice(paths):
+def _no_file_twice(paths: list[str]) -> None:
 	"""A file that is given again would be drawn over itself."""
 	seen = set()
 	for path in paths:
@@ -87,7 +95,7 @@ def _no_file_twice(paths):
 		seen.add(real)
 
 
-def _matplotlib():
+def _matplotlib() -> Any:
 	try:
 		import matplotlib
 		matplotlib.use("Agg")
@@ -107,7 +115,7 @@ def _matplotlib():
 
 # What is drawn: lists of (label, Row), or of (label, Rows by size)
 
-def _all_rows(loaded):
+def _all_rows(loaded: list[Loaded]) -> list[tuple[str, Row]]:
 	"""(name of the file, Row) of all, also of what failed before anything was measured."""
 	names = [os.path.splitext(os.path.basename(each.name))[0] for each in loaded]
 	if len(set(names)) < len(names):
@@ -119,10 +127,11 @@ def _all_rows(loaded):
 	return found
 
 
-def labels(traits):
+def labels(traits: Sequence[tuple[str, ...]]) -> list[str]:
 	"""A label for each of TRAITS, which are tuples: of what tells them apart, the first
 	that do."""
-	used, groups = [], 1
+	used: list[int] = []
+	groups = 1
 	for place in range(len(traits[0])):
 		found = len({tuple(each[known] for known in used + [place]) for each in traits})
 		if found > groups:
@@ -130,7 +139,7 @@ def labels(traits):
 	return [", ".join(each[place] for place in used or [0]) for each in traits]
 
 
-def _too_many(found, what):
+def _too_many(found: Sequence[object], what: str) -> None:
 	if not found:
 		raise Quit(f"none of these results has {what}", FAILED)
 	if len(found) > len(COLOURS):
@@ -138,7 +147,7 @@ def _too_many(found, what):
 			   f"{len(COLOURS)} with --test, --size and --tag")
 
 
-def _runs(loaded):
+def _runs(loaded: list[Loaded]) -> list[tuple[str, Row]]:
 	"""For cdf: each run that has a histogram."""
 	found = [(name, row) for name, row in _all_rows(loaded)
 		 if row.has_figures and row.histogram]
@@ -149,16 +158,17 @@ def _runs(loaded):
 	return list(zip(labels(traits), [row for _, row in found]))
 
 
-def _tag(tag):
+def _tag(tag: str) -> str:
 	"""TAG as a label; those that 'run' and 'sweep' made up are none."""
 	return "no tag" if is_made_up(tag) or not tag else f"tag={tag}"
 
 
-def _by_size(found, is_point):
+def _by_size(found: list[tuple[str, Row]], is_point: Callable[[Row], object]) -> Series:
 	"""The (name, Row) of FOUND, each test of each file with its options as one series: its
 	Rows for which IS_POINT holds by size, and None for each other size of the picture. Of
 	several runs of one size the last counts, which is said."""
-	series, more = {}, 0
+	series: dict[tuple[str, ...], dict[int, Row]] = {}
+	more = 0
 	for name, row in found:
 		traits = (row.kind.name, row.variant or "default options",
 			  "both directions" if row.duplex else "one direction", row.role,
@@ -176,43 +186,43 @@ def _by_size(found, is_point):
 			[{size: points.get(size) for size in sizes} for points in series.values()]))
 
 
-def _latencies(loaded):
+def _latencies(loaded: list[Loaded]) -> Series:
 	series = _by_size(_all_rows(loaded), lambda row: row.has_figures and "p50_ns" in row.latency)
 	_too_many(series, "percentiles of latencies")
 	return series
 
 
-def _bandwidths(loaded):
+def _bandwidths(loaded: list[Loaded]) -> Series:
 	series = _by_size(_all_rows(loaded), lambda row: row.has_figures and row.rate
 			  and row.kind.measure == "bandwidth")
 	_too_many(series, f"a bandwidth; {', '.join(MEASURES)} are measured by different tests")
 	return series
 
 
-def _rows(series):
+def _rows(series: Series) -> list[Row]:
 	"""All Rows of SERIES by size."""
 	return [row for _, points in series for row in points.values() if row]
 
 
-def _curve(points, value):
+def _curve(points: Points, value: Callable[[Row], float | None]) -> list[float | None]:
 	"""The VALUE of each Row of POINTS; where there is none, the curve has a gap."""
 	return [value(row) if row else float("nan") for row in points.values()]
 
 
 # Axes
 
-def _nines(share):
+def _nines(share: Any) -> Any:
 	"""How many nines SHARE has: 0.9 has one, 0.99 two."""
 	import numpy
 	return -numpy.log10(numpy.maximum(1 - numpy.asarray(share, dtype=float), 1e-12))
 
 
-def _shares(nines):
+def _shares(nines: Any) -> Any:
 	import numpy
 	return 1 - 10 ** -numpy.asarray(nines, dtype=float)
 
 
-def _plain_axis(axis, values):
+def _plain_axis(axis: Any, values: Iterable[float | None]) -> None:
 	"""Label a logarithmic AXIS of VALUES with plain numbers, and enough of them."""
 	from matplotlib import ticker
 	known = [value for value in values if value]
@@ -224,7 +234,7 @@ def _plain_axis(axis, values):
 	axis.set_minor_locator(ticker.NullLocator())
 
 
-def _size_axis(axes, series):
+def _size_axis(axes: Any, series: Series) -> None:
 	"""The sizes of SERIES on a logarithmic x axis."""
 	sizes = list(series[0][1])
 	axes.set_xscale("log", base=2)
@@ -236,7 +246,7 @@ def _size_axis(axes, series):
 	axes.set_xlabel("size [bytes]")
 
 
-def _bytes(size, unit=""):
+def _bytes(size: int, unit: str = "") -> str:
 	for shift, prefix in ((30, "G"), (20, "M"), (10, "K")):
 		if size % (1 << shift) == 0:
 			number = size >> shift
@@ -244,7 +254,7 @@ def _bytes(size, unit=""):
 	return f"{size} {unit}".rstrip()
 
 
-def _legend(axes, handles=None):
+def _legend(axes: Any, handles: list[Any] | None = None) -> None:
 	"""The labels of the curves, or of HANDLES, below the picture, where no curve is."""
 	handles = handles or axes.get_legend_handles_labels()[0]
 	texts = [handle.get_label() for handle in handles]
@@ -257,7 +267,7 @@ def _legend(axes, handles=None):
 		    bbox_to_anchor=(0.5, -0.13))
 
 
-def _title(series_rows, several):
+def _title(series_rows: list[Row], several: str) -> str:
 	"""What all of SERIES_ROWS are of; SEVERAL where they are of different tests."""
 	kinds = {row.kind for row in series_rows}
 	sizes = {row.size for row in series_rows}
@@ -270,14 +280,14 @@ def _title(series_rows, several):
 
 # The pictures
 
-def _cdf(pyplot, series):
+def _cdf(pyplot: Any, series: list[tuple[str, Row]]) -> Any:
 	figure, axes = pyplot.subplots(figsize=SIZE)
-	top = max(sum(count for _, _, count in row.histogram) for _, row in series)
+	top = max(sum(count for _, _, count in row.histogram or []) for _, row in series)
 	# No more nines than there are iterations for.
 	nines = max(2, min(4, len(str(top)) - 1))
 	end = float(_shares(nines + 0.3))
 	for colour, (label, row) in zip(COLOURS, series):
-		points = stats.distribution(row.histogram, row.latency["min_ns"],
+		points = stats.distribution(row.histogram or [], row.latency["min_ns"],
 					    row.latency["max_ns"])
 		axes.plot([ns / 1000 for ns, _ in points], [min(share, end) for _, share in points],
 			  drawstyle="steps-post", color=colour, label=label)
@@ -296,12 +306,12 @@ def _cdf(pyplot, series):
 	return figure
 
 
-def _percentiles(pyplot, series):
+def _percentiles(pyplot: Any, series: Series) -> Any:
 	figure, axes = pyplot.subplots(figsize=SIZE)
 	handles = []
 	for colour, marker, (label, points) in zip(COLOURS, MARKERS, series):
 		for name, _, style in PERCENTILES:
-			values = _curve(points, lambda row, name=name: row.microseconds(name))
+			values = _curve(points, operator.methodcaller("microseconds", name))
 			curve, = axes.plot(list(points), values, style, color=colour,
 					   marker=marker, markersize=4, label=label)
 			if style == "-" and len(series) > 1:
@@ -319,7 +329,7 @@ def _percentiles(pyplot, series):
 	return figure
 
 
-def _bandwidth(pyplot, series):
+def _bandwidth(pyplot: Any, series: Series) -> Any:
 	figure, (above, below) = pyplot.subplots(2, 1, figsize=(SIZE[0], 7), sharex=True)
 	for colour, marker, (label, points) in zip(COLOURS, MARKERS, series):
 		for axes, values in ((above, _curve(points, lambda row: row.mib_per_s)),
@@ -339,3 +349,11 @@ def _bandwidth(pyplot, series):
 	above.set_title(_title(_rows(series), "Bandwidth by size"))
 	_legend(below)
 	return figure
+
+
+# What --kind can be: what is drawn of the results, and how.
+KINDS: dict[str, tuple[Callable[[list[Loaded]], Any], Callable[[Any, Any], Any]]] = {
+	"cdf": (_runs, _cdf),
+	"percentiles": (_latencies, _percentiles),
+	"bandwidth": (_bandwidths, _bandwidth),
+}

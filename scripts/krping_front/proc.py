@@ -3,15 +3,19 @@
 
 import contextlib
 import ctypes
+import errno
 import os
 import re
 import signal
 import threading
+import types
 import typing
+from collections.abc import Callable, Iterator, Mapping
 
 from . import paths
 from .errors import Quit
 
+Handler = Callable[[int, typing.Any], object] | int | signal.Handlers | None
 COUNTERS = ("send_bytes", "send_msgs", "recv_bytes", "recv_msgs",
 	    "write_bytes", "write_msgs", "read_bytes", "read_msgs")
 
@@ -31,13 +35,13 @@ class Line(typing.NamedTuple):
 	# None where it has none yet: a server that waits for clients, or a client
 	# whose address is not resolved yet.
 	device: str | None
-	counters: dict
+	counters: Mapping[str, int]
 	# Of a disk or a tap: what it is called, and figures by name, in their order.
 	name: str | None = None
-	figures: dict = {}
+	figures: Mapping[str, int] = types.MappingProxyType({})
 
 
-def parse_line(text):
+def parse_line(text: str) -> Line:
 	"""The Line of TEXT, one line of /proc/krping."""
 	found = re.fullmatch(r"([0-9]+)(?: listen|-(\S+)((?: [0-9]+){8}))"
 			     r"(?: (?:tap=)?(\S+)((?: [a-z_]+=[0-9]+)+))?", text)
@@ -49,7 +53,7 @@ def parse_line(text):
 		    name or None, {key: int(value) for key, value in pairs})
 
 
-def lines():
+def lines() -> list[Line]:
 	"""The Line of each running thread."""
 	try:
 		with open(paths.PROC, encoding="ascii", errors="backslashreplace") as file:
@@ -58,7 +62,7 @@ def lines():
 		raise paths.proc_trouble(error) from None
 
 
-def write(fd, data):
+def write(fd: int, data: bytes) -> int:
 	"""Write DATA in one write(2), and return its errno, 0 for success. Python's own
 	os.write() would write again after a signal."""
 	written = _libc.write(fd, data, ctypes.c_size_t(len(data)))
@@ -69,11 +73,11 @@ class _Writer(threading.Thread):
 	"""The thread that writes a command, and takes no signal but INTERRUPT: any other
 	that no handler takes, such as SIGCHLD, would end the run too."""
 
-	def __init__(self, fd, data):
+	def __init__(self, fd: int, data: bytes) -> None:
 		super().__init__(daemon=True)
 		self.fd = fd
 		self.data = data
-		self.errno = None
+		self.errno = errno.EIO
 		self.done = threading.Event()
 		# Until then there is a thread to send signals to.
 		self.leave = threading.Event()
@@ -84,7 +88,7 @@ class _Writer(threading.Thread):
 		finally:
 			signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-	def run(self):
+	def run(self) -> None:
 		signal.pthread_sigmask(signal.SIG_UNBLOCK, {INTERRUPT})
 		try:
 			self.errno = write(self.fd, self.data)
@@ -92,16 +96,17 @@ class _Writer(threading.Thread):
 			self.done.set()
 			self.leave.wait()
 
-	def interrupt(self):
+	def interrupt(self) -> None:
 		"""Interrupt the write. Before it begins that is lost."""
+		assert self.ident is not None
 		signal.pthread_kill(self.ident, INTERRUPT)
 
 
 @contextlib.contextmanager
-def handled(handlers):
+def handled(handlers: dict[signal.Signals, Handler]) -> Iterator[None]:
 	"""Have signals handled by HANDLERS, but for those that this program was started
 	to ignore, as by nohup."""
-	before = {}
+	before: dict[signal.Signals, Handler] = {}
 	try:
 		for number, handler in handlers.items():
 			if signal.getsignal(number) is not signal.SIG_IGN:
@@ -112,7 +117,8 @@ def handled(handlers):
 			signal.signal(number, handler)
 
 
-def run(text, tick=None, interval=0.5):
+def run(text: str, tick: Callable[[], object] | None = None,
+	interval: float = 0.5) -> tuple[int, int | None]:
 	"""Run the command TEXT to its end, and call TICK() every INTERVAL seconds
 	meanwhile. Return its errno (0 for success), and the signal that was to end it
 	(None without one). For the main thread only."""
@@ -120,16 +126,17 @@ def run(text, tick=None, interval=0.5):
 		fd = os.open(paths.PROC, os.O_WRONLY | os.O_CLOEXEC)
 	except OSError as error:
 		raise paths.proc_trouble(error) from None
-	taken = []
+	taken: list[int | None] = []
 	writer = None
 
-	def end(number, _frame):
+	def end(number: int, _frame: object) -> None:
 		taken.append(number)
 		if writer:
 			writer.interrupt()
 
-	handlers = dict.fromkeys(ENDING, end) | dict.fromkeys(STOPPING, signal.SIG_IGN)
-	handlers[INTERRUPT] = lambda _number, _frame: None
+	handlers: dict[signal.Signals, Handler] = {
+		**dict.fromkeys(ENDING, end), **dict.fromkeys(STOPPING, signal.SIG_IGN),
+		INTERRUPT: lambda _number, _frame: None}
 	try:
 		with handled(handlers):
 			writer = _Writer(fd, os.fsencode(text))
@@ -147,7 +154,8 @@ def run(text, tick=None, interval=0.5):
 	return writer.errno, taken[0] if taken else None
 
 
-def _wait(writer, taken, tick, interval):
+def _wait(writer: _Writer, taken: list[int | None], tick: Callable[[], object] | None,
+	  interval: float) -> None:
 	"""Wait until WRITER is done, and interrupt it as soon as something is in TAKEN: a
 	signal from before the write was lost, so again and again."""
 	while not writer.done.wait(0.1 if taken else interval):

@@ -5,16 +5,19 @@ import collections
 import os
 import sys
 import time
+from typing import TextIO
 
 from . import proc
+from .command import Command
 from .errors import Quit
+from .proc import Line
 
 # Rates are those of the last so many seconds.
 WINDOW = 2
 BAR = 24
 
 
-def scaled(value, unit, base=1000):
+def scaled(value: float, unit: str, base: int = 1000) -> str:
 	"""VALUE with the prefix that leaves up to four digits before the point."""
 	prefixes = ("", "Ki", "Mi", "Gi", "Ti") if base == 1024 else ("", "k", "M", "G", "T")
 	for prefix in prefixes:
@@ -25,14 +28,14 @@ def scaled(value, unit, base=1000):
 	return f"{value:.{digits}f} {prefix}{unit}"
 
 
-def clock(seconds):
+def clock(seconds: float) -> str:
 	"""SECONDS as 1:23 or 1:02:03."""
 	minutes, seconds = divmod(int(seconds), 60)
 	hours, minutes = divmod(minutes, 60)
 	return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
-def bar(share):
+def bar(share: float) -> str:
 	"""A bar of which SHARE is full."""
 	full = round(share * BAR)
 	return f"[{'#' * full}{'.' * (BAR - full)}] {share:4.0%}"
@@ -41,19 +44,20 @@ def bar(share):
 class Progress:
 	"""How far COMMAND has come, from the lines of /proc/krping that its start added."""
 
-	def __init__(self, command, label="", stream=None):
+	def __init__(self, command: Command, label: str = "", stream: TextIO | None = None) -> None:
 		self.command = command
 		self.label = label
 		self.stream = stream or sys.stderr
 		self.shown = False
-		self.start = None	# of the first thread with a device
-		self.samples = collections.deque()	# (time, operations)
+		self.start: float | None = None	# of the first thread with a device
+		# At which times there were how many operations.
+		self.samples: collections.deque[tuple[float, int]] = collections.deque()
 		try:
 			self.others = {line.thread for line in proc.lines()}
 		except Quit:
 			self.others = set()
 
-	def tick(self):
+	def tick(self) -> None:
 		"""Show where it is now, unless others have the terminal."""
 		if not in_foreground(self.stream):
 			return
@@ -64,7 +68,7 @@ class Progress:
 			return
 		self._show(self.text(lines, time.monotonic()))
 
-	def text(self, lines, now):
+	def text(self, lines: list[Line], now: float) -> str:
 		"""What to show of LINES at the time NOW."""
 		if not any(line.device for line in lines):
 			waits = "waiting for a client" if self.command.role == "server" \
@@ -89,10 +93,10 @@ class Progress:
 			parts.append(bar(share))
 		return self._join(parts + [clock(elapsed)])
 
-	def _join(self, parts):
+	def _join(self, parts: list[str]) -> str:
 		return "  ".join(([self.label] if self.label else []) + parts)
 
-	def _rate(self, now, done):
+	def _rate(self, now: float, done: int) -> float | None:
 		self.samples.append((now, done))
 		while len(self.samples) > 2 and self.samples[1][0] <= now - WINDOW:
 			self.samples.popleft()
@@ -101,7 +105,7 @@ class Progress:
 			return None
 		return (done - before) / (now - then)
 
-	def _share(self, done, elapsed):
+	def _share(self, done: int | None, elapsed: float) -> float | None:
 		"""How much of all is done, as far as that is known: by the count, by the time,
 		or by what is nearer to its end."""
 		shares = []
@@ -113,13 +117,13 @@ class Progress:
 			shares.append(elapsed / duration)
 		return min(max(shares), 1.0) if shares else None
 
-	def _show(self, text):
+	def _show(self, text: str) -> None:
 		width = _width(self.stream)
 		self.stream.write(f"\r{text[:width - 1]}\x1b[K")
 		self.stream.flush()
 		self.shown = True
 
-	def close(self):
+	def close(self) -> None:
 		"""Leave the line empty, for what comes next."""
 		if self.shown and in_foreground(self.stream):
 			self.stream.write("\r\x1b[K")
@@ -127,14 +131,14 @@ class Progress:
 		self.shown = False
 
 
-def _width(stream):
+def _width(stream: TextIO) -> int:
 	try:
 		return os.get_terminal_size(stream.fileno()).columns or 80
 	except (OSError, ValueError):
 		return 80
 
 
-def in_foreground(stream):
+def in_foreground(stream: TextIO) -> bool:
 	"""Whether this process may draw on STREAM: not where that is a terminal on which it runs
 	in the background, beside what its user does there."""
 	try:
@@ -143,6 +147,6 @@ def in_foreground(stream):
 		return True
 
 
-def wanted(quiet):
+def wanted(quiet: bool) -> bool:
 	"""Whether progress is to be shown: on a terminal, unless it is to be QUIET."""
 	return not quiet and sys.stderr.isatty()

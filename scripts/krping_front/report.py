@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """krping report: results as perftest prints them, of files or of the module."""
 
+import argparse
 import sys
 
 from . import compare, options, results, rows, run, table
 from .errors import FAILED, OK, Quit
 from .kinds import KINDS
+from .result import Result, Stopped
+from .results import Loaded
+from .rows import Row
 
 DESCRIPTION = """\
 Print results as tables with perftest's columns: those of FILEs, or else those
@@ -29,12 +33,12 @@ exit status:
 """
 
 
-def add_arguments(parser):
+def add_arguments(parser: argparse.ArgumentParser) -> None:
 	"""Add the arguments of this subcommand to PARSER."""
 	add_sources(parser)
 
 
-def add_sources(parser):
+def add_sources(parser: argparse.ArgumentParser) -> None:
 	"""Add to PARSER what says which results are meant."""
 	parser.add_argument("files", metavar="FILE", nargs="*",
 			    help="results (default: those that the module keeps)")
@@ -45,7 +49,7 @@ def add_sources(parser):
 			    help="only results with these sizes: 64,4K or 2..1M")
 
 
-def sources(arguments):
+def sources(arguments: argparse.Namespace) -> list[Loaded]:
 	"""The results.Loaded of each file that ARGUMENTS name, or of the module, with only
 	what they ask for."""
 	if arguments.files.count("-") > 1:
@@ -61,18 +65,18 @@ def sources(arguments):
 	return loaded
 
 
-def _names(found, arguments):
+def _names(found: Result | Stopped, arguments: argparse.Namespace) -> bool:
 	"""Whether FOUND has a test that ARGUMENTS ask for."""
 	return not arguments.test or found["test"] in [kind.name for kind in arguments.test]
 
 
-def _matches(found, arguments):
+def _matches(found: Result, arguments: argparse.Namespace) -> bool:
 	return (_names(found, arguments)
 		and (arguments.tag is None or found["tag"] == arguments.tag)
 		and (not arguments.size or found["size"] in arguments.size))
 
 
-def main(arguments):
+def main(arguments: argparse.Namespace) -> int:
 	"""Run it, and return the exit status."""
 	loaded = sources(arguments)
 	if len(loaded) == 2:
@@ -88,10 +92,10 @@ def main(arguments):
 	return OK
 
 
-def lines(loaded):
+def lines(loaded: Loaded) -> list[str]:
 	"""The tables of one results.Loaded."""
 	shown = [found for found in loaded.results if not results.is_answer(found)]
-	groups = {}
+	groups: dict[tuple[str, str, str, str, bool], list[Row]] = {}
 	for row in rows.by_command(shown):
 		if row.has_figures:
 			key = (row.kind.name, row.role, row.device, row.variant, row.duplex)
@@ -108,11 +112,11 @@ def lines(loaded):
 	return text or ["nothing was measured"]
 
 
-def _ends(loaded):
+def _ends(loaded: Loaded) -> list[str]:
 	"""Where a sweep ended early, and what failed."""
 	text = [f"{each['test']} ended before {each['size']} bytes: {each['reason']}"
 		for each in loaded.stopped]
-	commands = {}
+	commands: dict[tuple[int, str], list[Result]] = {}
 	for found in loaded.results:
 		if found["status"] == "failed":
 			commands.setdefault((found["id"], found["options"]), []).append(found)

@@ -2,10 +2,13 @@
 """A row of figures: of one result, or of all results of one command together."""
 
 import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from . import stats
 from .command import variant
 from .kinds import SIZED, Kind
+from .result import Histogram, Result
 
 # The percentiles of a result, and how many of 100,000 each is of.
 PERCENTILES = {"p50_ns": 50_000, "p90_ns": 90_000, "p99_ns": 99_000, "p99_9_ns": 99_900,
@@ -35,34 +38,34 @@ class Row:
 	bytes_per_s: float | None
 	rate: float | None
 	# The names of LATENCIES and their ns, as far as known.
-	latency: dict
-	histogram: list | None
+	latency: dict[str, int]
+	histogram: Histogram | None
 
 	@property
-	def has_figures(self):
+	def has_figures(self) -> bool:
 		"""Whether anything was measured."""
 		return self.iterations > 0
 
 	@property
-	def mib_per_s(self):
+	def mib_per_s(self) -> float | None:
 		"""The bandwidth as perftest prints it, in MiB/s."""
 		return None if self.bytes_per_s is None else self.bytes_per_s / MIB
 
 	@property
-	def mpps(self):
+	def mpps(self) -> float | None:
 		"""The message rate as perftest prints it, in millions per second."""
 		return None if self.rate is None else self.rate / 1e6
 
-	def microseconds(self, name):
+	def microseconds(self, name: str) -> float | None:
 		"""The latency NAME in usec."""
 		return self.latency[name] / 1000 if name in self.latency else None
 
 
-def _per_second(amount, ns):
+def _per_second(amount: int, ns: int) -> float | None:
 	return amount * 1e9 / ns if ns else None
 
 
-def of(result):
+def of(result: Result) -> Row:
 	"""The Row of a result."""
 	kind = SIZED[result["test"]]
 	iterations, elapsed = result["iterations"], result["elapsed_ns"]
@@ -71,7 +74,8 @@ def of(result):
 		notes.append(result.get("errno", "failed"))
 	if result.get("partial"):
 		notes.append("partial")
-	latency = {name: result[name] for name in LATENCIES if name in result}
+	fields: Mapping[str, Any] = result
+	latency = {name: fields[name] for name in LATENCIES if name in fields}
 	prefix = ""
 	if iterations == 0 and result.get("peer_iterations", 0) > 0:
 		# This side only served.
@@ -79,7 +83,7 @@ def of(result):
 		iterations, elapsed = result["peer_iterations"], result.get("peer_elapsed_ns", 0)
 		notes.append("as the peer says")
 	rate = _per_second(iterations, elapsed)
-	bandwidth = result.get(f"{prefix}bytes_per_s", rate and rate * result["size"])
+	bandwidth = fields.get(f"{prefix}bytes_per_s", rate and rate * result["size"])
 	# Both sides', if both moved data.
 	total = result.get("total_bytes_per_s")
 	if total is not None:
@@ -97,7 +101,7 @@ def of(result):
 		   latency=latency, histogram=result.get("histogram_ns"))
 
 
-def device(result):
+def device(result: Result) -> str:
 	"""The device of RESULT with its transport, "" where there is none."""
 	if "device" not in result:
 		return ""
@@ -105,7 +109,7 @@ def device(result):
 	return result["device"] + (f" ({transport})" if transport else "")
 
 
-def together(rows):
+def together(rows: list[Row]) -> Row:
 	"""One Row of all ROWS, which ran at the same time: rates are added up, and latencies
 	are those of all operations."""
 	if len(rows) == 1:
@@ -122,21 +126,20 @@ def together(rows):
 		rate=_sum(row.rate for row in measured), latency=_latency(measured))
 
 
-def _sum(values):
+def _sum(values: Iterable[float | None]) -> float | None:
 	known = [value for value in values if value is not None]
 	return sum(known) if known else None
 
 
-def _merged(rows):
-	if not rows or any(row.histogram is None for row in rows):
-		return None
-	return stats.merge(row.histogram for row in rows)
+def _merged(rows: list[Row]) -> Histogram | None:
+	found = [row.histogram for row in rows if row.histogram is not None]
+	return stats.merge(found) if rows and len(found) == len(rows) else None
 
 
-def _latency(rows):
+def _latency(rows: list[Row]) -> dict[str, int]:
 	"""The latencies of all ROWS, as far as all of them have them."""
-	def have(*names):
-		return rows and all(name in row.latency for row in rows for name in names)
+	def have(*names: str) -> bool:
+		return bool(rows) and all(name in row.latency for row in rows for name in names)
 
 	found = {}
 	for name, choose in (("min_ns", min), ("max_ns", max)):
@@ -156,16 +159,15 @@ def _latency(rows):
 	return found
 
 
-def by_command(results):
+def by_command(results: list[Result]) -> list[Row]:
 	"""A Row for each command of RESULTS, in their order, but for disks and taps, which
 	have none. A server's results are not put together: its clients may have come one
 	after the other."""
-	groups = {}
+	groups: dict[object, list[Row]] = {}
 	for number, result in enumerate(results):
 		if result["test"] not in SIZED:
 			continue
-		key = (result["id"], result["test"], result["size"], result["options"])
-		if result["role"] == "server":
-			key = number
+		key = number if result["role"] == "server" else (
+			result["id"], result["test"], result["size"], result["options"])
 		groups.setdefault(key, []).append(of(result))
 	return [together(rows) for rows in groups.values()]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """krping run: one command, with its progress, its results and why it failed."""
 
+import argparse
 import json
 import sys
 
@@ -8,6 +9,9 @@ from . import cases, device, disks, progress, results, rows, runner, table
 from .command import Command
 from .errors import INTERRUPTED, Quit, printing
 from .kinds import SIZED
+from .result import Result
+from .rows import Row
+from .runner import Outcome
 
 DESCRIPTION = """\
 Run a command of krping to its end, show how far it has come (on stderr, if that
@@ -35,7 +39,7 @@ exit status:
 """
 
 
-def add_arguments(parser):
+def add_arguments(parser: argparse.ArgumentParser) -> None:
 	"""Add the arguments of this subcommand to PARSER."""
 	parser.add_argument("command", metavar="COMMAND", nargs="+",
 			    help="options of krping, with commas or as words")
@@ -45,7 +49,7 @@ def add_arguments(parser):
 	parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
-def main(arguments):
+def main(arguments: argparse.Namespace) -> int:
 	"""Run it, and return the exit status."""
 	command = Command.of_words(arguments.command)
 	if not command.text.strip():
@@ -61,7 +65,7 @@ def main(arguments):
 	return finish(outcome)
 
 
-def finish(outcome):
+def finish(outcome: Outcome) -> int:
 	"""Say on stderr what is to be said of OUTCOME, and return the exit status."""
 	for warning in outcome.warnings:
 		print(f"krping: {warning}", file=sys.stderr)
@@ -69,9 +73,10 @@ def finish(outcome):
 	return outcome.status
 
 
-def show(found):
+def show(found: list[Result]) -> None:
 	"""Print the tables of the results FOUND of one command."""
-	groups, tables = {}, []
+	groups: dict[tuple[str, str, int], list[Row]] = {}
+	tables: list[list[str]] = []
 	for result in sorted(found, key=lambda result: result["thread"]):
 		if results.is_answer(result):
 			continue
@@ -89,7 +94,7 @@ def show(found):
 	print("\n\n".join("\n".join(lines) for lines in tables), end="\n" * bool(tables))
 
 
-def others(result):
+def others(result: Result) -> list[list[str]]:
 	"""The tables of RESULT, which is of no size, in a list: of none where there is
 	nothing to be shown."""
 	if disks.has_figures(result):
@@ -99,7 +104,7 @@ def others(result):
 	return [cases.lines(result)] if "cases" in result else []
 
 
-def complain(outcome):
+def complain(outcome: Outcome) -> None:
 	"""Say why a command failed."""
 	if outcome.errno == 0:
 		return

@@ -6,11 +6,14 @@ import errno
 import os
 import re
 import sys
+from collections.abc import Callable
 
 from . import proc, results
+from .command import Command
 from .errors import FAILED, INTERRUPTED, MISSED, OK, REFUSED, Quit
-from .kmsg import Log
+from .kmsg import Log, Watch
 from .progress import Progress
+from .result import Result
 
 # The module's sentence for a size that the device does not take.
 ABOVE = re.compile(r"is above ([0-9]+) bytes")
@@ -22,7 +25,7 @@ WATCHED = 0.1
 REFUSALS = (errno.EINVAL, errno.ERANGE, errno.EPERM)
 
 
-def errno_name(number):
+def errno_name(number: int) -> str:
 	"""The name of errno NUMBER as the module has it: some have two."""
 	if number == errno.EOPNOTSUPP:
 		return "EOPNOTSUPP"
@@ -41,31 +44,31 @@ class Outcome:
 	refused: bool
 	# Why it failed; "" where the module did not say.
 	sentence: str
-	results: list
+	results: list[Result]
 	# What else is to be said.
-	warnings: list
+	warnings: list[str]
 	# The command's.
 	limits: bool
 
 	@property
-	def name(self):
+	def name(self) -> str:
 		"""The errno's name and number."""
 		return f"{errno_name(self.errno)} ({self.errno})"
 
 	@property
-	def above(self):
+	def above(self) -> int | None:
 		"""The limit of the device that its size was above, or None."""
 		match = ABOVE.search(self.sentence) if self.errno == errno.ERANGE else None
 		return int(match[1]) if match and not self.refused else None
 
 	@property
-	def missed(self):
+	def missed(self) -> bool:
 		"""Whether it ended well, but beyond a limit that the command set."""
 		return (self.errno == errno.ERANGE and self.limits and not self.refused
 			and self.above is None and "failed with" not in self.sentence)
 
 	@property
-	def status(self):
+	def status(self) -> int:
 		"""The exit status for it."""
 		if self.errno == 0:
 			return OK
@@ -76,18 +79,19 @@ class Outcome:
 		return MISSED if self.missed else FAILED
 
 	@property
-	def message(self):
+	def message(self) -> str:
 		"""Why it failed, in one line."""
 		return f"{self.name}: {self.sentence or os.strerror(self.errno)}"
 
 
-def run(command, show=False, label="", watch=None):
+def run(command: Command, show: bool = False, label: str = "",
+	watch: Watch | None = None) -> Outcome:
 	"""Run COMMAND (command.Command), with its progress on stderr if SHOW. WATCH, if given, is
 	called with the Log again and again meanwhile, and returns lines to be said. Return the
 	run's Outcome."""
 	# Says that the module is not loaded, or that this is not root.
 	proc.lines()
-	warnings = []
+	warnings: list[str] = []
 	newest = 0
 	try:
 		newest = results.newest()
@@ -100,7 +104,7 @@ def run(command, show=False, label="", watch=None):
 				number, signal = proc.run(command.text, _watched(watch, log, progress),
 							  WATCHED)
 			else:
-				number, signal = proc.run(command.text, progress and progress.tick)
+				number, signal = proc.run(command.text, progress.tick if progress else None)
 		finally:
 			if progress:
 				progress.close()
@@ -112,9 +116,9 @@ def run(command, show=False, label="", watch=None):
 		       results=found, warnings=warnings, limits=command.limits)
 
 
-def _watched(watch, log, progress):
+def _watched(watch: Watch, log: Log, progress: Progress | None) -> Callable[[], None]:
 	"""What looks at a run that has PROGRESS, or None, and that WATCH looks at, too."""
-	def tick():
+	def tick() -> None:
 		for line in watch(log):
 			if progress:
 				progress.close()
@@ -124,7 +128,7 @@ def _watched(watch, log, progress):
 	return tick
 
 
-def _ours(command, newest, warnings):
+def _ours(command: Command, newest: int, warnings: list[str]) -> list[Result]:
 	"""The results that COMMAND left: those of its tag that are newer than NEWEST."""
 	found = [each for each in results.kept(command.tag).results if each["id"] > newest]
 	if len(found) >= results.KEPT:
@@ -133,7 +137,7 @@ def _ours(command, newest, warnings):
 	return found
 
 
-def _explain(number, command, log, found):
+def _explain(number: int, command: Command, log: Log, found: list[Result]) -> tuple[bool, str]:
 	"""Whether errno NUMBER is of a refused command, and the sentence for it."""
 	if number == 0:
 		return False, ""

@@ -4,17 +4,20 @@
 import bisect
 import itertools
 import math
+from collections.abc import Iterable
+
+from .result import Histogram
 
 
-def merge(histograms):
+def merge(histograms: Iterable[Histogram]) -> Histogram:
 	"""One histogram of what all HISTOGRAMS counted."""
-	counts = {}
+	counts: dict[tuple[int, int], int] = {}
 	for low, high, count in itertools.chain.from_iterable(histograms):
 		counts[low, high] = counts.get((low, high), 0) + count
 	return [(low, high, count) for (low, high), count in sorted(counts.items())]
 
 
-def percentile(buckets, per_100k, longest):
+def percentile(buckets: Histogram, per_100k: int, longest: int) -> int:
 	"""The latency that PER_100K of every 100,000 do not exceed, as the module works it
 	out: the upper end of its bucket, never more than LONGEST."""
 	below = list(itertools.accumulate(count for _, _, count in buckets))
@@ -22,7 +25,7 @@ def percentile(buckets, per_100k, longest):
 	return min(buckets[bisect.bisect_left(below, rank)][1], longest)
 
 
-def distribution(buckets, shortest, longest):
+def distribution(buckets: Histogram, shortest: int, longest: int) -> list[tuple[int, float]]:
 	"""The cumulative distribution: a list of (ns, share), where SHARE of all took at most
 	so long. It starts at SHORTEST with 0, and ends at LONGEST with 1."""
 	total = sum(count for _, _, count in buckets)
@@ -34,7 +37,7 @@ def distribution(buckets, shortest, longest):
 	return points
 
 
-def mean_and_deviation(parts):
+def mean_and_deviation(parts: list[tuple[int, int, int]]) -> tuple[int, int]:
 	"""The mean and the standard deviation of all, from a (count, mean, deviation) of
 	each part, rounded down."""
 	total = sum(count for count, _, _ in parts)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """krping sweep: tests over sizes, as perftest's -a has them."""
 
+import argparse
 import dataclasses
 import datetime
 import sys
@@ -8,7 +9,10 @@ import sys
 from . import options, progress, results, rows, runner, table
 from .command import PLACE, Command, place, variant
 from .errors import FAILED, INTERRUPTED, MISSED, OK, Quit, stdout_gone
-from .kinds import SIZED
+from .kinds import SWEPT, Kind
+from .result import SWEEP, Result, Stopped
+from .rows import Row
+from .runner import Outcome
 
 DESCRIPTION = """\
 Run tests over sizes from 2 bytes to 8 MiB, or as far as the device goes, and
@@ -42,7 +46,7 @@ DEFAULTS = {"latency": (1000, 64 << 20), "bandwidth": (5000, 256 << 20), "rate":
 LEAST = 20
 
 
-def add_arguments(parser):
+def add_arguments(parser: argparse.ArgumentParser) -> None:
 	"""Add the arguments of this subcommand to PARSER."""
 	parser.add_argument("--addr", metavar="A", required=True,
 			    help="the server's address, IPv4 or IPv6")
@@ -51,11 +55,11 @@ def add_arguments(parser):
 			  default="client", help="a server runs at the address (default)")
 	role.add_argument("--loopback", dest="role", action="store_const", const="loopback",
 			  help="the address is one of this host: run both sides")
-	parser.add_argument("--port", metavar="P", type=options.whole(1, 65535),
+	parser.add_argument("--port", metavar="P", type=options.number_of("port"),
 			    help="the server's port")
-	parser.add_argument("--test", metavar="TEST,...", type=options.kinds(SIZED),
-			    default=[SIZED["wlat"], SIZED["bw"]],
-			    help=f"{', '.join(SIZED)} (default wlat,bw)")
+	parser.add_argument("--test", metavar="TEST,...", type=options.kinds(SWEPT),
+			    default=[SWEPT["wlat"], SWEPT["bw"]],
+			    help=f"{', '.join(SWEPT)} (default wlat,bw)")
 	parser.add_argument("--sizes", metavar="SIZES", type=options.sizes,
 			    default=options.sizes("2..8M"),
 			    help="2..8M doubles (default), 64,4K,1M is a list")
@@ -63,7 +67,7 @@ def add_arguments(parser):
 			    help="an option for each command, such as poll; may be repeated")
 	parser.add_argument("--count", metavar="N", type=options.whole(1),
 			    help="iterations of each run")
-	parser.add_argument("--duration", metavar="S", type=options.whole(1, 86400),
+	parser.add_argument("--duration", metavar="S", type=options.number_of("duration"),
 			    help="seconds of each run")
 	parser.add_argument("--json", metavar="FILE",
 			    help="write everything there; - is stdout, without tables")
@@ -76,13 +80,13 @@ def add_arguments(parser):
 class Sweep:
 	"""What a sweep has come to so far."""
 
-	rows: list = dataclasses.field(default_factory=list)
-	results: list = dataclasses.field(default_factory=list)
-	stopped: list = dataclasses.field(default_factory=list)
+	rows: list[Row] = dataclasses.field(default_factory=list)
+	results: list[Result] = dataclasses.field(default_factory=list)
+	stopped: list[Stopped] = dataclasses.field(default_factory=list)
 	status: int = OK
 
 
-def main(arguments):
+def main(arguments: argparse.Namespace) -> int:
 	"""Run it, and return the exit status."""
 	extra = extra_options(arguments.option)
 	files = [path for path in (arguments.json, arguments.csv) if path is not None]
@@ -92,7 +96,7 @@ def main(arguments):
 		results.check_writable(path)
 	# Fails early, where nothing could be shown of any run.
 	results.kept()
-	started = datetime.datetime.now(datetime.timezone.utc)
+	started = datetime.datetime.now(datetime.UTC)
 	sweep = Sweep()
 	try:
 		for place, kind in enumerate(arguments.test):
@@ -108,7 +112,7 @@ def main(arguments):
 	return sweep.status
 
 
-def extra_options(words):
+def extra_options(words: list[str]) -> list[str]:
 	"""The options of --option WORDS as a list, none of which the sweep itself sets."""
 	found = [option.strip() for word in words for option in word.split(",")]
 	for option in found:
@@ -119,7 +123,7 @@ def extra_options(words):
 	return found
 
 
-def iterations(kind, size, arguments):
+def iterations(kind: Kind, size: int, arguments: argparse.Namespace) -> int:
 	"""The count= of a run of KIND with SIZE; 0 is for no limit but time."""
 	if arguments.count or arguments.duration:
 		return arguments.count or 0
@@ -127,7 +131,7 @@ def iterations(kind, size, arguments):
 	return most if amount is None else max(LEAST, min(most, amount // size))
 
 
-def command(kind, size, arguments, extra):
+def command(kind: Kind, size: int, arguments: argparse.Namespace, extra: list[str]) -> Command:
 	"""The Command of a run."""
 	count = iterations(kind, size, arguments)
 	words = [arguments.role, place(arguments.addr)]
@@ -139,7 +143,8 @@ def command(kind, size, arguments, extra):
 	return Command(",".join(words + extra))
 
 
-def _test(kind, arguments, extra, sweep, place):
+def _test(kind: Kind, arguments: argparse.Namespace, extra: list[str], sweep: Sweep,
+	  place: int | None) -> bool:
 	"""Run KIND over all sizes, and print its table unless PLACE is None (else it is the
 	table's number). Return whether the next test is to be run."""
 	shown = None
@@ -168,7 +173,7 @@ def _test(kind, arguments, extra, sweep, place):
 	return True
 
 
-def _begin(row, place):
+def _begin(row: Row, place: int) -> table.Table:
 	"""Print what stands above the table of ROW and those after it."""
 	if place:
 		print()
@@ -178,7 +183,7 @@ def _begin(row, place):
 	return shown
 
 
-def _stop(kind, size, outcome, sweep, place):
+def _stop(kind: Kind, size: int, outcome: Outcome, sweep: Sweep, place: int | None) -> bool:
 	"""The run of KIND with SIZE did not succeed: say so, and return whether the next
 	test is to be run."""
 	if outcome.status == INTERRUPTED:
@@ -201,7 +206,8 @@ def _stop(kind, size, outcome, sweep, place):
 	return False
 
 
-def _save(arguments, extra, sweep, started):
+def _save(arguments: argparse.Namespace, extra: list[str], sweep: Sweep,
+	  started: datetime.datetime) -> None:
 	"""Write the files that are wanted."""
 	if arguments.csv is not None:
 		results.save(arguments.csv, table.csv_text(sweep.rows))
@@ -209,7 +215,7 @@ def _save(arguments, extra, sweep, started):
 		return
 	host, kernel = results.host()
 	results.save(arguments.json, results.sweep_text({
-		"krping_sweep": results.SWEEP,
+		"krping_sweep": SWEEP,
 		"started": started.isoformat(timespec="seconds"),
 		"host": host, "kernel": kernel, "role": arguments.role, "addr": arguments.addr,
 		"options": variant(",".join(extra)), "results": sweep.results,

@@ -3,24 +3,27 @@
 
 import csv
 import io
-import typing
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from .rows import Row
 
 
-class Column(typing.NamedTuple):
+class Column(NamedTuple):
 	"""A column of a table."""
 
 	heading: str
 	# What it shows of a row.
-	text: typing.Callable
+	text: Callable[[Any], str]
 	left: bool = False
 
 
-def fixed(value, digits=2):
+def fixed(value: float | None, digits: int = 2) -> str:
 	"""VALUE with DIGITS after the point, or "-" for None."""
 	return "-" if value is None else f"{value:.{digits}f}"
 
 
-def _usec(heading, name):
+def _usec(heading: str, name: str) -> Column:
 	return Column(f"{heading}[usec]", lambda row: fixed(row.microseconds(name)))
 
 
@@ -44,10 +47,10 @@ BANDWIDTH = (
 RATE = (
 	Column("rate[1/sec]", lambda row: fixed(row.rate, 0)),
 )
-MEASURES = {"latency": LATENCY, "bandwidth": BANDWIDTH, "rate": RATE}
+MEASURES: dict[str, tuple[Column, ...]] = {"latency": LATENCY, "bandwidth": BANDWIDTH, "rate": RATE}
 
 # What --csv has: names, and what they are of a row.
-CSV = {
+CSV: dict[str, Callable[[Row], object]] = {
 	"test": lambda row: row.kind.name,
 	"bytes": lambda row: row.size,
 	"iterations": lambda row: row.iterations,
@@ -64,7 +67,7 @@ CSV = {
 }
 
 
-def _plain(value, digits):
+def _plain(value: float | None, digits: int) -> str:
 	return "" if value is None else f"{value:.{digits}f}"
 
 
@@ -72,34 +75,34 @@ class Table:
 	"""Rows below each other. It is printed row by row, or all at once where widths are
 	to fit what is in it."""
 
-	def __init__(self, columns, rows=()):
+	def __init__(self, columns: tuple[Column, ...], rows: Iterable[Any] = ()) -> None:
 		"""COLUMNS, as wide as their headings and as ROWS need."""
 		self.columns = columns
 		self.widths = [max([len(column.heading), 7]
 				   + [len(column.text(row)) for row in rows])
 			       for column in columns]
 
-	def heading(self):
+	def heading(self) -> str:
 		"""The line above all rows."""
 		return self._line([column.heading for column in self.columns])
 
-	def line(self, row):
+	def line(self, row: Any) -> str:
 		"""The line of ROW, with its note behind it."""
 		line = self._line([column.text(row) for column in self.columns])
 		return f"{line}  {row.note}" if row.note else line
 
-	def _line(self, texts):
+	def _line(self, texts: list[str]) -> str:
 		cells = [text.ljust(width) if column.left else text.rjust(width)
 			 for text, column, width in zip(texts, self.columns, self.widths)]
 		return " " + "  ".join(cells).rstrip()
 
 
-def columns(measure, named=False):
+def columns(measure: str, named: bool = False) -> tuple[Column, ...]:
 	"""The columns of a table of MEASURE, and the rows' names before them if NAMED."""
 	return ((NAME,) if named else ()) + (BYTES, ITERATIONS) + MEASURES[measure]
 
 
-def title(row, role=True):
+def title(row: Row, role: bool = True) -> str:
 	"""What ROW and those like it are of: the test, which side, where, and how."""
 	what = f"{row.kind.name}: {row.kind.title}"
 	if row.duplex:
@@ -110,13 +113,13 @@ def title(row, role=True):
 	return "; ".join(part for part in (what, " ".join(where), row.variant) if part)
 
 
-def lines(rows, named=False):
+def lines(rows: list[Row], named: bool = False) -> list[str]:
 	"""The table of ROWS, which are of one measure."""
 	table = Table(columns(rows[0].kind.measure, named), rows)
 	return [table.heading()] + [table.line(row) for row in rows]
 
 
-def csv_text(rows):
+def csv_text(rows: list[Row]) -> str:
 	"""ROWS as CSV, with a heading."""
 	out = io.StringIO()
 	writer = csv.writer(out, lineterminator="\n")

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
 """krping watch: what the running threads move, from moment to moment."""
 
+import argparse
 import os
 import sys
 import time
+import types
 import typing
+from collections.abc import Iterator, Mapping
 
 from . import options, proc
 from .errors import OK
+from .proc import Line
 from .progress import scaled
+from .rows import MIB
 
 DESCRIPTION = """\
 Show what each thread of krping moves per second, from /proc/krping: messages
@@ -28,7 +33,6 @@ exit status:
 """
 
 WORDS = ("send", "recv", "write", "read")
-MIB = 1 << 20
 # Figures of a disk or tap that count up, and are shown per second.
 GROWING = ("requests", "bytes")
 
@@ -38,13 +42,13 @@ class Moved(typing.NamedTuple):
 
 	thread: int
 	device: str | None
-	counters: dict
+	counters: Mapping[str, float]
 	# Of a disk or a tap: its figures, those of GROWING per second.
 	name: str | None = None
-	figures: dict = {}
+	figures: Mapping[str, float] = types.MappingProxyType({})
 
 
-def add_arguments(parser):
+def add_arguments(parser: argparse.ArgumentParser) -> None:
 	"""Add the arguments of this subcommand to PARSER."""
 	parser.add_argument("--interval", metavar="S", default=1.0,
 			    type=options.decimal(0.1, 3600),
@@ -53,7 +57,7 @@ def add_arguments(parser):
 			    help="end after N samples (default: at Ctrl-C)")
 
 
-def main(arguments):
+def main(arguments: argparse.Namespace) -> int:
 	"""Run it, and return the exit status."""
 	terminal = sys.stdout.isatty()
 	first = proc.lines()
@@ -71,14 +75,15 @@ def main(arguments):
 	return OK
 
 
-def _height():
+def _height() -> int:
 	try:
 		return os.get_terminal_size(sys.stdout.fileno()).lines or 24
 	except OSError:
 		return 24
 
 
-def samples(before, interval, count=None):
+def samples(before: list[Line], interval: float,
+	    count: int | None = None) -> Iterator[tuple[float, list[Moved]]]:
 	"""Yield (seconds since the epoch, rates()) every INTERVAL seconds, COUNT times or
 	without end. BEFORE is what proc.lines() is now."""
 	then = time.monotonic()
@@ -91,7 +96,7 @@ def samples(before, interval, count=None):
 			count -= 1
 
 
-def rates(before, after, seconds):
+def rates(before: list[Line], after: list[Line], seconds: float) -> list[Moved]:
 	"""What each thread of AFTER has moved per second since BEFORE, SECONDS ago: a list of
 	Moved. One that is new began with nothing."""
 	old = {line.thread: line for line in before}
@@ -107,7 +112,7 @@ def rates(before, after, seconds):
 	return found
 
 
-def plain(found, now):
+def plain(found: list[Moved], now: float) -> str:
 	"""The lines of a sample: seconds since the epoch, thread, device, and for each word
 	messages and bytes per second; of a disk or tap also its name and figures."""
 	lines = []
@@ -122,11 +127,11 @@ def plain(found, now):
 	return "".join(f"{line}\n" for line in lines or [f"{now:.3f} -"])
 
 
-def picture(found, now, height=24):
+def picture(found: list[Moved], now: float, height: int = 24) -> str:
 	"""What a terminal of HEIGHT lines shows of a sample."""
 	groups = "".join(f"  {word:>15}" for word in WORDS)
 	units = "".join(f"  {'msg/s':>7} {'MiB/s':>7}" for _ in WORDS)
-	lines = []
+	lines: list[str] = []
 	# The head, the sum, what is left out, and the cursor's line.
 	room = max(1, height - 6)
 	shown = 0
@@ -147,7 +152,7 @@ def picture(found, now, height=24):
 	return "\x1b[H\x1b[J" + "".join(f"{line}\n" for line in head + (lines or ["nothing runs"]))
 
 
-def _picture_lines(each):
+def _picture_lines(each: Moved) -> list[str]:
 	"""The lines of a thread: what it moves, and what its disk or tap does."""
 	lines = [f"{each.thread} waits" if each.device is None
 		 else _picture_line(f"{each.thread}-{each.device}", each.counters)]
@@ -160,7 +165,7 @@ def _picture_lines(each):
 	return lines
 
 
-def _picture_line(name, moved):
+def _picture_line(name: str, moved: Mapping[str, float]) -> str:
 	return f"{name:11}" + "".join(
 		f"  {scaled(moved.get(f'{word}_msgs', 0), ''):>7}"
 		f" {moved.get(f'{word}_bytes', 0) / MIB:>7.1f}" for word in WORDS)

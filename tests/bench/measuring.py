@@ -15,6 +15,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../qemu"))
 
 import krping
+import microbench
 
 PAIRS = int(os.environ.get("PAIRS", "7"))
 COUNT = 2000
@@ -32,7 +33,7 @@ def main():
 	print(f"64 bytes, {COUNT} operations, {PAIRS} turns, medians; nanoseconds for each "
 	      "operation,\nwhich of wlat and slat is there and back\n")
 	print(f"{'':12}{'timed':>10}{'untimed':>10}{'ratio':>8}{'range':>16}")
-	for test in ("wlat", "rlat", "slat", "wlat,poll", "rlat,poll", "slat,poll"):
+	for test in microbench.LATENCY + tuple(f"{test},poll" for test in microbench.LATENCY):
 		turns = [(mean(test), mean(f"{test},untimed")) for _ in range(PAIRS)]
 		timed, untimed = (statistics.median(each) for each in zip(*turns))
 		ratios = sorted(one / other for one, other in turns)

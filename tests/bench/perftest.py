@@ -25,15 +25,16 @@ perftest's.
 import itertools
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from statistics import median
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../qemu"))
 
 import krping
+import microbench
 
 PAIRS = int(os.environ.get("PAIRS", "7"))
 TOOLS = {"wlat": "ib_write_lat", "rlat": "ib_read_lat", "slat": "ib_send_lat",
@@ -134,7 +135,7 @@ def latency_ways(test, size):
 def bandwidth_ways(test, size):
 	"""The ways to measure a bandwidth: those of perftest, and of krping."""
 	tool, count = TOOLS[test], BANDWIDTH[size]
-	theirs = {"perftest": ()}
+	theirs: dict[str, tuple[str, ...]] = {"perftest": ()}
 	ours = {}
 	if size == 64:
 		theirs["perftest -N -Q 1"] = ("-N", "-Q", "1")
@@ -160,10 +161,6 @@ def measure(ways):
 	return found
 
 
-def median(values):
-	return statistics.median(values)
-
-
 def table(title, heads, theirs, ours, higher_is_better):
 	"""Measure, and print medians and ratios; more than 1 is better than perftest."""
 	found = measure(theirs | ours)
@@ -187,14 +184,16 @@ def table(title, heads, theirs, ours, higher_is_better):
 
 def compare(test):
 	"""One test beside perftest's, at all sizes."""
-	if test in ("wlat", "rlat", "slat"):
+	if test in microbench.LATENCY:
 		for size, count in LATENCY.items():
+			theirs, ours = latency_ways(test, size)
 			table(f"{WHAT[test]}, {size} bytes, {count} times",
-			      ("median us", "p99 us"), *latency_ways(test, size), False)
+			      ("median us", "p99 us"), theirs, ours, False)
 	else:
 		for size, count in BANDWIDTH.items():
+			theirs, ours = bandwidth_ways(test, size)
 			table(f"{WHAT[test]}, {size} bytes, {count} times",
-			      ("messages/s", "MB/s"), *bandwidth_ways(test, size), True)
+			      ("messages/s", "MB/s"), theirs, ours, True)
 
 
 def main(chosen):

@@ -4,6 +4,9 @@
 import json
 import random
 
+from krping_front.kinds import KINDS
+from krping_front.rows import PERCENTILES
+
 PRECISION = 6
 
 
@@ -22,8 +25,7 @@ def latency(values):
 	mean = sum(values) / len(values)
 	found = {"min_ns": min(values), "mean_ns": int(mean),
 		 "stddev_ns": int((sum((ns - mean) ** 2 for ns in values) / len(values)) ** .5)}
-	for name, share in (("p50_ns", 50_000), ("p90_ns", 90_000), ("p99_ns", 99_000),
-			    ("p99_9_ns", 99_900), ("p99_99_ns", 99_990)):
+	for name, share in PERCENTILES.items():
 		rank = max(1, -(-len(values) * share // 100_000))
 		below = 0
 		for _, high, count in buckets:
@@ -36,7 +38,7 @@ def latency(values):
 
 def result(test="wlat", role="client", number=7, **changes):
 	"""A successful result, with CHANGES of its fields; None takes one away."""
-	option = {"pingpong": "", "fastreg": "fr"}.get(test, test)
+	option = KINDS[test].option
 	size = changes.get("size", 64)
 	count = changes.get("iterations", 1000)
 	tag = changes.get("tag", "t")
@@ -53,7 +55,7 @@ def result(test="wlat", role="client", number=7, **changes):
 		"send_bytes": 0, "send_msgs": 0, "recv_bytes": 0, "recv_msgs": 0,
 		"write_bytes": 0, "write_msgs": 0, "read_bytes": 0, "read_msgs": 0,
 	}
-	if test in ("bw", "rbw", "sbw"):
+	if KINDS[test].measure == "bandwidth":
 		found["bytes"] = count * size
 		found["bytes_per_s"] = count * size * 10**9 // elapsed if elapsed else 0
 	return {name: value for name, value in (found | changes).items() if value is not None}
@@ -158,7 +160,7 @@ def by_size(test, first=1, speed=10.0, options="", **changes):
 	for place, size in enumerate(sizes()):
 		each = {"number": first + 10 * place, "size": size} | changes
 		base = 900 + size / speed
-		if test in ("bw", "rbw", "sbw"):
+		if KINDS[test].measure == "bandwidth":
 			each |= {"iterations": 5000,
 				 "elapsed_ns": int(5000 * max(150, size / speed))}
 		else:

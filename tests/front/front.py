@@ -8,18 +8,16 @@ import errno
 import io
 import os
 import signal
-import sys
 import tempfile
+
+import canned
+import ktap
+from krping_front import command, kmsg, paths, proc, runner
+from program import load
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 PROGRAM = os.path.join(TOP, "scripts", "krping")
-sys.path[:0] = [os.path.join(TOP, "scripts"), os.path.join(TOP, "tests", "qemu")]
-
-import ktap
-from program import load
-from krping_front import command, kmsg, paths, proc
-import canned
 
 # The log of the machine that runs these tests is none of theirs.
 ktap._mark = lambda text: None
@@ -101,11 +99,6 @@ def say(path, line):
 		file.write(text + " " * (RECORD - len(text.encode())))
 
 
-def errno_name(number):
-	"""The name of errno NUMBER; Python has another for this one."""
-	return "EOPNOTSUPP" if number == errno.EOPNOTSUPP else errno.errorcode[number]
-
-
 class Module:
 	"""A module that is played: ANSWER(module, Command) takes each command, and returns
 	its errno. It has the commands of before in `commands`."""
@@ -156,7 +149,7 @@ class Module:
 
 	def fail(self, text, number, sentence, **changes):
 		"""Have the command TEXT fail with errno NUMBER and SENTENCE; return NUMBER."""
-		name = errno_name(number)
+		name = runner.errno_name(number)
 		self.result(text, **{"status": "failed", "errno": name, "errno_number": number,
 				     "reason": sentence, "iterations": 0,
 				     "elapsed_ns": 0} | changes)

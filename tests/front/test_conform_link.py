@@ -9,11 +9,11 @@ import signal
 import threading
 import time
 
-import front
 import canned
+import front
 from front import Module, krping
-from ktap import Suite
 from krping_front import link, paths, runner
+from ktap import Suite
 
 suite = Suite(limit=60)
 

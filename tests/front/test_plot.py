@@ -3,14 +3,15 @@
 no matplotlib, only that this is said."""
 
 import importlib.util
+import math
 import os
 import struct
 import sys
 import xml.etree.ElementTree
 import zlib
 
-import front
 import canned
+import front
 from front import krping, write
 from krping_front import plot
 from ktap import Skip, Suite
@@ -159,7 +160,7 @@ def legends():
 @suite.test("a size that is missing in a series, or failed, is a gap in its curve")
 def gaps():
 	def holes(figure):
-		return [[size for size, value in zip(*line.get_data()) if value != value]
+		return [[size for size, value in zip(*line.get_data()) if math.isnan(value)]
 			for line in figure.axes[0].get_lines()]
 
 	sizes = canned.sizes()
@@ -223,7 +224,7 @@ def small():
 			drawn(path, "--kind", kind, "-o", "x.svg")
 			texts("x.svg")
 		long = canned.result(iterations=3, elapsed_ns=1 << 42, min_ns=1, max_ns=1 << 41,
-				     **{name: 1 << 41 for name in ("p50_ns", "p99_ns", "p99_9_ns")},
+				     **dict.fromkeys(("p50_ns", "p99_ns", "p99_9_ns"), 1 << 41),
 				     histogram_ns=[[1, 1, 2], [1 << 40, (1 << 64) - 1, 1]])
 		drawn(saved("b", long), "--kind", "cdf", "-o", "x.svg")
 		texts("x.svg")

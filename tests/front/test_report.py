@@ -3,8 +3,8 @@
 
 import json
 
-import front
 import canned
+import front
 from front import Module, krping, write
 from krping_front import compare, rows, table
 from ktap import Suite
@@ -71,7 +71,7 @@ def aligned():
 	with front.directory():
 		path = saved("a", canned.result(**TIMES),
 			     canned.result(size=1 << 30, iterations=10**12,
-					   **{name: 10**15 for name in TIMES}))
+					   **dict.fromkeys(TIMES, 10 ** 15)))
 		_, out, _ = krping("report", path)
 	heading, *lines = out.splitlines()[1:]
 	ends = {len(line) for line in [heading] + lines}

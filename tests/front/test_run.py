@@ -8,8 +8,8 @@ import os
 import subprocess
 import sys
 
-import front
 import canned
+import front
 from front import Module, krping
 from krping_front import paths, runner
 from ktap import Skip, Suite
@@ -209,7 +209,7 @@ def failed():
 		_, out, err = run(
 			lambda module, text, n=number, s=sentence: module.fail(text, n, s),
 			TEXT, status=1)
-		name = front.errno_name(number)
+		name = runner.errno_name(number)
 		assert (out, err) == ("", f"krping: {name} ({number}): {sentence}\n"), (out, err)
 
 
@@ -260,7 +260,7 @@ def refused():
 			(errno.EPERM, "a command needs CAP_NET_ADMIN")):
 		_, out, err = run(lambda module, text, n=number, s=sentence: module.refuse(n, s),
 				  f"{TEXT},max_p99=1us", status=2)
-		name = front.errno_name(number)
+		name = runner.errno_name(number)
 		assert (out, err) == ("", f"krping: {name} ({number}): {sentence}\n"), (out, err)
 
 
@@ -431,6 +431,8 @@ def program():
 @suite.test("a reader that leaves does not hide that a run failed, or ends a sweep")
 def reader_leaves():
 	class Gone:
+		file = -1
+
 		def write(self, _text):
 			raise BrokenPipeError
 
@@ -442,7 +444,7 @@ def reader_leaves():
 	def answer(module, text):
 		return module.fail(text, errno.EIO, "why", iterations=10, elapsed_ns=10)
 
-	for words, answer, status, expected in (
+	for words, how, status, expected in (
 			(["run", TEXT], answer, 1, "krping: EIO (5): why\n"),
 			(["run", TEXT, "--json"], answer, 1, "krping: EIO (5): why\n"),
 			(["sweep", "--addr", "192.0.2.1"], succeed, 1, "")):
@@ -451,7 +453,7 @@ def reader_leaves():
 		def redirect(_out, gone=gone):
 			return front.patched(sys, stdout=gone)
 
-		with front.directory(), Module(answer) as module, \
+		with front.directory(), Module(how) as module, \
 				front.patched(contextlib, redirect_stdout=redirect):
 			gone.file = os.open("out", os.O_WRONLY | os.O_CREAT)
 			found, _, err = krping(*words)

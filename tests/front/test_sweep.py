@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
 """krping sweep: the commands it runs, where it ends, and what it writes."""
 
+import argparse
 import csv
 import errno
 import json
 import os
 import signal
 
-import front
 import canned
+import front
 from front import Module, krping
 from krping_front import options, sweep
 from krping_front.kinds import KINDS
+from krping_front.tables import option
 from ktap import Suite
 
 suite = Suite(limit=60)
@@ -96,6 +98,7 @@ def option_words():
 
 @suite.test("options that the sweep sets itself, and values that are none, are refused by name")
 def refused_options():
+	longest, last = option("duration")["max"], option("port")["max"]
 	for words, word in (
 			(["--option", "size=5"], "'size=5'"), (["--option", "poll,bw"], "'bw'"),
 			(["--option", "tag=x"], "'tag=x'"),
@@ -104,10 +107,12 @@ def refused_options():
 			(["--option", "count=5"], "'count=5'"),
 			(["--test", "wlat,warp"], "'warp' is no test"),
 			(["--test", ""], "'' is no test"),
+			# Its operations have one size.
+			(["--test", "wlat,alat"], "'alat' is not for this; there are pingpong"),
 			(["--sizes", "big"], "'big' is no size"),
 			(["--count", "0"], "'0' is no whole"),
-			(["--duration", "86401"], "from 1 to 86400"),
-			(["--port", "65536"], "65535"),
+			(["--duration", str(longest + 1)], f"from 1 to {longest}"),
+			(["--port", str(last + 1)], str(last)),
 			(["--json", "-", "--csv", "-"], "stdout has room for one"),
 			(["--json", "/absent/x"], "/absent/x: No such file"),
 			(["--csv", "."], ".: Is a directory")):
@@ -250,13 +255,12 @@ def threads():
 
 @suite.test("iterations for each kind of test")
 def iterations():
-	class Arguments:
-		count = duration = None
+	arguments = argparse.Namespace(count=None, duration=None)
 	for name, size, expected in (("wlat", 2, 1000), ("rlat", 1 << 20, 64),
 				     ("slat", 8 << 20, 20),
 				     ("bw", 2, 5000), ("bw", 1 << 20, 256), ("sbw", 1 << 30, 20),
 				     ("fastreg", 1 << 20, 1000), ("pingpong", 64, 1000)):
-		assert sweep.iterations(KINDS[name], size, Arguments) == expected, (name, size)
+		assert sweep.iterations(KINDS[name], size, arguments) == expected, (name, size)
 
 
 @suite.test("tests without sizes are none for a sweep")
@@ -264,7 +268,7 @@ def no_sizes():
 	with front.directory(), Module() as module:
 		for test in ("blk", "tap", "wlat,blk"):
 			status, _, err = krping("sweep", "--addr", "192.0.2.1", "--test", test)
-			assert status == 2 and "is no test" in err, (status, err)
+			assert status == 2 and "is not for this" in err, (status, err)
 		assert not module.commands
 
 

@@ -6,6 +6,7 @@ import io
 import os
 import pty
 import signal
+import sys
 import termios
 import threading
 import time
@@ -53,14 +54,15 @@ def lines():
 @suite.test("other lines are refused, and shown")
 def strange():
 	for text in ("", "x", "1-rxe0", "1-rxe0 1 2 3 4 5 6 7", "1-rxe0 1 2 3 4 5 6 7 8 9",
-		     "1-rxe0 1 2 3 4 5 6 7 -8", " 1 listen", "1 listens", "1 listen krping0", "1 listen krping0 x=y",
+		     "1-rxe0 1 2 3 4 5 6 7 -8", " 1 listen", "1 listens",
+		     "1 listen krping0", "1 listen krping0 x=y",
 		     "1-rxe0 1 2 3 4 5 6 7 8 requests=5",
 		     "1-rxe0 1 2 3 4 5 6 7 8 krping0 requests=", "1-rxe0 krping0 requests=1",
 		     "1-rxe0  0 0 0 0 0 0 0 0"):
 		try:
 			proc.parse_line(text)
-		except Quit as quit:
-			assert repr(text) in str(quit), quit
+		except Quit as ended:
+			assert repr(text) in str(ended), ended
 		else:
 			raise AssertionError(f"taken: {text!r}")
 
@@ -94,8 +96,8 @@ def commands():
 							  "tag": "a=b"}
 	assert variant("client,addr=192.0.2.1,port=1,count=5,size=7,wlat,poll,imm,txdepth=9,tag=x,"
 		       "max_p99=5,qps=2") == "poll,imm,txdepth=9,qps=2"
-	text = Command("server,persist\n")
-	assert text.text == f"server,persist,tag={text.tag}" and is_made_up(text.tag)
+	server = Command("server,persist\n")
+	assert server.text == f"server,persist,tag={server.tag}" and is_made_up(server.tag)
 	assert not is_made_up("krping.x") and Command("server,tag=y").text == "server,tag=y"
 	# It takes none.
 	assert Command("stop=3,force").text == "stop=3,force"
@@ -107,6 +109,7 @@ def operations():
 			("client,wlat", [line(1, write_msgs=50)], 50),
 			("client,rlat", [line(1, read_msgs=50, send_msgs=2)], 50),
 			("client,slat", [line(1, send_msgs=50)], 50),
+			("loopback,alat", [line(1, read_msgs=50, send_msgs=2), line(2)], 50),
 			("loopback,wlat", [line(1, write_msgs=50), line(2, write_msgs=50)], 50),
 			("loopback,bw", [line(0, None), line(1, write_msgs=50), line(2)], 50),
 			("loopback,bw,duplex", [line(1, write_msgs=50), line(2, write_msgs=52)],
@@ -134,7 +137,7 @@ def totals():
 		assert Command(text).total() == expected, text
 	for text, expected in (("client,bw,size=4K", 4096), ("client", 128), ("server", None),
 			       ("loopback,blk,size=1M", None),
-			       ("client,bw,duplex,size=2", 4)):
+			       ("client,alat", 8), ("client,bw,duplex,size=2", 4)):
 		assert Command(text).bytes_each() == expected, text
 
 
@@ -212,9 +215,9 @@ def quiet():
 		def isatty(self):
 			return True
 
-	with front.patched(front.sys, stderr=Terminal()):
+	with front.patched(sys, stderr=Terminal()):
 		assert progress.wanted(False) and not progress.wanted(True)
-	with front.patched(front.sys, stderr=io.StringIO()):
+	with front.patched(sys, stderr=io.StringIO()):
 		assert not progress.wanted(False)
 
 

@@ -35,7 +35,8 @@ EXPECTED = {"ib_wc", "ib_send_wr", "ib_rdma_wr", "ib_reg_wr", "ib_recv_wr", "ib_
 def parse(text):
 	"""The structs and unions of bindings: by name, a list of (field, type)."""
 	found = {}
-	for match in re.finditer(r"^pub (?:struct|union) (\w+) \{\n(.*?)^\}", text, re.M | re.S):
+	for match in re.finditer(r"^pub (?:struct|union) (\w+) \{\n(.*?)^\}", text,
+				 re.MULTILINE | re.DOTALL):
 		# Types may go over several lines, and end with a comma at the line's end.
 		body = " ".join(match[2].split()) + " "
 		fields = re.findall(r"pub (\w+): (.*?), (?=pub |$)", body)
@@ -70,7 +71,7 @@ def c_name(name, text):
 	if name.endswith("_t"):
 		return name
 	union = rf"^pub (union {name}\b|struct {name} \{{[^}}]* bindgen_union_field:)"
-	return f"union {name}" if re.search(union, text, re.M) else f"struct {name}"
+	return f"union {name}" if re.search(union, text, re.MULTILINE) else f"struct {name}"
 
 
 def generate(bindings, sources, directory):
@@ -159,4 +160,4 @@ def compare(directory):
 
 if __name__ == "__main__":
 	paths = [pathlib.Path(word) for word in sys.argv[2:]]
-	sys.exit({"generate": generate, "compare": compare}[sys.argv[1]](*paths))
+	sys.exit(generate(*paths) if sys.argv[1] == "generate" else compare(*paths))

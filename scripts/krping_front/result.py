@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a result and a sweep are: those of their fields that this program goes by."""
+
+import typing
+from typing import Any, Literal
+
+# The version of a result that is understood, and that of a sweep's file.
+SCHEMA = 1
+SWEEP = 1
+
+# Ascending low, high and count, in ns.
+Histogram = list[tuple[int, int, int]]
+
+
+class Stage(typing.TypedDict):
+	"""The latencies of a disk's requests, of all or of a part of their way."""
+
+	count: int
+	min: int
+	mean: int
+	p50: int
+	p99: int
+	p99_9: int
+	max: int
+
+
+class Trial(typing.TypedDict):
+	"""A case of conformance."""
+
+	name: str
+	outcome: Literal["pass", "fail", "skip"]
+	expected: typing.NotRequired[str]
+	seen: typing.NotRequired[str]
+	reason: typing.NotRequired[str]
+
+
+class Device(typing.TypedDict, total=False):
+	"""What a device says of itself."""
+
+	vendor_id: int
+
+
+class Port(typing.TypedDict, total=False):
+	"""A device's port."""
+
+	active_mtu_bytes: int
+	max_mtu_bytes: int
+	max_message_bytes: int
+	rate_mbit_per_s: int
+
+
+class Claims(typing.TypedDict, total=False):
+	"""What a device says that it can do."""
+
+	features: list[str]
+
+
+class Answer(typing.TypedDict, total=False):
+	"""Whether commands can ask for something."""
+
+	supported: bool
+	reason: str
+
+
+class Limits(typing.TypedDict, total=False):
+	"""What commands can ask for."""
+
+	size_dma_bytes: int
+	size_reg_bytes: int
+	inline_bytes: int
+	server_inv: Answer
+	read_inv: Answer
+	imm: Answer
+	blk: Answer
+
+
+class Caps(typing.TypedDict):
+	"""What a device can do; limits only where all works that must."""
+
+	device: Device
+	port: Port
+	claims: Claims
+	preflight: list[dict[str, Any]]
+	limits: typing.NotRequired[Limits]
+
+
+class _Always(typing.TypedDict):
+	schema: int
+	id: int
+	thread: int
+	tag: str
+	role: Literal["client", "server", "loopback"]
+	test: str
+	options: str
+	status: Literal["ok", "failed"]
+	size: int
+	iterations: int
+	elapsed_ns: int
+
+
+class Result(_Always, total=False):
+	"""A result. The module may have new fields."""
+
+	device: str
+	transport: str
+	errno: str
+	errno_number: int
+	reason: str
+	partial: bool
+	min_ns: int
+	max_ns: int
+	mean_ns: int
+	stddev_ns: int
+	p50_ns: int
+	p90_ns: int
+	p99_ns: int
+	p99_9_ns: int
+	p99_99_ns: int
+	histogram_ns: Histogram
+	bytes_per_s: int
+	total_bytes_per_s: int
+	peer_iterations: int
+	peer_elapsed_ns: int
+	peer_bytes_per_s: int
+	disk: str
+	state: str
+	size_bytes: int
+	requests: int
+	read_requests: int
+	write_requests: int
+	other_requests: int
+	disk_read_bytes: int
+	disk_write_bytes: int
+	errors: int
+	reconnects: int
+	dropped: int
+	queued_ns: Stage
+	wire_ns: Stage
+	total_ns: Stage
+	caps: Caps
+	cases: list[Trial]
+
+
+class Stopped(typing.TypedDict):
+	"""Where a sweep ended early."""
+
+	test: str
+	size: int
+	reason: str
+
+
+class Sweep(typing.TypedDict):
+	"""A sweep's file."""
+
+	krping_sweep: int
+	started: str
+	host: str
+	kernel: str
+	role: str
+	addr: str
+	options: str
+	# Each is looked at by itself.
+	results: list[Any]
+	stopped: list[Stopped]
