@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! RDMA CM identifiers: resolve, connect, accept, disconnect.
+//! Connections' identifiers: resolve, connect, accept, disconnect.
 //!
-//! The CM's event handler is only a state machine: it reports each event to the
-//! [`Outcome`] of its connection and never blocks on anything else. A [`CmId`]
-//! is destroyed by its drop, which waits until no handler runs; so a `CmId` must
-//! not be dropped in a handler, and nothing here does that.
+//! A [`CmId`] is krping's use of an identifier of [`rdma::cm`](crate::rdma::cm). The handler of
+//! its events is only a state machine: it reports each to the [`Outcome`] of the connection and
+//! never blocks on anything else. A `CmId` must not be dropped in a handler, and nothing here
+//! does that.
 //!
 //! Nothing is sent over a port that is not active ([`port`]): what would have to be waits
 //! for it, and an identifier whose end could not be told is destroyed later ([`departures`]).
 //!
 //! What is made on a device (protection domain, queue pair) keeps an `Arc` of
-//! the identifier it was made through. The CM in turn keeps the device alive
-//! while identifiers are bound to it, which is what makes every use of the
-//! device through these types valid: its removal waits for their drop.
+//! the `CmId` it was made through, and so the device.
 //!
-//! C header: `include/rdma/rdma_cm.h`
+//! - [`resolve`], [`addr`] - a peer's address and the route to it; the addresses of commands
+//! - [`event`], [`cause`] - what events leave behind; causes of failures
+//! - [`listener`] - connection requests become identifiers
+//! - [`port`], [`departures`] - whether the CM's messages can leave, and identifiers that wait for
+//!   that
+
+#![deny(unsafe_code)]
 
 pub(crate) mod addr;
+pub(crate) mod cause;
 pub(crate) mod departures;
 mod event;
 pub(crate) mod listener;
 pub(crate) mod port;
 mod resolve;
 
-pub(crate) use event::{
-    outcome_of,
-    static_text,
-    PeerData, //
-};
+pub(crate) use event::PeerData;
 
 use crate::{
-    bindings,
     engine::outcome::{
         Outcome,
         Progress, //
@@ -47,47 +47,40 @@ use crate::{
             Reject, //
         }, //
     },
-    rdma::device::Device, //
-};
-use addr::SocketAddress;
-use core::ptr::NonNull;
-use departures::Departing;
-use event::{
-    handle_event,
-    Context, //
-};
-use kernel::{
-    error::{
-        from_err_ptr,
-        to_result, //
-    },
-    ffi::c_int,
-    prelude::*,
-    sync::{
-        atomic::{
-            Full,
-            Release, //
+    rdma::{
+        cm::{
+            ConnParam,
+            Id,
+            PortSpace,
+            SocketAddress, //
         },
-        Arc, //
+        device::Device,
+        qp_type::QpType, //
     }, //
+};
+use departures::Departing;
+use event::Events;
+use kernel::{
+    prelude::*,
+    sync::Arc, //
 };
 use port::Way;
 
-/// How often this side's requests are repeated; 7 of `rnr` is without end.
+/// The number of times that this side's requests are retransmitted; 7 of `rnr` is without end.
 #[derive(Clone, Copy)]
 pub(crate) struct Retries {
-    /// When no answer comes.
+    /// After no answer has come.
     pub(crate) lost: u8,
-    /// When the peer has no receive posted.
+    /// After the peer had no receive posted.
     pub(crate) rnr: u8,
 }
 
 impl Retries {
-    /// As often as can be said.
+    /// The largest numbers that there are.
     pub(crate) const MOST: Self = Self { lost: 7, rnr: 7 };
 }
 
-/// What a server does with it.
+/// The step of a server, as failures name it.
 const ACCEPTING: &str = "accepting the connection";
 
 /// 0.08 ms, in the encoding of the transport.
@@ -102,72 +95,31 @@ pub(crate) struct ReadLimits {
     pub(crate) initiator_depth: u8,
 }
 
-/// An RDMA CM identifier for one reliable connection.
-///
-/// # Invariants
-///
-/// `raw` is an identifier that this object alone destroys; its context points to
-/// `context`'s contents, and its handler is [`handle_event`].
+/// The identifier of one reliable connection.
 pub(crate) struct CmId {
-    raw: NonNull<bindings::rdma_cm_id>,
-    context: Arc<Context>,
+    id: Arc<Id>,
+    events: Arc<Events>,
 }
-
-// SAFETY: The CM's functions may be called from any task; they lock the
-// identifier themselves. `Context` is shared by design.
-unsafe impl Send for CmId {}
-// SAFETY: As above.
-unsafe impl Sync for CmId {}
 
 impl CmId {
     /// Creates an identifier in namespace `net` that reports to `outcome`.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
     pub(crate) fn new(net: &Netns, outcome: Arc<Outcome>) -> Result<Self> {
-        let context = Context::new(outcome, false)?;
-        // SAFETY: `net` is alive, and the CM takes a reference of its own. The
-        // context outlives the identifier, whose owner holds it.
-        let raw = from_err_ptr(unsafe {
-            bindings::krping_rdma_create_id(
-                net.as_ptr(),
-                Some(handle_event),
-                Arc::as_ptr(&context).cast_mut().cast(),
-            )
-        })?;
-        // INVARIANT: Created just now with this context and this handler.
+        let events = Events::new(outcome, false)?;
+        let id = Id::new(net, PortSpace::Tcp, QpType::Rc, events.clone())?;
         Ok(Self {
-            raw: NonNull::new(raw).ok_or(ENOMEM)?,
-            context,
+            id: Arc::new(id, GFP_KERNEL)?,
+            events,
         })
     }
 
-    /// Takes over the identifier of a connection request.
-    ///
-    /// # Safety
-    ///
-    /// Called in the handler of that event, which then returns 0, and nothing
-    /// else destroys the identifier.
-    unsafe fn adopt(raw: NonNull<bindings::rdma_cm_id>, context: Arc<Context>) -> Self {
-        // SAFETY: The CM calls no handler of this identifier until the present
-        // one returns, so nobody reads the fields meanwhile.
-        // INVARIANT: Both are set here.
-        unsafe {
-            (*raw.as_ptr()).context = Arc::as_ptr(&context).cast_mut().cast();
-            (*raw.as_ptr()).event_handler = Some(handle_event);
-        }
-        Self { raw, context }
-    }
-
-    /// Where this connection reports to.
+    /// Returns the outcome that this connection reports to.
     pub(crate) fn outcome(&self) -> &Arc<Outcome> {
-        &self.context.outcome
+        &self.events.outcome
     }
 
-    /// The raw identifier, valid while `self` lives.
-    pub(crate) fn as_ptr(&self) -> *mut bindings::rdma_cm_id {
-        self.raw.as_ptr()
+    /// The identifier as such, for what is made on it.
+    pub(crate) fn rdma(&self) -> &Arc<Id> {
+        &self.id
     }
 
     /// The device that the identifier is bound to.
@@ -176,54 +128,36 @@ impl CmId {
     ///
     /// `ENODEV` before an address has been resolved or bound.
     pub(crate) fn device(&self) -> Result<Device<'_>> {
-        // SAFETY: By the type invariant the identifier is valid; the CM sets the
-        // device before it reports the resolved address or the request, and
-        // keeps it until the identifier is destroyed.
-        // Another task may resolve the address meanwhile, hence the volatile reads.
-        let (device, port) = unsafe {
-            let id = self.as_ptr();
-            (
-                (&raw const (*id).device).read_volatile(),
-                (&raw const (*id).port_num).read_volatile(),
-            )
-        };
-        let device = NonNull::new(device).ok_or(ENODEV)?;
-        // SAFETY: A device is alive while an identifier is bound to it.
-        Ok(unsafe { Device::from_raw(device, port) })
+        self.id.device()
     }
 
     /// Sets the type of service, before the route is resolved.
     pub(crate) fn set_tos(&self, tos: u8) {
-        // SAFETY: By the type invariant the identifier is valid.
-        unsafe { bindings::rdma_set_service_type(self.as_ptr(), c_int::from(tos)) }
+        self.id.set_service_type(tos);
     }
 
     /// Sets how long this side's queue pair waits for the peer's ACK before it
     /// repeats a request: 4.096 us times 2 to the power of `exponent`, of 31 at
     /// most. Before the connection is made.
     pub(crate) fn set_ack_timeout(&self, exponent: u8) {
-        // SAFETY: The identifier is valid. It fails for other kinds of queue
-        // pairs only.
-        let _ = unsafe { bindings::rdma_set_ack_timeout(self.as_ptr(), exponent) };
+        // It fails for other kinds of queue pairs only.
+        let _ = self.id.set_ack_timeout(exponent);
     }
 
     /// Has the peer wait but a moment when it finds no receive posted here, before
     /// it tries again. Before the connection is made; the CM's default is 655 ms.
     pub(crate) fn set_short_rnr_timer(&self) {
-        // SAFETY: The identifier is valid. It fails for other kinds of queue
-        // pairs only.
-        let _ = unsafe { bindings::rdma_set_min_rnr_timer(self.as_ptr(), SHORT_RNR_TIMER) };
+        // It fails for other kinds of queue pairs only.
+        let _ = self.id.set_min_rnr_timer(SHORT_RNR_TIMER);
     }
 
-    fn parameters(data: &[u8], limits: ReadLimits, retries: Retries) -> bindings::rdma_conn_param {
-        bindings::rdma_conn_param {
-            private_data: data.as_ptr().cast(),
-            private_data_len: data.len() as u8,
+    fn parameters(data: &[u8], limits: ReadLimits, retries: Retries) -> ConnParam<'_> {
+        ConnParam {
+            private_data: data,
             responder_resources: limits.responder_resources,
             initiator_depth: limits.initiator_depth,
             retry_count: retries.lost,
             rnr_retry_count: retries.rnr,
-            ..Default::default()
         }
     }
 
@@ -245,7 +179,7 @@ impl CmId {
             .wait_for(Progress::Established, CONNECTING, Some(timeout))
     }
 
-    /// As [`Self::connect`], but waits for the port only.
+    /// Begins to connect the queue pair, as [`Self::connect`] does, and waits for the port only.
     ///
     /// # Errors
     ///
@@ -258,12 +192,10 @@ impl CmId {
         timeout: u32,
     ) -> Result<(), Failure> {
         self.await_port(timeout)?;
-        let mut param = Self::parameters(data, limits, retries);
-        self.context.set_speaking(true);
-        // SAFETY: The identifier is valid; the data is copied before the call
-        // returns.
-        to_result(unsafe { bindings::rdma_connect(self.as_ptr(), &mut param) })
-            .inspect_err(|_| self.context.set_speaking(false))
+        self.events.set_speaking(true);
+        self.id
+            .connect(&Self::parameters(data, limits, retries))
+            .inspect_err(|_| self.events.set_speaking(false))
             .map_err(|e| Failure::Kernel(CONNECTING, e.to_errno()))
     }
 
@@ -283,12 +215,8 @@ impl CmId {
         self.accept_with(data, limits, Retries::MOST, timeout)
     }
 
-    /// As [`Self::accept`]. Of a client's requests to a peer without a receive, it is
-    /// the peer's `retries` that count.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Self::accept`].
+    /// Accepts the request as [`Self::accept`] does, with this side's `retries`. Where a client's
+    /// request finds no receive, it is the `retries` of the other side that count.
     pub(crate) fn accept_with(
         &self,
         data: &[u8],
@@ -297,21 +225,13 @@ impl CmId {
         timeout: u32,
     ) -> Result<(), Failure> {
         self.await_port(timeout)?;
-        let mut param = Self::parameters(data, limits, retries);
-        // SAFETY: The identifier is valid, and its handler is locked around the
-        // call, as `rdma_accept()` demands; the data is copied.
-        let accepted = to_result(unsafe {
-            bindings::rdma_lock_handler(self.as_ptr());
-            let ret = bindings::rdma_accept(self.as_ptr(), &mut param);
-            bindings::rdma_unlock_handler(self.as_ptr());
-            ret
-        });
+        let accepted = self.id.accept(&Self::parameters(data, limits, retries));
         if accepted == Err(EINVAL) {
             // So the CM says where the client has left, and that event waited for the handler.
             self.outcome().await_failure();
         }
         accepted
-            .inspect_err(|_| self.context.set_speaking(false))
+            .inspect_err(|_| self.events.set_speaking(false))
             .map_err(|e| Failure::Kernel(ACCEPTING, e.to_errno()))
     }
 
@@ -321,19 +241,9 @@ impl CmId {
         if self.way() != Way::Open {
             return;
         }
-        let data = reject.encode();
-        // SAFETY: The identifier is valid; the data is copied. A failure only
-        // means that the peer has gone already.
-        let ret = unsafe {
-            bindings::rdma_reject(
-                self.as_ptr(),
-                data.as_ptr().cast(),
-                data.len() as u8,
-                bindings::ib_cm_rej_reason_IB_CM_REJ_CONSUMER_DEFINED as u8,
-            )
-        };
-        if ret == 0 {
-            self.context.set_speaking(false);
+        // A failure only means that the peer has gone already.
+        if self.id.reject(&reject.encode()).is_ok() {
+            self.events.set_speaking(false);
         }
     }
 
@@ -343,66 +253,30 @@ impl CmId {
         self.way() == Way::Open && self.disconnect_regardless()
     }
 
-    /// Reserves the place of this identifier's only queue pair.
-    ///
-    /// # Errors
-    ///
-    /// `EBUSY` where it has one.
-    pub(crate) fn claim_queue_pair(self: &Arc<Self>) -> Result<QueuePairPlace> {
-        match self.context.has_queue_pair.xchg(1, Full) {
-            0 => Ok(QueuePairPlace(self.clone())),
-            _ => Err(EBUSY),
-        }
-    }
-
     /// The private data that came with the established connection.
     pub(crate) fn peer_data(&self) -> PeerData {
-        *self.context.peer_data.lock()
+        self.events.peer_data()
     }
 
     /// This side's address, once resolved or connected.
     pub(crate) fn local(&self) -> SocketAddress {
-        // SAFETY: The identifier is valid, and its addresses are set before the
-        // events after which this is called.
-        unsafe { SocketAddress::from_raw(&(*self.as_ptr()).route.addr.src_addr) }
+        self.id.source()
     }
 
     /// The peer's address, once resolved or connected.
     pub(crate) fn peer(&self) -> SocketAddress {
-        // SAFETY: The identifier is valid, and its addresses are set before the
-        // events after which this is called.
-        unsafe { SocketAddress::from_raw(&(*self.as_ptr()).route.addr.dst_addr) }
+        self.id.destination()
     }
 
-    /// Whether the peer's address is this side's own, once resolved or connected.
+    /// Returns true where the peer's address is this side's own, once resolved or connected.
     pub(crate) fn is_loopback(&self) -> bool {
-        // SAFETY: As for `peer`.
-        let own = unsafe { SocketAddress::from_raw(&(*self.as_ptr()).route.addr.src_addr) };
-        own.ip() == self.peer().ip()
-    }
-}
-
-/// The right to make a queue pair on an identifier, which has room for one.
-pub(crate) struct QueuePairPlace(Arc<CmId>);
-
-impl QueuePairPlace {
-    /// The identifier.
-    pub(crate) fn id(&self) -> &Arc<CmId> {
-        &self.0
-    }
-}
-
-impl Drop for QueuePairPlace {
-    fn drop(&mut self) {
-        self.0.context.has_queue_pair.store(0, Release);
+        self.local().ip() == self.peer().ip()
     }
 }
 
 impl Drop for CmId {
     fn drop(&mut self) {
-        // SAFETY: By the type invariant this object alone destroys it, which it leaves to
-        // the new one, and the context is its. Whatever was made through the identifier held
-        // an `Arc` of it, so is gone.
-        unsafe { Departing::new(self.raw, self.context.clone()) }.leave();
+        // Whatever was made through the identifier held an `Arc` of this, so is gone.
+        Departing::new(self.id.clone(), self.events.clone()).leave();
     }
 }

@@ -2,9 +2,9 @@
 
 //! krping: RDMA ping/pong from kernel context.
 //!
-//! Commands written to `/proc/krping` run between this and another host, or
-//! within this one, over the RDMA CM and the kernel verbs. Data flows one way
-//! through the rooms, and results flow back:
+//! Commands written to `/proc/krping` run between this host and another, or within this one, over
+//! the RDMA CM and the kernel verbs. Data flows through the rooms in one direction, and results
+//! flow back:
 //!
 //! | room | modules |
 //! |---|---|
@@ -16,8 +16,9 @@
 //! | kernel | [`kernel_ext`] |
 //! | raw | [`bindings`] |
 //!
-//! [`logic`] is pure and used by all. `unsafe` stands in the last four and here
-//! only; the others forbid it. `docs/internals.md` tells more.
+//! [`logic`] is pure; all but the last three rooms use it. `scripts/rooms` has the table of which
+//! room may know which, `docs/architecture.md` describes them, and each room's own documentation
+//! lists its files.
 
 use kernel::{
     debugfs,
@@ -39,8 +40,8 @@ mod workloads;
 
 use cm::departures::Departures;
 use engine::{
+    begin,
     entry::Entry,
-    registry::Registry,
     results::Results, //
 };
 use kernel_ext::procfs::ProcEntry;
@@ -54,7 +55,7 @@ module! {
     license: "GPL",
 }
 
-/// What commands can ask for. A workload is a folder, and a row here.
+/// Workloads that commands can ask for. A new workload is a folder and a row here.
 static WORKLOADS: &[&Entry] = &[
     &workloads::pingpong::entry::ENTRY,
     &workloads::fastreg::ENTRY,
@@ -65,14 +66,13 @@ static WORKLOADS: &[&Entry] = &[
     &block::tap::client::ENTRY,
 ];
 
-/// The loaded module. Fields are in drop order: no command runs once the first
-/// is gone.
+/// The loaded module. Fields are in drop order: no command runs once the first field is dropped.
 struct Krping {
     _proc: ProcEntry<Arc<Interface>>,
     _results: Pin<KBox<debugfs::File<Arc<Results>>>>,
     _options: Pin<KBox<debugfs::File<()>>>,
     _directory: debugfs::Dir,
-    /// Last: commands leave it identifiers.
+    /// Dropped last: commands hand identifiers over to it.
     _departures: Departures,
 }
 
@@ -90,7 +90,7 @@ impl kernel::Module for Krping {
         kernel_ext::boot::learn();
         // SAFETY: Called once, and no command runs yet.
         let departures = unsafe { Departures::start()? };
-        let registry = Registry::new(WORKLOADS)?;
+        let registry = begin::new_registry(WORKLOADS)?;
         let directory = debugfs::Dir::new(c"krping");
         let file =
             directory.read_callback_file(c"results", registry.results().clone(), &show_results);
@@ -100,7 +100,7 @@ impl kernel::Module for Krping {
             _options: KBox::pin_init(options, GFP_KERNEL)?,
             _directory: directory,
             _departures: departures,
-            // Last: from here on, commands come.
+            // Last: commands can come from here on.
             _proc: Interface::register(registry, module)?,
         })
     }

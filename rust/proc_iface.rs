@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `/proc/krping`: a write runs a command, a read prints what runs.
+//! `/proc/krping`: a write runs a command, a read prints the running threads.
 
 #![forbid(unsafe_code)]
 
 use crate::{
     block::disk,
     engine::{
+        begin,
         detached,
         registry::Registry,
         restart::{
             Restarts,
             Write, //
-        },
-        session::Session, //
+        }, //
     },
     kernel_ext::{
         module::ModuleRef,
@@ -43,10 +43,10 @@ use kernel::{
     uaccess::UserSliceReader, //
 };
 
-/// The longest command, in bytes.
+/// Maximum length of a command, in bytes.
 const MAX_COMMAND: usize = 4096;
 
-/// The file's data.
+/// Data of the `/proc/krping` file.
 pub(crate) struct Interface {
     registry: Arc<Registry>,
     restarts: Arc<Restarts>,
@@ -54,11 +54,7 @@ pub(crate) struct Interface {
 }
 
 impl Interface {
-    /// Creates `/proc/krping`, for its owner only.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Creates `/proc/krping`, accessible to its owner only.
     pub(crate) fn register(
         registry: Arc<Registry>,
         module: &'static ThisModule,
@@ -86,7 +82,7 @@ impl ProcFile for Interface {
             pr_err!("a command needs CAP_NET_ADMIN\n");
             return Err(EPERM);
         }
-        // While anything runs, rmmod says that the module is in use.
+        // Makes rmmod report that the module is in use while a command runs.
         let in_use = ModuleRef::get(self.module)?;
         let len = data.len();
         if len > MAX_COMMAND {
@@ -108,7 +104,7 @@ impl ProcFile for Interface {
                 let order = parse(&bytes)?;
                 check_rights(&order)?;
                 match order {
-                    Order::Run(command) => Session::begin(&self.registry, command, &in_use)?,
+                    Order::Run(command) => begin::begin(&self.registry, command, &in_use)?,
                     Order::Stop { target, force } => match target {
                         Target::Disk(number) => disk::command::stop(&self.registry, number, force)?,
                         Target::Server(port) => detached::stop(&self.registry, port, force)?,
@@ -132,8 +128,8 @@ impl ProcFile for Interface {
     }
 }
 
-/// Checks that the writer may do what only some administrators of networks may: disks are
-/// the host's, and so is its memory.
+/// Checks the rights that a command needs beyond `CAP_NET_ADMIN`: `CAP_SYS_ADMIN` for disks, which
+/// belong to the host, and a kernel without lockdown for access to all memory.
 fn check_rights(order: &Order<KBox<Command>>) -> Result {
     let has_disk = match order {
         Order::Run(command) => command.test.is_block(),
@@ -148,11 +144,11 @@ fn check_rights(order: &Order<KBox<Command>>) -> Result {
             pr_err!("unsafe_global_rkey opens all memory, and this kernel is locked down\n");
             Err(EPERM)
         }
-        _ => Ok(()),
+        Order::Run(_) | Order::Stop { .. } => Ok(()),
     }
 }
 
-/// Somewhere to make a command, which is too large for the stack.
+/// Allocates a command, which is too large for the stack.
 #[inline(never)]
 fn new_command() -> Result<KBox<Command>> {
     let place = KBox::new(Command::new(Role::Client), GFP_KERNEL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What bindgen reads: every header whose types or functions Rust code uses. */
+/* Input of bindgen: every header whose types or functions Rust code uses. */
 #include <linux/types.h>
 #include <linux/crc32.h>
 #include <linux/falloc.h>

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The raw layer: generated bindings of the RDMA headers and of procfs, and C
-//! helpers for static inlines and macros.
+//! Raw layer: generated bindings of the RDMA headers and procfs, and C helpers for static inlines
+//! and macros.
 //!
-//! Only what the kernel crate's bindings lack is generated; all else is shared
-//! with the kernel crate, so that pointers of both are of the same types. A
-//! type that is opaque there and complete here is shadowed by the one here.
-//! Nothing outside the wrappers of verbs and `kernel_ext` uses this module.
+//! Only bindings that the kernel crate lacks are generated. All others are shared with the kernel
+//! crate, so that pointers of both have the same types. A type that is opaque in the kernel crate
+//! and complete here is shadowed by the complete one. Only `kernel_ext`, `rdma` and `mr` use
+//! this module.
+//!
+//! Beside this file: `bindings_helper.h` has the headers that the bindings are generated from,
+//! `bindgen_parameters` the types and functions to generate, `helpers.h` and `helpers/` the C
+//! functions.
 
 #![allow(
     unknown_lints,

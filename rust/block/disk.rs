@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A disk as the block layer calls it: each hardware queue hands its requests to the
-//! connection that it has at present.
+//! A disk as seen by the block layer: each hardware queue hands its requests to its current
+//! connection.
 //!
-//! While a queue has none, the block layer is told to hold requests back
-//! ([`Disk::quiesce`]); a connection is only put in place or taken away then. A disk
-//! that has given up ends every request with an I/O error.
+//! While a queue has no connection, the block layer holds requests back ([`Disk::quiesce`]). The
+//! first connections are put in place before the disk is added; later ones are replaced only
+//! while requests are held back. A disk that has given up ends every request with an I/O error.
 //!
-//! Lock order: a queue's connection, then what is in it.
+//! Lock order: a queue's connection, then the locks inside the connection.
 //!
 //! [`Disk::quiesce`]: crate::kernel_ext::blk::disk::Disk::quiesce
+//!
+//! - [`command`], [`attachment`], [`disks`] - commands, a disk from its command to its removal, all
+//!   disks
+//! - [`client`] - the thread that connects and reconnects; [`connection`]: one connection
+//! - [`queue`], [`sender`], [`bounce`] - a hardware queue, its messages, buffers for devices that
+//!   cannot register each request
+//! - [`stability`] - which answered writes flushes have covered
 
 #![forbid(unsafe_code)]
 
@@ -25,7 +32,10 @@ mod stability;
 
 use super::figures::Live;
 use crate::{
-    engine::traffic::Traffic,
+    engine::{
+        queue_pair::QueuePair,
+        traffic::Traffic, //
+    },
     kernel_ext::{
         blk::{
             request::Request,
@@ -36,8 +46,7 @@ use crate::{
     logic::{
         failure::errno,
         measure::stats::BlockFigures, //
-    },
-    rdma::qp::QueuePair, //
+    }, //
 };
 use kernel::{
     prelude::*,
@@ -56,27 +65,27 @@ use queue::{
 };
 use stability::Stability;
 
-/// A connection of a disk.
-pub(crate) type Pair = Pin<KBox<QueuePair<DiskQueue>>>;
+/// A queue pair of a disk, with its workload.
+pub(crate) type Pair = QueuePair<DiskQueue>;
 
-/// One hardware queue.
+/// A hardware queue of a disk, and its connection.
 #[pin_data]
 pub(crate) struct HwQueue {
     #[pin]
     pair: SpinLockBh<Option<Pair>>,
-    /// What it has done, over all connections.
+    /// Counters over all connections of this queue.
     pub(crate) live: Arc<Live>,
-    /// What its connections have moved.
+    /// Bytes and messages moved by all connections of this queue.
     pub(crate) traffic: Arc<Traffic>,
 }
 
 impl HwQueue {
-    /// Puts a connection in place, and returns what was there.
+    /// Replaces the connection, and returns the previous one.
     pub(crate) fn replace(&self, pair: Option<Pair>) -> Option<Pair> {
         core::mem::replace(&mut *self.pair.lock(), pair)
     }
 
-    /// Ends a request that has not been sent.
+    /// Ends a request that has not been sent with `errno`, and counts the failure.
     fn fail(&self, request: Request, errno: i32) {
         self.live.failed(1);
         request.end(errno);
@@ -84,28 +93,25 @@ impl HwQueue {
 
     /// Calls `f` on the connection, if there is one. `f` must not sleep.
     pub(crate) fn with<R>(&self, f: impl FnOnce(&QueuePair<DiskQueue>) -> R) -> Option<R> {
-        self.pair.lock().as_ref().map(|pair| f(pair))
+        self.pair.lock().as_ref().map(f)
     }
 }
 
-/// What the block layer's calls work on.
+/// State of a disk that the block layer's callbacks use.
 pub(crate) struct DiskData {
     queues: KVec<Pin<KBox<HwQueue>>>,
-    /// Whether it has given up.
+    /// Nonzero once the disk has given up.
     dead: Atomic<u32>,
-    /// Requests that wait for a connection.
+    /// Number of requests held until there is a new connection.
     held: Atomic<u64>,
-    /// How often it has come back.
+    /// Number of successful reconnects.
     reconnects: Atomic<u32>,
     stability: Arc<Stability>,
 }
 
 impl DiskData {
-    /// Creates the data of disk `number`, with a hardware queue for each of `traffic`. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Creates the state of disk `number`, with a hardware queue for each item of `traffic`. May
+    /// sleep.
     pub(crate) fn new(number: u32, traffic: impl Iterator<Item = Arc<Traffic>>) -> Result<Self> {
         let mut queues = KVec::new();
         for traffic in traffic {
@@ -130,38 +136,38 @@ impl DiskData {
         })
     }
 
-    /// The hardware queues.
+    /// Returns the hardware queues.
     pub(crate) fn queues(&self) -> impl Iterator<Item = &HwQueue> + Clone {
         self.queues.iter().map(|queue| &**queue)
     }
 
-    /// The disk's answered writes, and which of them are durable.
+    /// Returns the record of the disk's answered writes and of which are durable.
     pub(crate) fn stability(&self) -> &Arc<Stability> {
         &self.stability
     }
 
-    /// Has it end all further requests with an I/O error.
+    /// Makes the disk end all further requests with an I/O error.
     pub(crate) fn give_up(&self) {
         self.dead.store(1, Relaxed);
     }
 
-    /// Whether it has given up.
+    /// Returns true if the disk has given up.
     pub(crate) fn has_given_up(&self) -> bool {
         self.dead.load(Relaxed) != 0
     }
 
-    /// Notes how many requests wait for a connection.
+    /// Sets the number of requests held until there is a new connection.
     pub(crate) fn hold(&self, requests: u64) {
         self.held.store(requests, Relaxed);
     }
 
-    /// Notes that its connections, once lost, are there again.
+    /// Counts a successful reconnect.
     pub(crate) fn came_back(&self) {
         self.reconnects
             .store(self.reconnects.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
-    /// What all queues have done. Any context.
+    /// Returns the counters summed over all queues. Any context.
     pub(crate) fn figures(&self) -> BlockFigures {
         let sum = self.queues().fold(BlockFigures::default(), |sum, queue| {
             sum + queue.live.snapshot()
@@ -172,7 +178,8 @@ impl DiskData {
         }
     }
 
-    /// Requests under way, those that wait for a connection among them. Any context.
+    /// Returns the number of requests under way, including those held until there is a new
+    /// connection. Any context.
     pub(crate) fn in_flight(&self) -> u64 {
         self.queues().fold(self.held.load(Relaxed), |sum, queue| {
             sum.wrapping_add(queue.live.in_flight())
@@ -191,7 +198,7 @@ impl Operations for DiskData {
             return Ok(());
         }
         let mut request = Some(request);
-        // Ending a request may lead back here, so it is done without the lock.
+        // Ending a request may call this function again, so it is done without the lock.
         let submitted = queue
             .with(|pair| {
                 pair.with(|lead, queue| request.take().map(|request| lead.submit(queue, request)))

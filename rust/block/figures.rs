@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a disk counts and measures.
+//! Counters and latency histograms of disks and taps.
 
 #![forbid(unsafe_code)]
 
@@ -20,7 +20,7 @@ use kernel::{
     }, //
 };
 
-/// A count with one writer at a time, and any number of readers.
+/// A counter with one writer at a time and any number of readers.
 pub(super) struct Count(Atomic<u64>);
 
 impl Default for Count {
@@ -32,40 +32,40 @@ impl Default for Count {
 impl Count {
     /// Adds `n`. Any context.
     pub(super) fn add(&self, n: u64) {
-        // The queue pair's lock makes its holder the only writer, so no
-        // read-modify-write is needed.
+        // The holder of the queue pair's lock is the only writer, so no read-modify-write is
+        // needed.
         self.set(self.get().wrapping_add(n));
     }
 
-    /// Takes `n` away. Any context.
+    /// Subtracts `n`. Any context.
     pub(super) fn subtract(&self, n: u64) {
         self.set(self.get().wrapping_sub(n));
     }
 
-    /// Sets it.
+    /// Sets the counter to `n`. Any context.
     pub(super) fn set(&self, n: u64) {
         self.0.store(n, Relaxed);
     }
 
-    /// What it is.
+    /// Returns the current value. Any context.
     pub(super) fn get(&self) -> u64 {
         self.0.load(Relaxed)
     }
 }
 
-/// What one hardware queue has done, while it runs.
+/// Live counters of one hardware queue of a disk, or of a tap.
 pub(crate) struct Live {
     reads: Count,
     writes: Count,
     others: Count,
     read_bytes: Count,
     write_bytes: Count,
-    /// Several may write it at a time: the holder of the queue pair's lock, and whoever fails a
-    /// request that was not sent.
+    /// Failed requests. It can have several writers at a time: the holder of the queue pair's
+    /// lock, and any caller that fails a request that was not sent.
     errors: Atomic<u64>,
-    /// Requests under way.
+    /// Number of requests under way.
     pub(super) in_flight: Count,
-    /// Changes that were answered, and are durable when flushed.
+    /// Number of answered writes, discards and zeroings that only a flush makes durable.
     pub(super) unstable: Count,
 }
 
@@ -85,8 +85,8 @@ impl Default for Live {
 }
 
 impl Live {
-    /// Counts a request of `bytes` that has ended, with or without an error. Any
-    /// context, one at a time.
+    /// Counts a request of `bytes` bytes that has ended; `failed` counts it as an error. Any
+    /// context, one call at a time.
     pub(super) fn ended(&self, op: Op, bytes: u32, failed: bool) {
         if failed {
             self.failed(1);
@@ -110,12 +110,12 @@ impl Live {
         self.errors.fetch_add(n, Relaxed);
     }
 
-    /// Requests under way.
+    /// Returns the number of requests under way. Any context.
     pub(crate) fn in_flight(&self) -> u64 {
         self.in_flight.get()
     }
 
-    /// The counts now. Any context.
+    /// Returns the current counts. Any context.
     pub(crate) fn snapshot(&self) -> BlockFigures {
         let (reads, writes, others) = (self.reads.get(), self.writes.get(), self.others.get());
         let errors = self.errors.load(Relaxed);
@@ -135,22 +135,18 @@ impl Live {
     }
 }
 
-/// How long requests took, in nanoseconds, by stage.
+/// Latency histograms of requests by stage, in nanoseconds.
 pub(crate) struct Stages {
-    /// From being made to being posted.
+    /// From creation to post.
     queued: KBox<Histogram>,
-    /// From being posted to the server's answer.
+    /// From post to the server's answer.
     wire: KBox<Histogram>,
-    /// From being made to the end.
+    /// From creation to the server's answer.
     total: KBox<Histogram>,
 }
 
 impl Stages {
-    /// None yet. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Creates empty histograms. May sleep.
     pub(crate) fn new() -> Result<Self> {
         Ok(Self {
             queued: new_histogram()?,
@@ -159,7 +155,7 @@ impl Stages {
         })
     }
 
-    /// Returns them with their names in results.
+    /// Returns the histograms with their names in results.
     pub(crate) fn named(&self) -> [(&'static str, &Histogram); 3] {
         [
             ("queued_ns", &self.queued),
@@ -168,8 +164,8 @@ impl Stages {
         ]
     }
 
-    /// Counts a request that was made, posted and answered at these times. One that
-    /// nobody knows the making of counts as made when it was posted.
+    /// Records a request that was created, posted and answered at these times. `made` is `None`
+    /// where the creation time is unknown; the request then counts as created when it was posted.
     pub(super) fn record(&mut self, made: Option<u64>, posted: u64, answered: u64) {
         let made = made.unwrap_or(posted);
         self.queued.record(posted.saturating_sub(made));
@@ -177,7 +173,7 @@ impl Stages {
         self.total.record(answered.saturating_sub(made));
     }
 
-    /// Adds those of another queue.
+    /// Adds the measurements of another queue.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.queued.merge(&other.queued);
         self.wire.merge(&other.wire);

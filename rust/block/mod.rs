@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Block forwarding: requests to a disk that travel to another host.
+//! Block forwarding: disks, taps and servers that carry block requests to another host over RDMA.
 //!
 //! | side | workload of its queue pairs | behind it |
 //! |---|---|---|
-//! | disk | [`queue::DiskQueue`] | [`disk::DiskData`], what the block layer calls |
-//! | tap | [`tap::Tap`] | [`tap::intake::Intake`], what tracepoints call |
-//! | server | [`server::BlockServer`] | a [`store::Store`], the [`clients::Clients`] |
+//! | [`disk`] | [`disk::queue::DiskQueue`] | [`disk::DiskData`], which the block layer calls |
+//! | [`tap`] | [`tap::Tap`] | [`tap::intake::Intake`], which tracepoints call |
+//! | [`server`] | [`server::BlockServer`] | [`server::store::Store`], [`server::clients::Clients`]
+//! |
 //!
-//! Messages are those of [`crate::logic::block`]. `docs/protocol.md` has their layout,
-//! and `docs/internals.md` the life of a request.
+//! [`receives`] has the receive buffers of all three, [`figures`] what disks and taps count.
+//!
+//! [`crate::logic::block`] defines the messages. `docs/protocol.md` describes their layout, and
+//! `docs/block-design.md` the life of a request.
 
 #![forbid(unsafe_code)]
 
@@ -19,5 +22,5 @@ mod receives;
 pub(crate) mod server;
 pub(crate) mod tap;
 
-/// The most bytes of data of one request.
+/// Largest size of one request's data, in bytes.
 pub(crate) const MAX_BYTES: u32 = 1 << 20;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The receives of a connection, each with room for a request and the data that may
+//! Receive buffers of a connection. Each receive has room for a request and the data that may
 //! follow it, or for an answer.
 
 #![forbid(unsafe_code)]
 
 use crate::{
+    engine::queue::Queue,
     kernel_ext::pages::Contiguous,
     logic::{
         block::Request,
@@ -14,34 +15,29 @@ use crate::{
     mr::{
         BufferId,
         Memory, //
-    },
-    rdma::qp::Queue, //
+    }, //
 };
 use kernel::{
     prelude::*,
     sync::Arc, //
 };
 
-/// The longest message, in bytes.
+/// Size of the longest message, in bytes.
 const MESSAGE: usize = Request::LEN + Request::INLINE as usize;
 
-/// Bytes of a receive: no two of them share a line of a cache.
+/// Bytes per receive, rounded up so that no two receives share a cache line.
 const ROOM: usize = MESSAGE.next_multiple_of(64);
 
-/// Receives in one buffer: what 64 KiB have room for.
+/// Number of receives in one 64 KiB buffer.
 const GROUP: usize = 64 * 1024 / ROOM;
 
-/// The buffers, for receives that are numbered from 0.
+/// The receive buffers of a connection. Receives are numbered from 0.
 pub(super) struct Receives {
     groups: KVec<(BufferId, Arc<Contiguous>)>,
 }
 
 impl Receives {
-    /// Allocates those of `count` receives in `memory`. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Allocates the buffers of `count` receives in `memory`. May sleep.
     pub(super) fn new(memory: &mut Memory, count: usize) -> Result<Self> {
         let mut groups = KVec::new();
         for _ in 0..count.div_ceil(GROUP) {
@@ -50,27 +46,19 @@ impl Receives {
         Ok(Self { groups })
     }
 
-    /// The buffer of receive `slot`, and where in it the message is.
+    /// Returns the buffer of receive `slot`, and the offset of the message in it.
     fn place(&self, slot: usize) -> Result<(&(BufferId, Arc<Contiguous>), usize)> {
         let group = self.groups.get(slot / GROUP).ok_or(EINVAL)?;
-        Ok((group, (slot % GROUP).wrapping_mul(ROOM)))
+        Ok((group, slot % GROUP * ROOM))
     }
 
     /// Posts receive `slot`.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
     pub(super) fn post(&self, queue: &mut Queue<'_>, slot: usize) -> Result<(), Failure> {
         let ((buffer, _), offset) = self.place(slot).map_err(failed)?;
         queue.post_receive_at(slot, *buffer, offset as u32, MESSAGE as u32)
     }
 
-    /// How the message in receive `slot` begins.
-    ///
-    /// # Errors
-    ///
-    /// None that a client could cause.
+    /// Reads the first `LEN` bytes of the message in receive `slot`.
     pub(super) fn header<const LEN: usize>(
         &self,
         queue: &Queue<'_>,
@@ -79,12 +67,8 @@ impl Receives {
         self.piece(queue, slot, 0)
     }
 
-    /// The `LEN` bytes of the message in receive `slot` that have so many pieces of that
-    /// length `before` them.
-    ///
-    /// # Errors
-    ///
-    /// None that a peer could cause.
+    /// Reads `LEN` bytes of the message in receive `slot`, after `before` pieces of the same
+    /// length.
     pub(super) fn piece<const LEN: usize>(
         &self,
         queue: &Queue<'_>,
@@ -102,12 +86,8 @@ impl Receives {
         Ok(piece)
     }
 
-    /// Where the first `len` bytes of the message in receive `slot` are, for the CPU to
-    /// read until it is posted again.
-    ///
-    /// # Errors
-    ///
-    /// None that a peer could cause.
+    /// Returns the memory that holds the message in receive `slot`, and the offset of the
+    /// message. The CPU may read its first `len` bytes until the receive is posted again.
     pub(super) fn message(
         &self,
         queue: &Queue<'_>,
@@ -122,12 +102,8 @@ impl Receives {
         Ok((pages, offset))
     }
 
-    /// Where the `len` bytes are that follow the request in receive `slot`, for the
-    /// CPU to read until it is posted again.
-    ///
-    /// # Errors
-    ///
-    /// None that a client could cause.
+    /// Returns the memory that holds the data after the request in receive `slot`, and the offset
+    /// of the data. The CPU may read `len` bytes of it until the receive is posted again.
     pub(super) fn data(
         &self,
         queue: &Queue<'_>,
@@ -135,7 +111,7 @@ impl Receives {
         len: u32,
     ) -> Result<(&Arc<Contiguous>, usize), Failure> {
         let ((buffer, pages), offset) = self.place(slot).map_err(failed)?;
-        let offset = offset.saturating_add(Request::LEN);
+        let offset = offset + Request::LEN;
         queue
             .memory()
             .sync_for_cpu(*buffer, offset, len as usize)

@@ -2,42 +2,59 @@
 
 //! A server's connection to a disk or a tap: the workload of its queue pair.
 //!
-//! Where the store is in memory, completions do everything. The data of a read goes
-//! out in the list with its answer. That of a write comes by READs into the store,
-//! whose completion has it answered, or with the message. Otherwise a thread does it,
-//! see [`jobs`].
+//! For a store in memory, completion handlers do all the work. The data of a read is posted in the
+//! same list as its answer. The data of a write either arrives with the message, or is fetched by
+//! RDMA READs into the store, and the completion of the READs triggers the answer. For any other
+//! store, a thread does the work; see [`jobs`].
 //!
-//! Nothing here trusts the client: it names no memory of this side, the store's
-//! limits are checked for each request, and it has no more under way than it was
-//! told.
+//! The client is not trusted. It cannot name memory of the server, every request is checked against
+//! the limits of the store, and a client that sends more requests at a time than it was allowed
+//! breaks the protocol.
+//!
+//! - [`listening`], [`serving`], [`making`] - the threads of a server, and the queue pair of a
+//!   connection
+//! - [`export`], [`clients`] - the store with its clients; who is connected, with generations
+//! - [`store`] - the blocks
+//! - [`transport`], [`pending`], [`answers`], [`room`] - receiving requests and posting what they
+//!   need
+//! - [`jobs`], [`job_thread`], [`arena`] - work on files, and the memory that its data passes
+//!   through
+//! - [`read_regions`] - regions of READs on iWARP
+//! - [`shape`], [`fifo`] - sizes, and queues that do not allocate
 
 #![forbid(unsafe_code)]
 
 mod answers;
 mod arena;
 pub(crate) mod clients;
+pub(crate) mod export;
 mod fifo;
 mod job_thread;
 mod jobs;
-mod link;
 pub(crate) mod listening;
 mod making;
+mod pending;
+mod read_regions;
 mod room;
 mod serving;
 mod shape;
-mod sinks;
-mod slot;
 pub(crate) mod store;
+mod transport;
 
 use crate::{
     engine::{
-        outcome::Bell,
-        traffic::Traffic, //
+        completion::WorkCompletion,
+        depths::Depths,
+        outcome::WaitQueue,
+        queue::Queue,
+        quirks::checksums_in_place,
+        traffic::Traffic,
+        workload::Workload, //
     },
     logic::{
         block::{
+            answer_receipt::AnswerReceipt,
             check,
-            telling::Telling,
             Action,
             Limits,
             Request,
@@ -54,76 +71,68 @@ use crate::{
             Hello, //
         }, //
     },
-    mr::Memory,
-    rdma::{
-        cq::WorkCompletion,
-        qp::{
-            Depths,
-            Queue,
-            Workload, //
-        }, //
-    }, //
+    mr::Memory, //
 };
-use clients::Farewell;
+use clients::ClientClose;
 use jobs::Jobs;
 use kernel::{
     prelude::*,
     sync::Arc, //
 };
-use link::Link;
+use read_regions::ReadRegions;
 use shape::Shape;
-use sinks::Sinks;
 use store::{
     ledger::Account,
     Backing,
     Store,
     Work, //
 };
+use transport::ServerTransport;
 
-/// A connection of a client.
+/// One connection of a client.
 pub(crate) struct BlockServer {
-    link: Link,
+    transport: ServerTransport,
     store: Arc<Store>,
     geometry: Geometry,
     limits: Limits,
-    /// Where a thread does the work.
+    /// Requests for the thread; `None` if completion handlers do all the work.
     jobs: Option<Jobs>,
-    farewell: Arc<Farewell>,
+    client_close: Arc<ClientClose>,
     /// The failures of the store that the client has been told of.
     account: Option<Arc<Account>>,
-    /// An answer that tells it of some.
-    telling: Option<Telling>,
+    /// An answer that reports such failures, until the client is known to have received it.
+    receipt: Option<AnswerReceipt>,
     figures: BlockFigures,
 }
 
-/// What a connection needs to know.
+/// Parameters of a connection.
 pub(crate) struct ServerParams<'a> {
-    /// What the client has said.
+    /// Private data of the client.
     pub(crate) hello: &'a Hello,
-    /// Where it says that it leaves.
-    pub(crate) farewell: Arc<Farewell>,
-    /// Rung when there is something to do for a thread.
-    pub(crate) bell: Bell,
-    /// What it has been told of the store's failures.
+    /// Record of the client's close, shared by all its connections.
+    pub(crate) client_close: Arc<ClientClose>,
+    /// Woken when there is work for the thread.
+    pub(crate) wait_queue: WaitQueue,
+    /// The failures of the store that the client has been told of.
     pub(crate) account: Option<Arc<Account>>,
-    /// Requests that a queue of the device holds.
+    /// Maximum number of work requests in one queue of the device.
     pub(crate) requests: u32,
-    /// Entries that a completion queue of the device has.
+    /// Maximum number of entries in a completion queue of the device.
     pub(crate) completions: u32,
-    /// The most bytes of a request that the device can take the data of.
+    /// Maximum number of data bytes per request that the device supports.
     pub(crate) max_bytes: u32,
-    /// The most bytes of data in a message.
+    /// Maximum number of data bytes in a message.
     pub(crate) inline: u32,
-    /// How long the server is silent at most, in ms.
+    /// Keepalive interval of the server: the longest that it is silent, in ms.
     pub(crate) alive_ms: u32,
 }
 
 impl BlockServer {
-    /// Allocates what it needs in `memory`. May sleep.
+    /// Creates the workload, with its buffers in `memory`. May sleep.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; `EINVAL` for a device whose queues are too small.
+    /// `EINVAL` if the queues of the device are too small; `ENOMEM`.
     #[inline(never)]
     pub(crate) fn new(
         params: ServerParams<'_>,
@@ -138,28 +147,32 @@ impl BlockServer {
             alive_ms,
             ..
         } = params;
-        let before = Sinks::before(memory);
+        let before = ReadRegions::before(memory);
         let shape = Shape::new(hello.depth, before, params.requests, params.completions)?;
         let geometry = store.geometry(hello, shape.depth, max_bytes, inline, alive_ms);
-        // What others may write to meanwhile is copied where it must not change.
-        let copies = memory.checksums_in_place();
+        // Data that must not change while it is sent is copied, because others may write to the
+        // store.
+        let copies = memory
+            .id()
+            .device()
+            .is_ok_and(|device| checksums_in_place(&device));
         let chunks = match store.backing() {
             Backing::Ram(ram) if !copies => Some(ram.chunks()),
-            _ => None,
+            Backing::Ram(_) | Backing::File(_) | Backing::Nothing => None,
         };
-        let link = Link::new(shape, &geometry, chunks, memory, traffic)?;
+        let transport = ServerTransport::new(shape, &geometry, chunks, memory, traffic)?;
         let jobs = match copies || store.needs_thread() {
-            true => Some(Jobs::new(link.depths().slots, params.bell)?),
+            true => Some(Jobs::new(transport.depths().slots, params.wait_queue)?),
             false => None,
         };
         Ok(KBox::new(
             Self {
-                link,
+                transport,
                 limits: geometry.limits(),
                 jobs,
-                farewell: params.farewell,
+                client_close: params.client_close,
                 account: params.account,
-                telling: None,
+                receipt: None,
                 figures: BlockFigures {
                     size: store.size(),
                     ..Default::default()
@@ -171,63 +184,51 @@ impl BlockServer {
         )?)
     }
 
-    /// What to tell the client.
+    /// Returns the geometry to report to the client.
     pub(crate) fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    /// How large its queue pair must be.
+    /// Returns the queue depths that the queue pair needs.
     pub(crate) fn depths(&self) -> Depths {
-        self.link.depths()
+        self.transport.depths()
     }
 
-    /// Posts the receives, before the connection is made.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Posts all receives. Called before the connection is established.
     pub(crate) fn prepare(&self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        self.link.prepare(queue)
+        self.transport.prepare(queue)
     }
 
-    /// What has been done.
+    /// Returns the counts of requests, bytes and errors so far.
     pub(crate) fn figures(&self) -> &BlockFigures {
         &self.figures
     }
 
-    /// Whether a thread is to do its work.
+    /// Returns true if a thread must work on the requests.
     pub(crate) fn needs_thread(&self) -> bool {
         self.jobs.is_some()
     }
 
-    /// Whether there is something for the thread to do. Where there is not, the bell is
-    /// rung when there is.
+    /// Returns true if there is work for the thread. Otherwise the wait queue is woken once there
+    /// is.
     pub(crate) fn look_for_work(&mut self) -> bool {
-        let link = &self.link;
-        self.jobs.as_mut().is_some_and(|jobs| jobs.look(link))
+        let transport = &self.transport;
+        self.jobs.as_mut().is_some_and(|jobs| jobs.look(transport))
     }
 
-    /// Takes what the thread is to do next, which it then says to have
+    /// Takes the next request for the thread to work on. The thread reports its result to
     /// [`done`](Self::done).
-    ///
-    /// # Errors
-    ///
-    /// None that a client could cause.
     pub(crate) fn take(&mut self, queue: &Queue<'_>) -> Result<Option<Work>, Failure> {
         match &mut self.jobs {
             Some(jobs) => {
-                let work = jobs.take(queue, &self.link)?;
+                let work = jobs.take(queue, &self.transport)?;
                 Ok(work.map(|work| work.of_client(self.account.as_ref())))
             }
             None => Ok(None),
         }
     }
 
-    /// Answers what the thread has done.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Answers a request that the thread has worked on.
     pub(crate) fn done(
         &mut self,
         queue: &mut Queue<'_>,
@@ -238,15 +239,15 @@ impl BlockServer {
         self.go_on(queue)
     }
 
-    /// A request has arrived.
-    fn arrived(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure> {
-        let slot = self.link.receive(queue, wc)?;
-        let request = self.link.slot(slot)?.request;
-        if self.telling.is_some() {
+    /// Handles the arrival of a request.
+    fn arrived(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion<'_>) -> Result<(), Failure> {
+        let slot = self.transport.receive(queue, wc)?;
+        let request = self.transport.slot(slot)?.request;
+        if self.receipt.is_some() {
             self.has_been_told(&request);
         }
         let status = match check(&request, &self.limits) {
-            // Only a tap has seen anything.
+            // Only a tap sends notes.
             Ok(()) if request.action == Action::Note && self.geometry.test != Test::Tap => {
                 Status::Unsupported
             }
@@ -254,16 +255,16 @@ impl BlockServer {
             Err(status) => status,
         };
         match &mut self.jobs {
-            // A keepalive is not to wait for what takes long.
+            // A keepalive must not wait for slow requests.
             Some(jobs) if !matches!(request.action, Action::Ping | Action::Survey) => {
                 jobs.push(slot, status)?;
-                jobs.start(queue, &mut self.link)
+                jobs.start(queue, &mut self.transport)
             }
             _ => self.serve(queue, slot, &request, status),
         }
     }
 
-    /// Does what takes no thread.
+    /// Executes a request that needs no thread, and answers it, or starts to fetch its data.
     fn serve(
         &mut self,
         queue: &mut Queue<'_>,
@@ -272,9 +273,11 @@ impl BlockServer {
         status: Status,
     ) -> Result<(), Failure> {
         let status = match (status, request.action) {
-            (Status::Ok, Action::Write) if !request.inline => return self.link.fetch(queue, slot),
+            (Status::Ok, Action::Write) if !request.inline => {
+                return self.transport.fetch(queue, slot)
+            }
             (Status::Ok, Action::Write) => {
-                let (memory, at) = self.link.message_data(queue, slot)?;
+                let (memory, at) = self.transport.message_data(queue, slot)?;
                 self.store
                     .execute(request, Some((memory, at)), None, || true)
             }
@@ -286,16 +289,17 @@ impl BlockServer {
         self.answer(queue, slot, status)
     }
 
-    /// Notes what `request`, which has arrived, shows of the answers that the client has.
+    /// Checks whether the arrival of `request` shows that the client has received the answer that
+    /// told it of failures.
     fn has_been_told(&mut self, request: &Request) {
-        let Some(telling) = &mut self.telling else {
+        let Some(receipt) = &mut self.receipt else {
             return;
         };
-        // Its answer must follow those that are due.
-        let is_keepalive =
-            matches!(request.action, Action::Ping | Action::Survey) && self.link.has_sent_answers();
-        if let Some(number) = telling.arrived(request.tag, is_keepalive) {
-            self.telling = None;
+        // The answer of the keepalive must follow all answers that are due.
+        let is_keepalive = matches!(request.action, Action::Ping | Action::Survey)
+            && self.transport.has_sent_answers();
+        if let Some(number) = receipt.arrived(request.tag, is_keepalive) {
+            self.receipt = None;
             if let Some(account) = &self.account {
                 account.tell(number);
             }
@@ -308,20 +312,20 @@ impl BlockServer {
         slot: usize,
         status: Status,
     ) -> Result<(), Failure> {
-        let request = self.link.slot(slot)?.request;
+        let request = self.transport.slot(slot)?.request;
         if status.is_loss_of(&request) {
-            // Before the answer is sent: what comes then may show that it has arrived.
-            let before = self.telling;
-            self.telling = self
+            // Before the answer is sent, because any later request may show that the client has it.
+            let before = self.receipt;
+            self.receipt = self
                 .account
                 .as_ref()
-                .map(|account| Telling::after(before, account.telling(), request.tag));
+                .map(|account| AnswerReceipt::after(before, account.telling(), request.tag));
         }
         if request.action == Action::Close {
-            self.farewell.say();
+            self.client_close.say();
         }
         self.count(&request, status);
-        self.link.answer(queue, slot, status)
+        self.transport.answer(queue, slot, status)
     }
 
     fn count(&mut self, request: &Request, status: Status) {
@@ -343,11 +347,11 @@ impl BlockServer {
         figures.requests = figures.requests.wrapping_add(1);
     }
 
-    /// Goes on with what waited, now that something has completed.
+    /// Posts requests and starts jobs that were waiting, after a completion.
     fn go_on(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        self.link.go_on(queue)?;
+        self.transport.go_on(queue)?;
         match &mut self.jobs {
-            Some(jobs) => jobs.start(queue, &mut self.link),
+            Some(jobs) => jobs.start(queue, &mut self.transport),
             None => Ok(()),
         }
     }
@@ -356,17 +360,25 @@ impl BlockServer {
 impl Workload for BlockServer {
     type Done = ();
 
-    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure> {
+    const OPERATIONS: &'static [Operation] = &[
+        Operation::Send,
+        Operation::Read,
+        Operation::Write,
+        Operation::Register,
+        Operation::Receive,
+    ];
+
+    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion<'_>) -> Result<(), Failure> {
         match wc.op {
             Operation::Receive => self.arrived(queue, wc),
             Operation::Read => {
-                if self.link.fetched(queue, wc)? && self.jobs.is_none() {
+                if self.transport.fetched(queue, wc)? && self.jobs.is_none() {
                     self.answer(queue, wc.slot, Status::Ok)?;
                 }
                 self.go_on(queue)
             }
             Operation::Send | Operation::Write => {
-                self.link.completed();
+                self.transport.completed();
                 self.go_on(queue)
             }
             _ => Ok(()),

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The forwarding of what a tap has seen: the workload of its connection to the server.
+//! Forwarding of the requests that a tap has seen: the workload of its connection to the server.
 //!
-//! The thread cuts requests into parts that the server takes, fills a slot's buffer with
-//! the data of each and sends it; the server's answer frees the slot. Buffers are
-//! registered once and stay open to the server, which is told to keep their keys: what is
-//! in them is for it alone. A small write carries its data itself.
+//! The thread cuts requests into parts that the server takes, copies the data of each part to a
+//! slot's buffer and sends it; the server's answer frees the slot. Buffers are registered once
+//! and stay open to the server, which is told not to invalidate their rkeys: they only hold data
+//! meant for it. A small write carries its data itself.
 //!
-//! Order. A disk is given requests one after the other, and the server may work on
-//! several at once. So no part is sent while one is under way that works on the same
-//! blocks, and no flush while anything is. The copy then is what the disk would be, had it
-//! done its requests in the order in which it was given them.
+//! Order: a disk is given requests one after the other, and the server may work on several at
+//! once. So no part is sent while another one for the same blocks is under way, and no flush
+//! while anything is under way. The copy then has the state that the disk would have if it
+//! executed requests in the order in which it was given them.
+//!
+//! - [`client`], [`connection`] - the thread of a tap, and its connection
+//! - [`intake`], [`ring`], [`record`] - the hooks in the disk's I/O, and what they leave for the
+//!   thread
+//! - [`cutter`], [`part`], [`message`], [`requests`] - cutting, sending, and what became of each
+//!   request
 
 #![forbid(unsafe_code)]
 
@@ -18,23 +24,11 @@ pub(crate) mod client;
 mod connection;
 pub(crate) mod cutter;
 pub(crate) mod intake;
+mod message;
 mod part;
 mod record;
 mod requests;
 pub(crate) mod ring;
-mod slot;
-
-use part::Part;
-use requests::{
-    Refused,
-    Requests, //
-};
-use slot::{
-    Claim,
-    Data,
-    Sent,
-    Slot, //
-};
 
 use super::figures::{
     Live,
@@ -42,8 +36,12 @@ use super::figures::{
 };
 use crate::{
     engine::{
+        completion::WorkCompletion,
+        depths::Depths,
         outcome::Progress,
-        traffic::Traffic, //
+        queue::Queue,
+        traffic::Traffic,
+        workload::Workload, //
     },
     kernel_ext::time::monotonic_ns,
     logic::{
@@ -65,70 +63,69 @@ use crate::{
         BufferId,
         Memory, //
     },
-    rdma::{
-        cq::WorkCompletion,
-        qp::{
-            Depths,
-            Queue,
-            Workload, //
-        },
-        wr::{
-            Local,
-            WorkRequest, //
-        }, //
+    rdma::wr::{
+        Local,
+        WorkRequest, //
     }, //
 };
 use kernel::{
     prelude::*,
     sync::Arc, //
 };
+use message::{
+    Claim,
+    Data,
+    PartMessage,
+    Sent, //
+};
+use part::Part;
+use requests::{
+    Refused,
+    Requests, //
+};
 
-/// Parts under way at a time.
+/// Maximum number of parts under way.
 pub(crate) const WINDOW: usize = 8;
 
-/// The tag of signs of life and of the farewell.
+/// Tag of keepalives and of the close message.
 const CONTROL: usize = WINDOW;
 
-/// Slots of messages.
+/// Number of message slots.
 const SLOTS: usize = WINDOW + 1;
 
-/// Receives: one for each answer that may come, and one to tell an answer out of turn from
+/// Number of receives: one for each expected answer, and one that tells an unexpected answer from
 /// a missing receive.
 const RECEIVES: usize = SLOTS + 1;
 
-/// A receive buffer's size: larger than the answers of one message, so that a longer one
-/// is recognised as such.
+/// Size of a receive buffer in bytes: larger than the answers of one message, so that a longer
+/// message is detected.
 const ANSWERS: u32 = 64 + (Response::JOINED * Response::LEN) as u32;
 
 fn failed(error: Error) -> Failure {
     Failure::Kernel("using a tap's buffer", error.to_errno())
 }
 
-/// A tap's connection to its server.
+/// Workload of a tap's connection to its server.
 pub(crate) struct Tap {
-    /// Those of parts, and behind them the one of control messages.
-    slots: KVec<Slot>,
+    /// The slots of parts, followed by the slot of control messages.
+    slots: KVec<PartMessage>,
     answers: BufferId,
     requests: Requests,
-    /// The most data that a write carries itself.
+    /// Maximum size of the data that a write carries itself, in bytes.
     inline: u32,
-    /// How many parts the server lets be under way.
+    /// Maximum number of parts under way, as limited by the server and [`WINDOW`].
     window: usize,
-    /// The thread wants to hear of the next answer.
+    /// The thread waits for the next completion.
     waiting: bool,
-    /// When the server last answered, or was asked something after it had answered all.
+    /// Time of the server's last answer, or of the first message after it had answered all.
     heard_ns: u64,
-    /// When the last message was sent.
+    /// Time of the last message sent.
     sent_ns: u64,
     traffic: Arc<Traffic>,
 }
 
 impl Tap {
     /// Allocates buffers in `memory`, for parts of up to `largest` bytes. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`; what the device says.
     #[inline(never)]
     pub(crate) fn new(
         memory: &mut Memory,
@@ -139,13 +136,13 @@ impl Tap {
         let mut slots = KVec::with_capacity(SLOTS, GFP_KERNEL)?;
         for _ in 0..WINDOW {
             let data = Data::new(memory, largest)?;
-            slots.push(Slot::new(memory, Some(data))?, GFP_KERNEL)?;
+            slots.push(PartMessage::new(memory, Some(data))?, GFP_KERNEL)?;
         }
-        slots.push(Slot::new(memory, None)?, GFP_KERNEL)?;
+        slots.push(PartMessage::new(memory, None)?, GFP_KERNEL)?;
         Ok(KBox::new(
             Self {
                 slots,
-                answers: memory.add_buffer(RECEIVES.saturating_mul(ANSWERS as usize))?,
+                answers: memory.add_buffer(RECEIVES * ANSWERS as usize)?,
                 requests: Requests::new(live)?,
                 inline: 0,
                 window: 0,
@@ -158,18 +155,14 @@ impl Tap {
         )?)
     }
 
-    /// How large its queue pair must be.
+    /// Returns the queue pair size that a tap needs.
     pub(crate) fn depths() -> Depths {
-        // The registrations come before all messages, and are done when the first is.
+        // The registrations precede all messages, and have completed when the first message has.
         const SEND: u32 = (WINDOW + SLOTS) as u32;
         Depths::plain(SEND, RECEIVES as u32).with_slots(RECEIVES)
     }
 
     /// Posts the receives, before the connection is made.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
     pub(crate) fn prepare(&self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         (0..RECEIVES).try_for_each(|slot| self.post_receive(queue, slot))
     }
@@ -179,12 +172,8 @@ impl Tap {
         queue.post_receive_at(slot, self.answers, offset, ANSWERS)
     }
 
-    /// Begins, once connected, with a server that takes `window` parts at a time and
-    /// `inline` bytes with a write.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Starts the tap once connected. The server takes `window` parts at a time, and up to
+    /// `inline` bytes of data with a write.
     pub(crate) fn start(
         &mut self,
         queue: &mut Queue<'_>,
@@ -200,37 +189,39 @@ impl Tap {
                 region: data.region,
                 access: Access::RemoteRead,
                 renew_key: true,
+                signaled: false,
             }])?;
         }
         Ok(())
     }
 
-    /// Whether all parts have been answered. Where they have not, the outcome's bell tells
-    /// of the next answer.
+    /// Returns true if all parts have been answered. If not, the outcome's wait queue is woken at
+    /// the next completion.
     pub(crate) fn is_idle(&mut self) -> bool {
         let idle = self.slots.iter().all(|slot| slot.part().is_none());
         self.waiting = !idle;
         idle
     }
 
-    /// Requests that have been sent whole, and not been answered.
+    /// Returns the number of requests that have been sent completely and not been answered.
     pub(crate) fn unanswered(&self) -> u64 {
         self.requests.unanswered()
     }
 
-    /// A place for the data of `part`, which must then be [sent](Self::send); `None` where
-    /// it has to wait for an answer, of which the outcome's bell tells.
+    /// Claims a slot for `part`, whose data goes there; the part must then be [sent](Self::send).
+    /// Returns `None` if the part has to wait: the outcome's wait queue is woken at the next
+    /// completion.
     pub(crate) fn claim(&mut self, part: &Part) -> Option<Claim> {
         let must_wait = self
             .slots
             .iter()
-            .filter_map(Slot::part)
+            .filter_map(PartMessage::part)
             .any(|other| part.must_follow(other));
         let index = self
             .slots
             .iter()
             .take(self.window)
-            .position(Slot::is_free)
+            .position(PartMessage::is_free)
             .filter(|_| !must_wait);
         self.waiting = index.is_none();
         let inline = self.is_inline(part);
@@ -241,11 +232,7 @@ impl Tap {
         part.record.action == Action::Write && part.record.bytes <= self.inline
     }
 
-    /// Sends `part`, whose data is in what was claimed for it.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Sends `part`, whose data is in the claimed slot.
     pub(crate) fn send(
         &mut self,
         queue: &mut Queue<'_>,
@@ -266,8 +253,9 @@ impl Tap {
             remote = queue
                 .memory()
                 .sync_for_device(data.buffer, 0, bytes)
-                .and_then(|()| queue.memory().advertise(data.region))
-                .map_err(failed)?;
+                .and_then(|()| queue.memory().remote(data.region))
+                .map_err(failed)?
+                .into();
             remote.size = record.bytes;
         }
         let request = Request {
@@ -285,11 +273,7 @@ impl Tap {
         self.post(queue, &request, Sent::Part(*part))
     }
 
-    /// Gives a sign of life, where nothing has been sent for `ms`; else does nothing.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Sends a keepalive if nothing has been sent for `ms` milliseconds.
     pub(crate) fn ping(&mut self, queue: &mut Queue<'_>, ms: u32) -> Result<(), Failure> {
         if since_ms(self.sent_ns) < u64::from(ms) {
             return Ok(());
@@ -297,11 +281,8 @@ impl Tap {
         self.control(queue, Action::Ping)
     }
 
-    /// Says farewell, where that can be said now; the answer finishes the outcome.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Sends the close message, unless a control message is under way; its answer finishes the
+    /// outcome.
     pub(crate) fn close(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         self.control(queue, Action::Close)
     }
@@ -327,7 +308,7 @@ impl Tap {
         self.post(queue, &request, Sent::Control(action))
     }
 
-    /// Posts a message, in the slot of its tag.
+    /// Posts a message in the slot of its tag.
     fn post(
         &mut self,
         queue: &mut Queue<'_>,
@@ -366,14 +347,14 @@ impl Tap {
                 invalidate: None,
                 fence: false,
                 signaled: true,
-                control: false,
             }],
         )?;
         self.traffic.sent(len);
         Ok(())
     }
 
-    /// For how many ms the server has left something unanswered.
+    /// Returns for how many ms the server has answered nothing while something is unanswered; 0
+    /// if all is answered.
     pub(crate) fn silent_ms(&self) -> u64 {
         if self.slots.iter().any(|slot| slot.sent.is_some()) {
             since_ms(self.heard_ns)
@@ -382,20 +363,20 @@ impl Tap {
         }
     }
 
-    /// The first request that the server has refused.
+    /// Returns the first part that the server has refused.
     pub(crate) fn refused(&self) -> Option<Refused> {
         self.requests.refused()
     }
 
-    /// How long requests took.
+    /// Returns the latency histograms of requests.
     pub(crate) fn stages(&self) -> &Stages {
         self.requests.stages()
     }
 
-    fn receive(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure> {
-        self.traffic.received(wc.bytes);
-        let count = Response::count(wc.bytes).map_err(Failure::Message)?;
-        if let Some(key) = wc.invalidated {
+    fn receive(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion<'_>) -> Result<(), Failure> {
+        self.traffic.received(wc.bytes());
+        let count = Response::count(wc.bytes()).map_err(Failure::Message)?;
+        if let Some(key) = wc.invalidated() {
             return Err(Failure::Protocol(Violation::Unasked(key), self.iteration()));
         }
         let message = wc.slot.saturating_mul(ANSWERS as usize);
@@ -411,7 +392,7 @@ impl Tap {
         self.post_receive(queue, wc.slot)
     }
 
-    /// Takes an answer.
+    /// Handles an answer.
     fn answered(&mut self, queue: &Queue<'_>, response: &Response) -> Result<(), Failure> {
         let out_of_turn = Failure::Message(MessageError::Tag(response.tag));
         let slot = self
@@ -434,7 +415,7 @@ impl Tap {
         Ok(())
     }
 
-    /// Tells the thread, if it waits, that there is less under way.
+    /// Wakes the thread, if it waits for a completion.
     fn wake(&mut self, queue: &Queue<'_>) {
         if core::mem::take(&mut self.waiting) {
             queue.outcome.wake();
@@ -442,7 +423,7 @@ impl Tap {
     }
 }
 
-/// Milliseconds since a time of the monotonic clock.
+/// Returns the milliseconds since `ns` of the monotonic clock.
 fn since_ms(ns: u64) -> u64 {
     monotonic_ns().saturating_sub(ns) / 1_000_000
 }
@@ -450,7 +431,10 @@ fn since_ms(ns: u64) -> u64 {
 impl Workload for Tap {
     type Done = ();
 
-    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure> {
+    const OPERATIONS: &'static [Operation] =
+        &[Operation::Send, Operation::Register, Operation::Receive];
+
+    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion<'_>) -> Result<(), Failure> {
         match wc.op {
             Operation::Receive => self.receive(queue, wc)?,
             Operation::Send => {

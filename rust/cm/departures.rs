@@ -10,8 +10,10 @@
 //! A thread looks after them. It is there as long as the module is: what drops an identifier
 //! may be what memory for a new thread waits for.
 
+#![allow(unsafe_code, reason = "a lock in a static")]
+
 use super::{
-    event::Context,
+    event::Events,
     port::{
         way_of,
         Way,
@@ -19,58 +21,37 @@ use super::{
     }, //
 };
 use crate::{
-    bindings,
     engine::outcome::{
-        new_bell,
-        Bell, //
+        new_wait_queue,
+        WaitQueue, //
     },
     kernel_ext::{
         kthread::Kthread,
         time::Deadline, //
     },
-    rdma::device::Device, //
+    rdma::cm::Id, //
 };
-use core::ptr::NonNull;
 use kernel::{
     prelude::*,
-    sync::{
-        atomic::Acquire,
-        Arc, //
-    }, //
+    sync::Arc, //
 };
 
-/// An identifier that nobody uses any more.
-///
-/// # Invariants
-///
-/// `raw` is an identifier that this object alone destroys, and its context points to
-/// `context`'s contents.
+/// An identifier that nobody uses any more. Dropping it destroys that, so must not be in a
+/// handler.
 pub(super) struct Departing {
-    raw: NonNull<bindings::rdma_cm_id>,
-    context: Arc<Context>,
+    id: Arc<Id>,
+    events: Arc<Events>,
 }
 
-// SAFETY: As for `CmId`.
-unsafe impl Send for Departing {}
-
 impl Departing {
-    /// Takes an identifier over.
-    ///
-    /// # Safety
-    ///
-    /// Nothing else destroys `raw`; its context points to `context`'s contents.
-    pub(super) unsafe fn new(raw: NonNull<bindings::rdma_cm_id>, context: Arc<Context>) -> Self {
-        // INVARIANT: By the function's requirements.
-        Self { raw, context }
+    /// Takes an identifier over, which reports to `events`.
+    pub(super) fn new(id: Arc<Id>, events: Arc<Events>) -> Self {
+        Self { id, events }
     }
 
-    /// Whether it can be destroyed without a message that cannot leave. May sleep.
+    /// Returns true where it can be destroyed without a message that cannot leave. May sleep.
     fn may_go(&self) -> bool {
-        if !self.context.speaks() || self.context.removed.load(Acquire) != 0 {
-            return true;
-        }
-        // SAFETY: By the type invariant the identifier is valid.
-        unsafe { way_of(self.raw) == Way::Open }
+        !self.events.speaks() || self.events.is_removed() || way_of(&self.id) == Way::Open
     }
 
     /// Destroys it as soon as that can be done. May sleep.
@@ -87,23 +68,14 @@ impl Departing {
         }
         // Without memory it is destroyed here.
         if state.waiting.push(self, GFP_KERNEL).is_ok() {
-            state.bell.complete();
+            state.wait_queue.complete();
         }
     }
 
     /// Says that it waits, and for what.
     fn tell(&self) {
-        // SAFETY: By the type invariant the identifier is valid; its device is alive while it is
-        // bound to that.
-        let (device, way) = unsafe {
-            let id = self.raw.as_ptr();
-            let device = NonNull::new((*id).device);
-            (
-                device.map(|device| Device::from_raw(device, (*id).port_num).name()),
-                way_of(self.raw),
-            )
-        };
-        let why = match way {
+        let device = self.id.device().map(|device| device.name());
+        let why = match way_of(&self.id) {
             Way::AddressGone => "has lost an address of",
             _ => "has a port that is down below",
         };
@@ -115,19 +87,11 @@ impl Departing {
     }
 }
 
-impl Drop for Departing {
-    fn drop(&mut self) {
-        // SAFETY: By the type invariant this object alone destroys it, and it is not dropped in
-        // a handler. No handler runs when the call returns, so the context may go after it.
-        unsafe { bindings::rdma_destroy_id(self.raw.as_ptr()) }
-    }
-}
-
 struct State {
     waiting: KVec<Departing>,
-    bell: Bell,
+    wait_queue: WaitQueue,
     ending: bool,
-    /// Whether the log says that some wait.
+    /// True once the log says that some wait.
     told: bool,
 }
 
@@ -136,11 +100,10 @@ kernel::sync::global_lock! {
     unsafe(uninit) static STATE: Mutex<Option<State>> = None;
 }
 
-/// What looks after departing identifiers, as long as it lives. Its drop destroys those that are
-/// left.
+/// The thread that looks after departing identifiers. Its drop destroys those that are left.
 pub(crate) struct Departures {
     thread: Option<Kthread>,
-    bell: Bell,
+    wait_queue: WaitQueue,
 }
 
 impl Departures {
@@ -149,26 +112,20 @@ impl Departures {
     /// # Safety
     ///
     /// Called once, before any identifier is made.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
     pub(crate) unsafe fn start() -> Result<Self> {
         // SAFETY: By the function's requirements it is the first use, and the only call.
         unsafe { STATE.init() };
-        let bell = new_bell()?;
+        let wait_queue = new_wait_queue()?;
         *STATE.lock() = Some(State {
             waiting: KVec::new(),
-            bell: bell.clone(),
+            wait_queue: wait_queue.clone(),
             ending: false,
             told: false,
         });
-        let heard = bell.clone();
+        let heard = wait_queue.clone();
         Ok(Self {
-            thread: Some(Kthread::run_named(c"krping_cm", move || {
-                look_after(&heard)
-            })?),
-            bell,
+            thread: Some(Kthread::run(fmt!("krping_cm"), move || watch(&heard))?),
+            wait_queue,
         })
     }
 }
@@ -178,7 +135,7 @@ impl Drop for Departures {
         if let Some(state) = STATE.lock().as_mut() {
             state.ending = true;
         }
-        self.bell.complete();
+        self.wait_queue.complete();
         // Joins it.
         self.thread = None;
         // Not under the lock: destroying them sleeps.
@@ -188,7 +145,7 @@ impl Drop for Departures {
 }
 
 /// Destroys identifiers as soon as they may go. The body of the thread.
-fn look_after(bell: &Bell) {
+fn watch(wait_queue: &WaitQueue) {
     let mut waiting: KVec<Departing> = KVec::new();
     loop {
         let next = if waiting.is_empty() {
@@ -196,7 +153,7 @@ fn look_after(bell: &Bell) {
         } else {
             Deadline::after_ms(LOOK_MS)
         };
-        let _ = bell.wait_interruptible(next);
+        let _ = wait_queue.wait_interruptible(next);
         {
             let mut state = STATE.lock();
             let Some(state) = state.as_mut() else {

@@ -5,15 +5,15 @@
 //! A request is taken over in the CM's handler, where everything that can fail
 //! comes first, and waits in a bounded queue until the server's thread takes it.
 
+#![forbid(unsafe_code)]
+
 use super::{
-    addr::SocketAddress,
-    event::Context,
+    event::Events,
     CmId,
     PeerData,
     ReadLimits, //
 };
 use crate::{
-    bindings,
     engine::outcome::Outcome,
     kernel_ext::{
         net::Netns,
@@ -26,23 +26,25 @@ use crate::{
         },
         text::ratelimit::RateLimit, //
     },
-    rdma::device::{
-        Device,
-        Transport, //
+    rdma::{
+        cm::{
+            self,
+            ListenHandler,
+            PortSpace,
+            SocketAddress, //
+        },
+        device::Transport,
+        qp_type::QpType, //
     }, //
 };
-use core::ptr::NonNull;
 use kernel::{
-    error::{
-        from_err_ptr,
-        to_result, //
-    },
     ffi::c_int,
     new_mutex,
     prelude::*,
     sync::{
         Arc,
-        Mutex, //
+        Mutex,
+        UniqueArc, //
     }, //
 };
 
@@ -53,9 +55,9 @@ const BACKLOG: usize = 128;
 pub(crate) struct Request {
     /// The identifier of the connection to be.
     pub(crate) id: CmId,
-    /// What the client sent along.
+    /// The private data of the client.
     pub(crate) data: PeerData,
-    /// What the client asked for, as seen from this side.
+    /// The READ limits that the client asked for, as seen from this side.
     pub(crate) limits: ReadLimits,
 }
 
@@ -70,6 +72,40 @@ struct Shared {
 }
 
 impl Shared {
+    /// Takes over a connection request.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, or `EBUSY` where too many wait; the request is then the CM's.
+    fn enqueue(&self, request: cm::Request<'_>) -> Result {
+        let outcome = Outcome::single()?;
+        let events = Events::new(outcome, true)?;
+        let room = UniqueArc::new_uninit(GFP_KERNEL)?;
+        let mut queue = self.queue.lock();
+        if queue.len() >= BACKLOG {
+            return Err(EBUSY);
+        }
+        queue.reserve(1, GFP_KERNEL)?;
+        let data = PeerData::copy(request.private_data());
+        let limits = ReadLimits {
+            responder_resources: request.responder_resources(),
+            initiator_depth: request.initiator_depth(),
+        };
+        // Nothing below fails.
+        let id = CmId {
+            id: room.write(request.adopt(events.clone())).into(),
+            events,
+        };
+        if let Err(full) = queue.push_within_capacity(Request { id, data, limits }) {
+            // Room was reserved above, under the same lock. Were it not there, the
+            // identifier must not be destroyed here, in its own handler.
+            core::mem::forget(full);
+        }
+        drop(queue);
+        self.outcome.wake();
+        Ok(())
+    }
+
     /// Says that a request was refused for want of memory, rate limited. May sleep.
     fn say_no_memory(&self) {
         let passed = self.limit.lock().pass(monotonic_ms());
@@ -84,21 +120,23 @@ impl Shared {
     }
 }
 
-/// An identifier that listens.
-///
-/// # Invariants
-///
-/// `raw` is an identifier that this object alone destroys; its context points to
-/// `shared`'s contents, and its handler is [`handle_listen_event`].
-pub(crate) struct Listener {
-    raw: NonNull<bindings::rdma_cm_id>,
-    shared: Arc<Shared>,
+impl ListenHandler for Shared {
+    fn request(&self, request: cm::Request<'_>) -> Result {
+        self.enqueue(request).inspect_err(|error| {
+            // Beyond the backlog it is the peers' number that is too large.
+            if *error == ENOMEM {
+                self.say_no_memory();
+            }
+        })
+    }
+
+    fn device_removed(&self) {
+        self.outcome.fail(Failure::DeviceRemoved);
+    }
 }
 
-// SAFETY: As for `CmId`.
-unsafe impl Send for Listener {}
-// SAFETY: As for `CmId`.
-unsafe impl Sync for Listener {}
+/// An identifier that listens. The requests that nobody took go with it.
+pub(crate) struct Listener(cm::Listener<Shared>);
 
 impl Listener {
     /// Binds to `addr` in namespace `net` and listens. Reports to `outcome`,
@@ -123,177 +161,57 @@ impl Listener {
             GFP_KERNEL,
         )
         .map_err(failed("listening"))?;
-        // SAFETY: `net` is alive; the context outlives the identifier.
-        let raw = from_err_ptr(unsafe {
-            bindings::krping_rdma_create_id(
-                net.as_ptr(),
-                Some(handle_listen_event),
-                Arc::as_ptr(&shared).cast_mut().cast(),
-            )
-        })
-        .and_then(|raw| NonNull::new(raw).ok_or(ENOMEM))
-        .map_err(failed("listening"))?;
-        // INVARIANT: Created just now with this context and this handler. From
-        // here on, its drop destroys it.
-        let this = Self { raw, shared };
-        this.bind(addr).map_err(failed("binding to the address"))?;
-        // SAFETY: The identifier is valid and bound.
-        to_result(unsafe { bindings::rdma_listen(this.raw.as_ptr(), BACKLOG as c_int) })
+        let mut listener = cm::Listener::new(net, PortSpace::Tcp, QpType::Rc, shared)
             .map_err(failed("listening"))?;
-        Ok(this)
+        bind(&mut listener, addr).map_err(failed("binding to the address"))?;
+        listener
+            .listen(BACKLOG as c_int)
+            .map_err(failed("listening"))?;
+        Ok(Self(listener))
     }
 
-    /// Binds to `addr`, and puts right two answers of the kernel's.
-    fn bind(&self, addr: &SocketAddress) -> Result {
-        match self.try_bind(addr) {
-            // Said of a port too, where one of its users has the wildcard: then
-            // the address alone can be bound.
-            Err(error)
-                if error.to_errno() == -errno::EADDRNOTAVAIL
-                    && self.try_bind(&addr.with_port(0)).is_ok() =>
-            {
-                Err(Error::from_errno(-errno::EADDRINUSE))
-            }
-            // No client can resolve such an address to a device, but for iWARP
-            // on the loopback interface.
-            Ok(())
-                if addr.ip().is_some_and(|ip| ip.is_loopback())
-                    && self.transport() != Some(Transport::Iwarp) =>
-            {
-                Err(ENODEV)
-            }
-            result => result,
-        }
-    }
-
-    fn transport(&self) -> Option<Transport> {
-        // SAFETY: The identifier is valid, and bound.
-        let (device, port) =
-            unsafe { ((*self.raw.as_ptr()).device, (*self.raw.as_ptr()).port_num) };
-        let device = NonNull::new(device)?;
-        // SAFETY: A device is alive while an identifier is bound to it.
-        Some(unsafe { Device::from_raw(device, port) }.transport())
-    }
-
-    fn try_bind(&self, addr: &SocketAddress) -> Result {
-        // SAFETY: The identifier is valid; the address is copied, although the
-        // function's type does not say so.
-        to_result(unsafe { bindings::rdma_bind_addr(self.raw.as_ptr(), addr.as_ptr().cast_mut()) })
-    }
-
-    /// Where it reports to.
+    /// Returns the outcome that the listener reports to.
     pub(crate) fn outcome(&self) -> &Arc<Outcome> {
-        &self.shared.outcome
+        &self.0.handler().outcome
     }
 
     /// The address listened on, with the port that the kernel chose for port 0.
     pub(crate) fn local(&self) -> SocketAddress {
-        // SAFETY: The identifier is valid, and bound for good.
-        unsafe { SocketAddress::from_raw(&(*self.raw.as_ptr()).route.addr.src_addr) }
+        self.0.local()
     }
 
     /// Takes the oldest request, if there is one. May sleep.
     pub(crate) fn take(&self) -> Option<Request> {
-        self.shared.queue.lock().remove(0).ok()
+        self.0.handler().queue.lock().remove(0).ok()
     }
 
-    /// Whether a request waits. May sleep.
+    /// Returns true where a request waits. May sleep.
     pub(crate) fn has_request(&self) -> bool {
-        !self.shared.queue.lock().is_empty()
+        !self.0.handler().queue.lock().is_empty()
     }
 }
 
-impl Drop for Listener {
-    fn drop(&mut self) {
-        // SAFETY: By the type invariant this object alone destroys it, and not
-        // in a handler. No handler runs when the call returns, so the queue,
-        // with the requests that nobody took, may go after it.
-        unsafe { bindings::rdma_destroy_id(self.raw.as_ptr()) }
-    }
-}
-
-/// The handler of listeners.
-///
-/// A non-zero return makes the CM destroy `id`, and so reject the request.
-///
-/// # Safety
-///
-/// Called by the CM for the identifier of a [`Listener`], or with a new
-/// identifier that inherited its context and handler.
-unsafe extern "C" fn handle_listen_event(
-    id: *mut bindings::rdma_cm_id,
-    event: *mut bindings::rdma_cm_event,
-) -> c_int {
-    // SAFETY: By `Listener`'s invariant the context is a `Shared` that lives
-    // until the listening identifier is destroyed, which waits for this call.
-    let shared = unsafe { &*(*id).context.cast::<Shared>() };
-    // SAFETY: The CM hands a valid event for the duration of the call.
-    match unsafe { (*event).event } {
-        bindings::rdma_cm_event_type_RDMA_CM_EVENT_CONNECT_REQUEST => {
-            // SAFETY: `id` is the new identifier and `event` its request.
-            match unsafe { enqueue(shared, id, event) } {
-                Ok(()) => 0,
-                Err(error) => {
-                    // Beyond the backlog it is the peers' number that is too large.
-                    if error == ENOMEM {
-                        shared.say_no_memory();
-                    }
-                    error.to_errno()
-                }
-            }
+/// Binds to `addr`, and puts right two answers of the kernel's.
+fn bind(listener: &mut cm::Listener<Shared>, addr: &SocketAddress) -> Result {
+    match listener.bind(addr) {
+        // Said of a port too, where one of its users has the wildcard: then
+        // the address alone can be bound.
+        Err(error)
+            if error.to_errno() == -errno::EADDRNOTAVAIL
+                && listener.bind(&addr.with_port(0)).is_ok() =>
+        {
+            Err(Error::from_errno(-errno::EADDRINUSE))
         }
-        bindings::rdma_cm_event_type_RDMA_CM_EVENT_DEVICE_REMOVAL => {
-            shared.outcome.fail(Failure::DeviceRemoved);
-            0
+        // No client can resolve such an address to a device, but for iWARP
+        // on the loopback interface.
+        Ok(())
+            if addr.ip().is_some_and(|ip| ip.is_loopback())
+                && !listener
+                    .device()
+                    .is_ok_and(|device| device.transport() == Transport::Iwarp) =>
+        {
+            Err(ENODEV)
         }
-        _ => 0,
+        result => result,
     }
-}
-
-/// Takes over a connection request.
-///
-/// # Errors
-///
-/// `ENOMEM`, or `EBUSY` where too many wait; the identifier is then the CM's.
-///
-/// # Safety
-///
-/// Called in the handler of `event`, an RDMA_CM_EVENT_CONNECT_REQUEST for the
-/// new identifier `id`, which returns 0 if and only if this succeeds.
-unsafe fn enqueue(
-    shared: &Shared,
-    id: *mut bindings::rdma_cm_id,
-    event: *mut bindings::rdma_cm_event,
-) -> Result {
-    let raw = NonNull::new(id).ok_or(EINVAL)?;
-    let outcome = Outcome::single()?;
-    let context = Context::new(outcome, true)?;
-    let mut queue = shared.queue.lock();
-    if queue.len() >= BACKLOG {
-        return Err(EBUSY);
-    }
-    queue.reserve(1, GFP_KERNEL)?;
-    // SAFETY: This event carries connection parameters, whose private data is
-    // valid during the call.
-    let (data, limits) = unsafe {
-        let conn = (*event).param.conn.as_ref();
-        (
-            PeerData::copy(conn.private_data, conn.private_data_len),
-            ReadLimits {
-                responder_resources: conn.responder_resources,
-                initiator_depth: conn.initiator_depth,
-            },
-        )
-    };
-    // SAFETY: In its handler, and nothing below fails, so 0 is returned.
-    let id = unsafe { CmId::adopt(raw, context) };
-    let request = Request { id, data, limits };
-    if let Err(full) = queue.push_within_capacity(request) {
-        // Room was reserved above, under the same lock. Were it not there, the
-        // identifier must not be destroyed here, in its own handler.
-        core::mem::forget(full);
-    }
-    drop(queue);
-    shared.outcome.wake();
-    Ok(())
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Whether the CM's messages can leave by the port that an identifier is bound to.
+//! The state of the port that an identifier is bound to, by which the CM's messages leave.
 //!
 //! A message that the CM sends over a port that is not active is lost, at best. Soft-RoCE
 //! (seen with 7.2) finds no route for it and puts its queue pair for management, QP1, into
@@ -8,31 +8,26 @@
 //! anybody, until it is made anew. The same goes for a message from an address that the
 //! device has lost. So what has the CM send asks here first.
 
-use super::{
-    addr::SocketAddress,
-    CmId, //
-};
+#![forbid(unsafe_code)]
+
+use super::CmId;
 use crate::{
-    bindings,
-    engine::outcome::Progress,
+    engine::{
+        outcome::Progress,
+        quirks::loses_management, //
+    },
     kernel_ext::time::Deadline,
     logic::failure::Failure,
-    rdma::device::{
-        Device,
-        Transport, //
+    rdma::{
+        cm::Id,
+        device::Transport, //
     }, //
-};
-use core::ptr::NonNull;
-use kernel::{
-    error::from_err_ptr,
-    ffi::c_int,
-    prelude::*, //
 };
 
 /// Milliseconds between two looks at a port that is awaited.
 pub(crate) const LOOK_MS: u32 = 50;
 
-/// How a message of the CM's would fare.
+/// The fate of a message that the CM would send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// It would leave.
@@ -43,56 +38,25 @@ pub(crate) enum Way {
     AddressGone,
 }
 
-/// Returns how a message of the CM's for `id` would fare. May sleep.
-///
-/// # Safety
-///
-/// `id` is a valid identifier, which is not being resolved.
-pub(super) unsafe fn way_of(id: NonNull<bindings::rdma_cm_id>) -> Way {
-    let id = id.as_ptr();
-    // SAFETY: By the function's requirements the identifier is valid, and its device and port
-    // do not change.
-    let (device, port) = unsafe { ((*id).device, (*id).port_num) };
-    let Some(device) = NonNull::new(device) else {
+/// Returns how a message of the CM's for `id` would fare, once the address is resolved. May
+/// sleep.
+pub(super) fn way_of(id: &Id) -> Way {
+    let Ok(device) = id.device() else {
         // Nothing is sent without a device.
         return Way::Open;
     };
-    // SAFETY: A device is alive while an identifier is bound to it.
-    let device = unsafe { Device::from_raw(device, port) };
     // TCP sends for the CM of iWARP, and takes care of that itself.
     if !matches!(device.transport(), Transport::InfiniBand | Transport::Roce) {
         return Way::Open;
     }
-    // SAFETY: The addresses were set when the identifier was bound to the device.
-    let within = unsafe {
-        let addr = &(*id).route.addr;
-        SocketAddress::from_raw(&addr.src_addr).ip() == SocketAddress::from_raw(&addr.dst_addr).ip()
-    };
+    let within = id.source().ip() == id.destination().ip();
     if !device.carries(within) {
         return Way::PortDown;
     }
-    if !device.loses_management() {
-        return Way::Open;
+    if loses_management(&device) && id.source_is_gone() {
+        return Way::AddressGone;
     }
-    // SAFETY: As above; the identifier holds the entry of the table of addresses.
-    unsafe {
-        let own = (*id).route.addr.dev_addr.sgid_attr;
-        if own.is_null() {
-            return Way::Open;
-        }
-        let index = c_int::from((*own).index);
-        match from_err_ptr(bindings::rdma_get_gid_attr(device.as_ptr(), port, index).cast_mut()) {
-            Ok(found) => {
-                bindings::rdma_put_gid_attr(found);
-                if core::ptr::eq(found, own) {
-                    Way::Open
-                } else {
-                    Way::AddressGone
-                }
-            }
-            Err(_) => Way::AddressGone,
-        }
-    }
+    Way::Open
 }
 
 impl CmId {
@@ -100,21 +64,19 @@ impl CmId {
     /// itself this is for the conformance test of what a device does with a message that cannot
     /// leave: soft-RoCE's connection management does not survive it. May sleep.
     pub(crate) fn disconnect_regardless(&self) -> bool {
-        // SAFETY: By the type invariant the identifier is valid. A failure means that there
-        // is no connection to end.
-        let ret = unsafe { bindings::rdma_disconnect(self.as_ptr()) };
-        let ends = ret == 0 && self.outcome().reached(Progress::Established);
+        // A failure means that there is no connection to end.
+        let ends =
+            self.rdma().disconnect().is_ok() && self.outcome().reached(Progress::Established);
         if ends {
             // All that the CM does from here on is to repeat that, which the drop ends.
-            self.context.set_speaking(false);
+            self.events.set_speaking(false);
         }
         ends
     }
 
     /// Returns how a message of the CM's would fare now, once the address is resolved. May sleep.
     pub(super) fn way(&self) -> Way {
-        // SAFETY: By the type invariant the identifier is valid.
-        unsafe { way_of(self.raw) }
+        way_of(self.rdma())
     }
 
     /// Waits until the CM's messages can leave, `timeout` ms at most. Sleeps.
@@ -146,21 +108,6 @@ impl CmId {
         let outcome = self.outcome();
         while !outcome.is_released() && !deadline.passed() && self.way() == Way::Open {
             outcome.pause(Deadline::after_ms(LOOK_MS).sooner(deadline));
-        }
-    }
-
-    /// Returns the cause of `failure`: what had been reported, or that the port is down where
-    /// that explains it. Sleeps.
-    pub(crate) fn cause_of(&self, failure: Failure) -> Failure {
-        self.or_port_down(self.outcome().cause_of(failure))
-    }
-
-    /// Returns `failure`, or that the port is down where that explains it. May sleep.
-    pub(crate) fn or_port_down(&self, failure: Failure) -> Failure {
-        if failure.may_be_the_link() && self.way() == Way::PortDown {
-            Failure::PortDown
-        } else {
-            failure
         }
     }
 }

@@ -7,19 +7,13 @@
 //! the request's own deadline only. So an address is resolved in short attempts, which are
 //! repeated until the caller's deadline: at the end of each the core looks again.
 
-use super::{
-    addr::SocketAddress,
-    CmId, //
-};
+#![forbid(unsafe_code)]
+
+use super::CmId;
 use crate::{
-    bindings,
     engine::outcome::Progress,
-    logic::failure::Failure, //
-};
-use kernel::{
-    error::to_result,
-    prelude::*,
-    sync::atomic::Full, //
+    logic::failure::Failure,
+    rdma::cm::SocketAddress, //
 };
 
 const ADDRESS: &str = "resolving the address";
@@ -47,7 +41,7 @@ impl CmId {
         let mut attempt = FIRST_ATTEMPT_MS.min(timeout / 2);
         self.begin_resolve_address(peer, attempt)?;
         outcome.wait_until(ADDRESS, Some(timeout), || {
-            if self.context.unanswered.xchg(0, Full) != 0 {
+            if self.events.take_unanswered() {
                 attempt = (attempt * 2).min(LONGEST_ATTEMPT_MS);
                 if let Err(failure) = self.begin_resolve_address(peer, attempt) {
                     outcome.fail(failure);
@@ -59,29 +53,18 @@ impl CmId {
 
     /// Begins an attempt of `duration` ms, whose end is reported. Sleeps.
     fn begin_resolve_address(&self, peer: &SocketAddress, duration: u32) -> Result<(), Failure> {
-        // SAFETY: The identifier is valid; the address is read before the call
-        // returns. The identifier is not being resolved: it is new, or the CM has
-        // reported the end of the last attempt.
-        to_result(unsafe {
-            bindings::rdma_resolve_addr(
-                self.as_ptr(),
-                core::ptr::null_mut(),
-                peer.as_ptr(),
-                duration as usize,
-            )
-        })
-        .map_err(|e| Failure::Kernel(ADDRESS, e.to_errno()))
+        // It is not being resolved: it is new, or the CM has reported the end of the last
+        // attempt.
+        self.rdma()
+            .resolve_addr(peer, duration)
+            .map_err(|e| Failure::Kernel(ADDRESS, e.to_errno()))
     }
 
     /// Resolves the route to the peer, whose address has been resolved. Sleeps,
     /// `timeout` ms at most.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::resolve_address`].
     pub(crate) fn resolve_route(&self, timeout: u32) -> Result<(), Failure> {
-        // SAFETY: The identifier is valid.
-        to_result(unsafe { bindings::rdma_resolve_route(self.as_ptr(), timeout as usize) })
+        self.rdma()
+            .resolve_route(timeout)
             .map_err(|e| Failure::Kernel(ROUTE, e.to_errno()))?;
         self.outcome()
             .wait_for(Progress::RouteResolved, ROUTE, Some(timeout))

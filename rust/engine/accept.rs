@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Accepting a client, which every server does in the same steps.
+//! Accepts a client, in the steps that all servers share.
 
 #![forbid(unsafe_code)]
 
@@ -25,20 +25,23 @@ use crate::{
         CmId,
         ReadLimits, //
     },
+    engine::{
+        depths::Depths,
+        queue::Queue,
+        queue_pair::QueuePair,
+        workload::Workload, //
+    },
     logic::{
         failure::Failure,
         pingpong::Violation, //
     },
-    mr::Memory,
+    mr::{
+        new_memory,
+        Memory, //
+    },
     rdma::{
         cq::PollMode,
-        device::Device,
-        qp::{
-            Depths,
-            Queue,
-            QueuePair,
-            Workload, //
-        }, //
+        device::Device, //
     }, //
 };
 use kernel::{
@@ -46,22 +49,22 @@ use kernel::{
     sync::Arc, //
 };
 
-/// A server's part in the making of one connection. Methods are called in their order here, from
-/// the thread that accepts, and may sleep unless they are given a queue.
+/// Server-specific steps of making a connection. The methods are called in the order in which they
+/// are declared, from the accepting thread, and may sleep unless they take a queue.
 pub(crate) trait Responder {
     /// The workload of the queue pair.
     type Workload: Workload;
 
-    /// Returns true where all memory is opened to the client.
+    /// Returns true if an rkey for all memory may be given to the client.
     fn opens_all_memory(&self) -> bool {
         false
     }
 
-    /// Makes the workload and its buffers, and says how large its queue pair must be.
+    /// Creates the workload and its buffers, and returns the queue pair size that it needs.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, and what registering reports.
+    /// `ENOMEM`, or the error of the registration.
     fn build(
         &mut self,
         device: &Device<'_>,
@@ -70,16 +73,12 @@ pub(crate) trait Responder {
         traffic: Arc<Traffic>,
     ) -> Result<(KBox<Self::Workload>, Depths)>;
 
-    /// Returns how completions are found.
+    /// Returns the method of finding completions.
     fn poll_mode(&self) -> PollMode {
         PollMode::Event
     }
 
-    /// Posts what must be posted before the connection is made.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Posts the work requests that must be posted before the connection is made.
     fn prepare(workload: &mut Self::Workload, queue: &mut Queue<'_>) -> Result<(), Failure>;
 }
 
@@ -89,7 +88,7 @@ pub(crate) struct Accepting<'a> {
     pub(crate) session: &'a Arc<Session>,
     /// The thread.
     pub(crate) worker: &'a Worker,
-    /// The identifier that the client's request came with.
+    /// CM identifier of the client's connection request.
     pub(crate) id: &'a Arc<CmId>,
 }
 
@@ -98,16 +97,34 @@ impl Accepting<'_> {
     ///
     /// # Errors
     ///
-    /// `ENODEV` where it is gone.
+    /// `ENODEV` if it is gone.
     pub(crate) fn device(&self) -> Result<Device<'_>, Failure> {
         self.id.device().map_err(failed("finding the device"))
     }
 
-    /// Returns the device of the connection, and notes it in the thread's line and the result.
+    /// Returns the cause of `failure`, for which the client is to be rejected. Sleeps.
+    pub(crate) fn cause_of(&self, failure: Failure) -> Failure {
+        self.id.outcome().cause_of(failure)
+    }
+
+    /// Returns how a connection has ended that ended with `result`: well if `is_good` says so of
+    /// the failure, otherwise with the cause. Sleeps.
+    pub(crate) fn end(
+        &self,
+        result: Result<(), Failure>,
+        is_good: impl FnOnce(&Failure) -> bool,
+    ) -> Result<(), Failure> {
+        result.or_else(|failure| match is_good(&failure) {
+            true => Ok(()),
+            false => Err(self.id.cause_of(failure)),
+        })
+    }
+
+    /// Returns the device of the connection, and records it in the thread's line and the result.
     ///
     /// # Errors
     ///
-    /// `ENODEV` where it is gone.
+    /// `ENODEV` if it is gone.
     pub(crate) fn show_device(&self, report: &mut Report<'_>) -> Result<Device<'_>, Failure> {
         let device = self.device()?;
         note_device(self.worker, &device);
@@ -115,19 +132,19 @@ impl Accepting<'_> {
         Ok(device)
     }
 
-    /// Returns the READs that both sides can do, where the client offers `offered` and the server
-    /// wants `most` at most.
+    /// Returns the READ limits that both sides support, given the limits that the client offers in
+    /// `offered`. Neither limit exceeds `most`.
     ///
     /// # Errors
     ///
-    /// [`Failure::Unsupported`] and [`Violation::NoReads`] where there would be none.
+    /// [`Failure::Unsupported`] or [`Violation::NoReads`] if no READ would be possible.
     pub(crate) fn agree_on_reads(
         &self,
         offered: ReadLimits,
         most: u8,
     ) -> Result<ReadLimits, Failure> {
         let device = self.device()?;
-        if device.max_reads_started() == 0 {
+        if device.max_qp_init_rd_atom() == 0 {
             return Err(Failure::Unsupported("the device starts no RDMA READ"));
         }
         let limits = read_limits(&device, Some(offered), most);
@@ -137,28 +154,31 @@ impl Accepting<'_> {
         Ok(limits)
     }
 
-    /// Makes the queue pair, with all posted that must be. Process context; sleeps.
+    /// Creates the queue pair and posts its first work requests. Process context; sleeps.
     ///
     /// # Errors
     ///
-    /// [`Failure::Kernel`] with the step; that the session's budget has no room.
+    /// [`Failure::Kernel`] with the step that failed; [`Failure::OverMemory`] if the session's
+    /// budget has no room.
     #[inline(never)]
     pub(crate) fn make<R: Responder>(
         &self,
         responder: &mut R,
-    ) -> Result<Pin<KBox<QueuePair<R::Workload>>>, Failure> {
+    ) -> Result<QueuePair<R::Workload>, Failure> {
         let device = self.device()?;
         self.id.set_short_rnr_timer();
-        let mut memory = Memory::new(self.id, responder.opens_all_memory())
+        let mut memory = new_memory(self.id.rdma(), responder.opens_all_memory())
             .map_err(failed("allocating a protection domain"))?;
-        memory.charge_to(self.session.budget.clone());
+        if let Some(budget) = &self.session.budget {
+            memory.charge_to(budget.clone());
+        }
         let room = queue_limits(self.session, &device);
         let (workload, depths) = self
             .worker
             .add_traffic()
             .and_then(|traffic| responder.build(&device, &room, &mut memory, traffic))
             .map_err(|error| self.session.no_buffers(error))?;
-        let queue_pair = QueuePair::new(memory, depths, responder.poll_mode(), workload)
+        let queue_pair = QueuePair::new(self.id, memory, depths, responder.poll_mode(), workload)
             .map_err(failed("creating the queue pair"))?;
         queue_pair.with(R::prepare).ok_or(Failure::Interrupted)??;
         Ok(queue_pair)
@@ -169,7 +189,7 @@ impl Accepting<'_> {
     ///
     /// # Errors
     ///
-    /// What the kernel says; what has been reported; [`Failure::TimedOut`].
+    /// The error of the kernel; a failure that was reported; [`Failure::TimedOut`].
     pub(crate) fn accept(&self, answer: &[u8], limits: ReadLimits) -> Result<(), Failure> {
         let timeout = self.session.timeout();
         self.id.accept(answer, limits, timeout)?;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A client's thread: connect, lead, report.
+//! Thread of a client: connects, drives its connections, and reports the result.
 
 #![forbid(unsafe_code)]
 
 use super::{
     connect::Connected,
     drive::{
+        disconnect_deadline,
         drive,
         failed,
-        patience,
         poll_mode, //
     },
     limits::QueueLimits,
@@ -22,12 +22,16 @@ use super::{
     worker::Worker, //
 };
 use crate::{
-    cm::addr::SocketAddress,
+    cm::{
+        addr::SocketAddress,
+        cause::best_cause, //
+    },
     engine::{
         outcome::{
-            new_bell,
+            new_wait_queue,
             Progress, //
         },
+        queue::Queue,
         results::{
             Measured,
             Report, //
@@ -40,22 +44,18 @@ use crate::{
         failure::Failure, //
     },
     mr::Memory,
-    rdma::qp::Queue, //
+    rdma::device::Device, //
 };
 use kernel::{
     prelude::*,
     sync::Arc, //
 };
 
-/// Leads on a thread's connections, and reports. The failure of the first one to come up is
-/// returned.
+/// Drives a thread's connections and reports the result. Returns an error if the first connection
+/// could not be made.
 pub(crate) type LeadThread = fn(&Client<'_>, &mut Report<'_>) -> Result<(), Failure>;
 
-/// Starts the session's client threads, to `addr`. Each does `lead`.
-///
-/// # Errors
-///
-/// `ENOMEM`.
+/// Starts the session's client threads, which connect to `addr` and call `lead`.
 pub(crate) fn start(
     session: &Arc<Session>,
     addr: SocketAddress,
@@ -87,7 +87,7 @@ fn run(session: &Arc<Session>, worker: &Arc<Worker>, addr: &SocketAddress, lead:
     }
 }
 
-/// One thread's part of a client command.
+/// One thread of a client command.
 pub(crate) struct Client<'a> {
     pub(crate) session: &'a Arc<Session>,
     pub(crate) worker: &'a Worker,
@@ -96,37 +96,38 @@ pub(crate) struct Client<'a> {
 }
 
 impl Client<'_> {
-    /// Makes the thread's connections, leads on them to the end, takes them down,
-    /// and reports.
+    /// Makes the thread's connections on a device that passes `check`, with workloads that `build`
+    /// creates, drives them to the end, takes them down, and reports the result.
     ///
     /// # Errors
     ///
-    /// The failure of the first connection to come up; a later one is in the report.
+    /// The failure to make the first connection. A later failure is in the report.
     #[inline(never)]
     pub(crate) fn lead<W: Lead>(
         &self,
         report: &mut Report<'_>,
+        check: impl Fn(&Device<'_>) -> Result<(), Failure>,
         build: impl Fn(&QueueLimits, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
     ) -> Result<(), Failure> {
         let load = &self.session.command.load;
         let no_memory = failed("starting the client");
-        let bell = new_bell().map_err(&no_memory)?;
+        let wait_queue = new_wait_queue().map_err(&no_memory)?;
         let mut totals = Totals::new().map_err(&no_memory)?;
         let mut connections = KVec::with_capacity(usize::from(load.qps), GFP_KERNEL)
             .map_err(|e| no_memory(e.into()))?;
         let mut result = Ok(());
-        let mut beat = Deadline::after_ms(self.session.alive());
+        let mut next_keepalive = Deadline::after_ms(self.session.keepalive_ms());
         for index in 0..load.qps {
-            if beat.passed() {
-                // Those that are up wait for the others.
-                result = sign_of_life(&connections);
-                beat = Deadline::after_ms(self.session.alive());
+            if next_keepalive.passed() {
+                // Connections that are up wait for the others.
+                result = send_keepalives(&connections);
+                next_keepalive = Deadline::after_ms(self.session.keepalive_ms());
             }
             if result.is_err() {
                 break;
             }
-            match Connected::open(self, &bell, index, report, &build) {
-                // QueueLimits for all was made above.
+            match Connected::open(self, &wait_queue, index, report, &check, &build) {
+                // Room for all connections was reserved above.
                 Ok(connection) => drop(connections.push_within_capacity(connection)),
                 Err(failure) if connections.is_empty() => return Err(failure),
                 Err(failure) => result = Err(failure),
@@ -134,10 +135,13 @@ impl Client<'_> {
         }
         let result = result
             .and_then(|()| self.converse(&connections))
-            .map_err(|failure| cause(&connections, failure));
+            .map_err(|failure| {
+                let ids = connections.iter().map(|connection| &*connection.id);
+                best_cause(ids, |outcome| outcome.failure().map(|_| failure), failure)
+            });
         match result {
             Ok(()) => self.session.led(),
-            // Before the peer notices: what it then reports is a consequence.
+            // Abort before the peer notices: a failure that the peer then reports is a consequence.
             Err(failure) => self.session.abort(failure),
         }
         for connection in &connections {
@@ -145,7 +149,7 @@ impl Client<'_> {
                 totals.add(&lead.summary());
             }
         }
-        let deadline = patience(self.session, &result);
+        let deadline = disconnect_deadline(self.session, &result);
         for connection in &connections {
             connection.wait_disconnected(deadline);
         }
@@ -154,7 +158,7 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// Leads on all connections until all are done.
+    /// Drives all connections until all are done.
     fn converse<W: Lead>(&self, connections: &[Connected<W>]) -> Result<(), Failure> {
         let command = &self.session.command;
         for connection in connections {
@@ -172,9 +176,9 @@ impl Client<'_> {
         self.drive(connections, Progress::Finished, |_, _| Ok(()))
     }
 
-    /// Drives all connections as far as `goal`. A workload that has come there waits for
-    /// the others, but not for so long that its peer would give it up: all get
-    /// `impatient`, whenever a sign of life is due.
+    /// Drives all connections until they reach `goal`. A workload that has reached it waits for the
+    /// others, but must not wait until its peer times out: `impatient` is called for all workloads
+    /// whenever a keepalive is due.
     fn drive<W: Lead>(
         &self,
         connections: &[Connected<W>],
@@ -182,18 +186,21 @@ impl Client<'_> {
         impatient: fn(&mut W, &mut Queue<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let command = &self.session.command;
-        let beat = command.test.is_microbench().then(|| self.session.alive());
+        let interval = command
+            .test
+            .is_microbench()
+            .then(|| self.session.keepalive_ms());
         drive(
-            connections.iter().map(|connection| &*connection.queue_pair),
+            connections.iter().map(|connection| &connection.queue_pair),
             goal,
             poll_mode(command),
             Some(self.session.timeout()),
-            beat,
-            || sign_of_life(connections).and_then(|()| each(connections, impatient)),
+            interval,
+            || send_keepalives(connections).and_then(|()| each(connections, impatient)),
         )
     }
 
-    /// Judges what has been measured, and reports it.
+    /// Checks the results against the command's limits, and reports them.
     fn conclude(&self, report: &Report<'_>, totals: &Totals, result: Result<(), Failure>) {
         let command = &self.session.command;
         let mut report = Report {
@@ -224,7 +231,7 @@ impl Client<'_> {
             report.failure = Some(failure);
         }
         if command.test.is_microbench() && report.iterations > 0 {
-            // The form that scripts for C krping look for.
+            // Scripts for C krping look for this format.
             pr_info!(
                 "{}: delta nsec {} iter {} size {}\n",
                 report.session,
@@ -237,11 +244,7 @@ impl Client<'_> {
     }
 }
 
-/// Has each workload do what `step` says.
-///
-/// # Errors
-///
-/// What the device says.
+/// Calls `step` on each workload.
 fn each<W: Lead>(
     connections: &[Connected<W>],
     step: fn(&mut W, &mut Queue<'_>) -> Result<(), Failure>,
@@ -251,26 +254,7 @@ fn each<W: Lead>(
         .try_for_each(|connection| connection.queue_pair.with(step).unwrap_or(Ok(())))
 }
 
-/// Gives each server a sign of life.
-///
-/// # Errors
-///
-/// What the device says.
-fn sign_of_life<W: Lead>(connections: &[Connected<W>]) -> Result<(), Failure> {
-    each(connections, Side::beat)
-}
-
-/// The cause of `failure`, which one of `connections` has met: what follows from it
-/// may have come to another one first.
-fn cause<W: Lead>(connections: &[Connected<W>], failure: Failure) -> Failure {
-    let outcomes = connections
-        .iter()
-        .map(|connection| connection.queue_pair.outcome());
-    let cause = outcomes
-        .filter_map(|outcome| outcome.failure().map(|_| outcome.cause_of(failure)))
-        .max_by_key(Failure::rank)
-        .unwrap_or(failure);
-    connections
-        .first()
-        .map_or(cause, |connection| connection.id.or_port_down(cause))
+/// Sends a keepalive to each server.
+fn send_keepalives<W: Lead>(connections: &[Connected<W>]) -> Result<(), Failure> {
+    each(connections, Side::keepalive)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Connecting to a server, which every client does in the same steps.
+//! Connects to a server, in the steps that all clients share.
 
 #![forbid(unsafe_code)]
 
@@ -10,8 +10,8 @@ use super::{
     limits::read_limits,
     management::diagnose,
     outcome::{
-        Bell,
         Outcome, //
+        WaitQueue,
     },
     results::Report,
     session::Session,
@@ -22,21 +22,24 @@ use crate::{
         addr::SocketAddress,
         CmId, //
     },
+    engine::{
+        depths::Depths,
+        queue::Queue,
+        queue_pair::QueuePair,
+        workload::Workload, //
+    },
     kernel_ext::time::Deadline,
     logic::{
         failure::Failure,
         wire::PrivateData, //
     },
-    mr::Memory,
+    mr::{
+        new_memory,
+        Memory, //
+    },
     rdma::{
         cq::PollMode,
-        device::Device,
-        qp::{
-            Depths,
-            Queue,
-            QueuePair,
-            Workload, //
-        }, //
+        device::Device, //
     }, //
 };
 use kernel::{
@@ -44,93 +47,89 @@ use kernel::{
     sync::Arc, //
 };
 
-/// A client's part in the making of one connection. Methods are called in their order here, from
-/// the thread that connects, and may sleep unless they are given a queue.
+/// Client-specific steps of making a connection. The methods are called in the order in which they
+/// are declared, from the connecting thread, and may sleep unless they take a queue.
 pub(crate) trait Initiator {
     /// The workload of the queue pair.
     type Workload: Workload;
 
-    /// What is kept of the server's answer.
+    /// State that the client keeps from the server's answer.
     type Answer;
 
-    /// What is being done, for failures before there is anything.
+    /// Name of the setup step, for failures before the CM identifier exists.
     const STARTING: &'static str;
 
-    /// RDMA READs that the server may have under way.
+    /// Number of RDMA READs that the server may have outstanding.
     const READS: u8;
 
-    /// True where the cancellation of the thread ends the connection also when it is up.
+    /// True if cancelling the thread also ends the connection once it is established.
     const ENDS_WITH_THREAD: bool;
 
-    /// Sets what depends on the device, and must be set before the route is known.
+    /// Sets device-dependent parameters that must be set before the route is resolved.
     fn adapt(&self, _: &CmId, _: &Device<'_>) {}
 
-    /// Checks what the device can do, before anything is made on it.
+    /// Checks that the device has what the client needs, before any object is created on it.
     ///
     /// # Errors
     ///
-    /// [`Failure::Unsupported`] and the like, which name what is missing.
+    /// [`Failure::Unsupported`] or a similar failure that names the missing feature.
     fn check(&mut self, device: &Device<'_>) -> Result<(), Failure>;
 
-    /// Makes the workload and its buffers, and says how large its queue pair must be.
+    /// Creates the workload and its buffers, and returns the queue pair size that it needs.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, and what registering reports.
+    /// `ENOMEM`, or the error of the registration.
     fn build(
         &mut self,
         device: &Device<'_>,
         memory: &mut Memory,
     ) -> Result<(KBox<Self::Workload>, Depths)>;
 
-    /// Returns how completions are found.
+    /// Returns the method of finding completions.
     fn poll_mode(&self) -> PollMode {
         PollMode::Event
     }
 
-    /// Posts what must be posted before the connection is made.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Posts the work requests that must be posted before the connection is made.
     fn prepare(workload: &mut Self::Workload, queue: &mut Queue<'_>) -> Result<(), Failure>;
 
-    /// Returns what the server is told.
+    /// Returns the private data of the connection request.
     fn hello(&self) -> [u8; PrivateData::LEN];
 
-    /// Judges what the server has answered, and begins.
+    /// Checks the server's answer and starts the client.
     ///
     /// # Errors
     ///
-    /// [`Failure::PrivateData`] and what else is wrong with it.
+    /// [`Failure::PrivateData`] or another failure that tells what is wrong with the answer.
     fn answered(
         &mut self,
         connected: &Connected<Self::Workload>,
         report: &mut Report<'_>,
     ) -> Result<Self::Answer, Failure>;
 
-    /// Tells the session of a failure. This comes before the peer notices: what that then reports
-    /// is a consequence.
+    /// Tells the session about a failure. This is called before the peer notices, so that a failure
+    /// which the peer then reports counts as a consequence.
     fn give_up(&self, session: &Session, failure: Failure) {
         session.abort(failure);
     }
 
-    /// Notes in the workload that it has ended.
+    /// Marks the workload as ended.
     fn end(_: &mut Self::Workload) {}
 
-    /// Returns until when to wait for the peer to notice a failure; `None` is not at all.
-    fn patience(&self, session: &Session, failure: Failure) -> Option<Deadline>;
+    /// Returns the deadline for the peer to notice a failure; `None` does not wait.
+    fn disconnect_deadline(&self, session: &Session, failure: Failure) -> Option<Deadline>;
 }
 
-/// A queue pair and the identifier that it is connected by. Fields are in drop order.
+/// A queue pair and the CM identifier that connects it. Fields are in drop order.
 pub(crate) struct Connected<W: Workload> {
     /// The queue pair.
-    pub(crate) queue_pair: Pin<KBox<QueuePair<W>>>,
-    /// The identifier.
+    pub(crate) queue_pair: QueuePair<W>,
+    /// The CM identifier.
     pub(crate) id: Arc<CmId>,
 }
 
-/// Who connects, and to where.
+/// Parameters of one attempt to connect to a server.
 pub(crate) struct Attempt<'a> {
     /// The session.
     pub(crate) session: &'a Arc<Session>,
@@ -138,25 +137,21 @@ pub(crate) struct Attempt<'a> {
     pub(crate) worker: &'a Worker,
     /// The server.
     pub(crate) addr: &'a SocketAddress,
-    /// What the connection's reports ring.
-    pub(crate) bell: &'a Bell,
-    /// How long each step may take, in ms.
+    /// Wait queue that the connection's reports wake.
+    pub(crate) wait_queue: &'a WaitQueue,
+    /// Timeout of each step, in ms.
     pub(crate) timeout: u32,
 }
 
 impl Attempt<'_> {
-    /// Makes a connection. A failure has been told to the session, and the connection is down.
-    /// Process context; sleeps.
-    ///
-    /// # Errors
-    ///
-    /// The first cause, with the errno that the kernel or the peer gave.
+    /// Makes a connection. On failure the session has been told and the connection is down. Process
+    /// context; sleeps.
     pub(crate) fn connect<I: Initiator>(
         &self,
         initiator: &mut I,
         report: &mut Report<'_>,
     ) -> Result<(Connected<I::Workload>, I::Answer), Failure> {
-        let outcome = Outcome::new(self.bell).map_err(failed(I::STARTING))?;
+        let outcome = Outcome::new(self.wait_queue).map_err(failed(I::STARTING))?;
         self.worker.attach(&outcome).map_err(failed(I::STARTING))?;
         let result = self
             .make(initiator, outcome.clone(), report)
@@ -168,7 +163,7 @@ impl Attempt<'_> {
         result
     }
 
-    /// Resolves the way to the server, and makes the queue pair.
+    /// Resolves the address and the route to the server, and creates the queue pair.
     #[inline(never)]
     fn make<I: Initiator>(
         &self,
@@ -187,17 +182,17 @@ impl Attempt<'_> {
         )?;
         let device = id.device().map_err(failed("finding the device"))?;
         initiator.check(&device)?;
-        let mut memory = Memory::new(&id, self.session.command.unsafe_global_rkey)
+        let mut memory = new_memory(id.rdma(), self.session.command.unsafe_global_rkey)
             .map_err(failed("allocating a protection domain"))?;
         let (workload, depths) = initiator
             .build(&device, &mut memory)
             .map_err(failed("allocating and registering buffers"))?;
-        let queue_pair = QueuePair::new(memory, depths, initiator.poll_mode(), workload)
+        let queue_pair = QueuePair::new(&id, memory, depths, initiator.poll_mode(), workload)
             .map_err(failed("creating the queue pair"))?;
         Ok(Connected { queue_pair, id })
     }
 
-    /// Connects the queue pair, or takes it down.
+    /// Connects the queue pair. Takes the connection down if that fails.
     #[inline(never)]
     fn establish<I: Initiator>(
         &self,
@@ -215,9 +210,9 @@ impl Attempt<'_> {
                 if let Some(mut workload) = queue_pair.stop() {
                     I::end(&mut workload);
                 }
-                // Where there is no connection any more, nothing is waited for.
+                // There is nothing to wait for once the connection is gone.
                 if id.disconnect() {
-                    if let Some(deadline) = initiator.patience(self.session, failure) {
+                    if let Some(deadline) = initiator.disconnect_deadline(self.session, failure) {
                         id.wait_disconnected(deadline);
                     }
                 }

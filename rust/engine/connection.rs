@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The connections that a client's thread makes and leads on.
+//! Connections that a client's thread makes and drives.
 
 #![forbid(unsafe_code)]
 
@@ -12,18 +12,17 @@ use super::{
         Initiator, //
     },
     drive::{
-        patience,
+        disconnect_deadline,
         poll_mode, //
     },
     limits::{
         adapt_ack_timeout,
-        check_load,
         check_size,
         queue_limits,
         QueueLimits,
         READS, //
     },
-    outcome::Bell,
+    outcome::WaitQueue,
     results::Report,
     session::Session,
     side::Lead,
@@ -31,13 +30,16 @@ use super::{
 };
 use crate::{
     cm::CmId,
+    engine::{
+        depths::Depths,
+        queue::Queue, //
+    },
     kernel_ext::time::Deadline,
     logic::{
         command::{
             Command,
             PatternKind, //
         },
-        device::caps,
         failure::Failure,
         pingpong::check_answer,
         wire::{
@@ -48,11 +50,7 @@ use crate::{
     mr::Memory,
     rdma::{
         cq::PollMode,
-        device::Device,
-        qp::{
-            Depths,
-            Queue, //
-        }, //
+        device::Device, //
     }, //
 };
 use kernel::{
@@ -60,17 +58,20 @@ use kernel::{
     sync::Arc, //
 };
 
-/// A client that makes its connection number `index`, with the workload that `build` makes.
-struct Leading<'a, B> {
+/// Initiator of the client's connection number `index`, on a device that passes `check`, with a
+/// workload created by `build`.
+struct Leading<'a, C, B> {
     client: &'a Client<'a>,
     index: u16,
+    check: C,
     build: B,
     txdepth: u32,
 }
 
-impl<W, B> Initiator for Leading<'_, B>
+impl<W, C, B> Initiator for Leading<'_, C, B>
 where
     W: Lead,
+    C: Fn(&Device<'_>) -> Result<(), Failure>,
     B: Fn(&QueueLimits, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
 {
     type Workload = W;
@@ -86,11 +87,7 @@ where
     fn check(&mut self, device: &Device<'_>) -> Result<(), Failure> {
         let command = self.command();
         check_size(device, command.size)?;
-        check_load(device, command.test, &command.load)?;
-        if command.read_inv && !device.can_read_with_invalidate() {
-            return Err(Failure::Unsupported(caps::NO_READ_INV));
-        }
-        Ok(())
+        (self.check)(device)
     }
 
     fn build(&mut self, device: &Device<'_>, memory: &mut Memory) -> Result<(KBox<W>, Depths)> {
@@ -144,17 +141,17 @@ where
         lead.end();
     }
 
-    fn patience(&self, session: &Session, failure: Failure) -> Option<Deadline> {
-        Some(patience(session, &Err(failure)))
+    fn disconnect_deadline(&self, session: &Session, failure: Failure) -> Option<Deadline> {
+        Some(disconnect_deadline(session, &Err(failure)))
     }
 }
 
-impl<B> Leading<'_, B> {
+impl<C, B> Leading<'_, C, B> {
     fn command(&self) -> &Command {
         &self.client.session.command
     }
 
-    /// Returns what the server is asked for.
+    /// Returns the request that is sent to the server as private data.
     fn request(&self) -> PrivateData {
         let command = self.command();
         PrivateData {
@@ -173,34 +170,32 @@ impl<B> Leading<'_, B> {
             index: self.index,
             txdepth: self.txdepth,
             duration_ms: command.duration_ms().unwrap_or(0),
-            alive_ms: self.client.session.alive(),
+            alive_ms: self.client.session.keepalive_ms(),
         }
     }
 }
 
 impl<W: Lead> Connected<W> {
     /// Makes the client's connection number `index`. Sleeps.
-    ///
-    /// # Errors
-    ///
-    /// The failure, with the errno that the kernel or the peer gave.
     pub(crate) fn open(
         client: &Client<'_>,
-        bell: &Bell,
+        wait_queue: &WaitQueue,
         index: u16,
         report: &mut Report<'_>,
+        check: impl Fn(&Device<'_>) -> Result<(), Failure>,
         build: impl Fn(&QueueLimits, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
     ) -> Result<Self, Failure> {
         let attempt = Attempt {
             session: client.session,
             worker: client.worker,
             addr: client.addr,
-            bell,
+            wait_queue,
             timeout: client.session.timeout(),
         };
         let mut leading = Leading {
             client,
             index,
+            check,
             build,
             txdepth: 0,
         };
@@ -209,25 +204,25 @@ impl<W: Lead> Connected<W> {
             .map(|(connected, ())| connected)
     }
 
-    /// Ends the workload and the connection, and hands the workload back. Sleeps.
+    /// Stops the workload, disconnects, and returns the workload. Sleeps.
     pub(crate) fn stop(&self) -> Option<KBox<W>> {
         let mut lead = self.queue_pair.stop();
         lead.iter_mut().for_each(|lead| lead.end());
-        // Where there is no connection any more, nothing is waited for.
+        // There is nothing to wait for once the connection is gone.
         if !self.id.disconnect() {
             self.id.outcome().disconnected();
         }
         lead
     }
 
-    /// Waits until the peer knows of the end, or the deadline. Sleeps.
+    /// Waits until the peer knows of the end, at most until `deadline`. Sleeps.
     pub(crate) fn wait_disconnected(&self, deadline: Deadline) {
         self.id.wait_disconnected(deadline);
     }
 }
 
-/// How many iterations to announce: for a ping/pong that the time may end before,
-/// none, as its server would miss the rest.
+/// Returns the iteration count to announce to the server: 0 for a ping/pong with a time limit,
+/// because it may end early and its server would report the rest as missing.
 fn announced_count(command: &Command) -> u64 {
     if command.duration_s.is_some() && !command.test.is_microbench() {
         0

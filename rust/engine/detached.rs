@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Servers that outlive the `write()` of their command, as `detach` asks for.
+//! Servers that survive the `write()` of their command (`detach`).
 //!
-//! A server has started when it listens, so its writer can be told of all that could keep it
-//! from that. From then on a thread of its own keeps the session, which belongs to no writer:
-//! it waits for the last of the server's threads, and says in the log how it ended. The network
-//! namespace of the writer, and its credentials, are the session's.
+//! A server has started once it listens, so its writer still gets every error that could prevent
+//! that. From then on a thread of its own owns the session: it waits for the last of the server's
+//! threads, and logs how the server ended. The session keeps the network namespace and the
+//! credentials of the writer.
 
 #![forbid(unsafe_code)]
 
 use super::{
-    registry::Registry,
+    registry::{
+        Registry,
+        State, //
+    },
     restart::{
         Awaited,
         Waiting, //
@@ -21,6 +24,7 @@ use super::{
     }, //
 };
 use crate::{
+    engine::worker::ThreadName,
     kernel_ext::{
         completion::{
             Completion,
@@ -36,33 +40,82 @@ use crate::{
     logic::failure::Failure, //
 };
 use kernel::{
+    new_mutex,
     prelude::*,
     sync::{
         atomic::{
             Atomic,
             Relaxed, //
         },
-        Arc, //
+        Arc,
+        Mutex, //
     }, //
 };
 
-/// A server that goes on without its writer.
+/// The detached servers of the module.
+#[pin_data]
+struct Servers {
+    #[pin]
+    running: Mutex<KVec<Arc<DetachedServer>>>,
+}
+
+impl Servers {
+    /// Returns those that `registry` keeps.
+    fn of(registry: &Registry) -> Result<&Arc<Self>> {
+        registry.state::<Arc<Self>>().ok_or(EINVAL)
+    }
+
+    /// Adds a server. May sleep.
+    fn add(&self, server: &Arc<DetachedServer>) -> Result {
+        Ok(self.running.lock().push(server.clone(), GFP_KERNEL)?)
+    }
+
+    /// Removes a server. May sleep.
+    fn remove(&self, server: &DetachedServer) {
+        let mut running = self.running.lock();
+        running.retain(|each| !core::ptr::eq(&raw const **each, server));
+    }
+
+    /// Returns the servers on `port` of `net`. May sleep.
+    fn at(&self, port: u16, net: &Netns) -> Result<KVec<Arc<DetachedServer>>> {
+        let mut found = KVec::new();
+        for server in self.running.lock().iter() {
+            if server.is_at(port, net) {
+                found.push(server.clone(), GFP_KERNEL)?;
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Returns the detached servers, none yet, for a registry to keep. May sleep.
+pub(super) fn state() -> Result<State> {
+    let servers = Arc::pin_init(
+        pin_init!(Servers {
+            running <- new_mutex!(KVec::new(), "krping_servers"),
+        }),
+        GFP_KERNEL,
+    )?;
+    Ok(KBox::new(servers, GFP_KERNEL)?)
+}
+
+/// A server that continues to run without its writer.
 #[pin_data]
 pub(crate) struct DetachedServer {
     session: Arc<Session>,
-    /// It has been told to end.
+    /// True once the server has been told to end.
     stopped: Atomic<bool>,
-    /// Nothing of it is left.
+    /// Completed when nothing of the server is left.
     #[pin]
     gone: Completion,
 }
 
 impl DetachedServer {
-    /// Leaves the server of `session`, which listens, to a thread of its own. May sleep.
+    /// Hands the listening server of `session` over to a thread of its own. May sleep.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; the server goes on, and belongs to the caller.
+    /// `ENOMEM`: the server continues to run, and belongs to the caller.
     pub(crate) fn keep(session: &Arc<Session>, in_use: &ModuleRef) -> Result {
         let server = Arc::pin_init(
             pin_init!(Self {
@@ -72,16 +125,20 @@ impl DetachedServer {
             }),
             GFP_KERNEL,
         )?;
-        let registry = &session.registry;
-        registry.add_server(&server)?;
+        let servers = Servers::of(&session.registry)?;
+        servers.add(&server)?;
         let kept = server.clone();
         in_use
             .another()
-            .and_then(|module| run_detached(session.id, module, move || kept.run()))
-            .inspect_err(|_| registry.remove_server(&server))
+            .and_then(|module| {
+                run_detached(fmt!("{}", ThreadName(session.id)), module, move || {
+                    kept.run()
+                })
+            })
+            .inspect_err(|_| servers.remove(&server))
     }
 
-    /// Keeps it until its end. The body of the thread.
+    /// Waits for the end of the server and logs it. The body of the thread.
     fn run(&self) {
         let session = &self.session;
         while !session.wait_for_threads() {}
@@ -89,31 +146,33 @@ impl DetachedServer {
             Err(Failure::Interrupted) if self.stopped.load(Relaxed) => Ok(()),
             other => other,
         };
-        session.registry.remove_server(self);
-        // Nobody is there to hear it; the log has it.
+        if let Ok(servers) = Servers::of(&session.registry) {
+            servers.remove(self);
+        }
+        // No writer is left to return the error to; it is in the log.
         let _ = session.conclude(result);
         self.gone.complete_all();
     }
 
-    /// Whether it listens on `port` of `net`.
-    pub(crate) fn is_at(&self, port: u16, net: &Netns) -> bool {
+    /// Returns true if the server listens on `port` of `net`.
+    fn is_at(&self, port: u16, net: &Netns) -> bool {
         self.session.command.port == port && self.session.net == *net
     }
 
-    /// How many connections it serves.
+    /// Returns the number of connections that the server serves.
     fn connections(&self) -> usize {
-        // One thread listens.
+        // One thread is the listener.
         self.session.running().saturating_sub(1)
     }
 
-    /// Has it end, with what it serves. May sleep.
+    /// Tells the server and its connections to end. May sleep.
     fn stop(&self) {
         self.stopped.store(true, Relaxed);
         self.session.cancel(Failure::Interrupted);
     }
 }
 
-/// Servers that have been told to end.
+/// Detached servers that have been told to end.
 struct Ending(KVec<Arc<DetachedServer>>);
 
 impl Awaited for Ending {
@@ -126,11 +185,11 @@ impl Awaited for Ending {
         Some(Ok(()))
     }
 
-    /// Waits a moment longer where there was a signal. May sleep.
+    /// Waits a moment longer after a signal. May sleep.
     ///
     /// # Errors
     ///
-    /// `EINTR` where it takes longer: they end all the same.
+    /// `EINTR` if the servers take longer; they end all the same.
     fn interrupt(&self, _: Disturbance) -> Result {
         let deadline = Deadline::after_ms(GOING_MS);
         for server in self.0.iter() {
@@ -142,16 +201,16 @@ impl Awaited for Ending {
     }
 }
 
-/// Has the detached servers on `port` of the writer's network namespace end. Process context of
-/// the writer, which then waits until they have; may sleep.
+/// Ends the detached servers on `port` of the writer's network namespace. Process context of the
+/// writer, which then waits on the result until they have ended; may sleep.
 ///
 /// # Errors
 ///
-/// `ENOENT` where there is none; `EBUSY` where one serves connections and `force` is not set;
-/// `EPERM` for a server of disks or taps without `CAP_SYS_ADMIN`; `ENOMEM`.
+/// `ENOENT` if there is none; `EBUSY` if one serves connections and `force` is not set; `EPERM` for
+/// a server of disks or taps without `CAP_SYS_ADMIN`; `ENOMEM`.
 pub(crate) fn stop(registry: &Registry, port: u16, force: bool) -> Result<Waiting> {
     let net = Netns::current().ok_or(ESRCH)?;
-    let servers = registry.servers(port, &net)?;
+    let servers = Servers::of(registry)?.at(port, &net)?;
     if servers.is_empty() {
         pr_err!("stop: there is no detached server on port {}\n", port);
         return Err(ENOENT);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The way to a server, as far as all that connect go it alike.
+//! Resolves the path to a server, in the steps that all clients share.
 
 #![forbid(unsafe_code)]
 
@@ -29,14 +29,14 @@ use kernel::{
     sync::Arc, //
 };
 
-/// Makes an identifier that reports to `outcome`, and resolves `addr` and the route to
-/// it, each within `timeout` ms. `adapt` sets what depends on the device and must be set
-/// before the route is known. Notes the device. Sleeps.
+/// Creates a CM identifier that reports to `outcome`, and resolves `addr` and the route to it, each
+/// within `timeout` ms. `adapt` sets device-dependent parameters that must be set before the route
+/// is resolved. Records the device. Sleeps.
 ///
 /// # Errors
 ///
-/// As the kernel reports it: `ENETUNREACH`, `EHOSTUNREACH`, `ENODEV` where no RDMA device
-/// leads there, `ETIMEDOUT`.
+/// The error of the kernel: `ENETUNREACH`, `EHOSTUNREACH`, `ENODEV` if no RDMA device leads to the
+/// address, `ETIMEDOUT`.
 pub(crate) fn dial(
     session: &Session,
     worker: &Worker,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Waits for workloads that completions drive, and polls for them.
+//! Waits for workloads that are driven by completions, or polls for these completions.
 
 #![forbid(unsafe_code)]
 
@@ -9,14 +9,18 @@ use super::{
     worker::Worker, //
 };
 use crate::{
-    engine::outcome::{
-        Outcome,
-        Progress, //
+    engine::{
+        outcome::{
+            Outcome,
+            Progress, //
+        },
+        queue_pair::QueuePair,
+        workload::Workload, //
     },
     kernel_ext::time::{
-        give_way,
-        others_wait,
+        cpu_contended,
         relax,
+        yield_cpu,
         Deadline, //
     },
     logic::{
@@ -25,63 +29,59 @@ use crate::{
     },
     rdma::{
         cq::PollMode,
-        device::Device,
-        qp::{
-            QueuePair,
-            Workload, //
-        }, //
+        device::Device, //
     }, //
 };
 use kernel::prelude::*;
 
-/// Completions handled at a time by a thread that polls.
+/// Number of completions that a polling thread handles at a time.
 const POLL_BUDGET: u16 = 16;
 
-/// Rounds of polling between two looks at what need not be looked at each time.
+/// Number of polling rounds between two checks of deadlines, keepalives and the scheduler.
 const SLOW_ROUNDS: u32 = 64;
 
-/// Turns an errno into a failure that says what was being done.
+/// Returns a function that turns an errno into a failure in the step `what`.
 pub(crate) fn failed(what: &'static str) -> impl Fn(kernel::error::Error) -> Failure {
     move |error| Failure::Kernel(what, error.to_errno())
 }
 
-/// What a drive waits for.
+/// Name of the step that a timeout reports.
 const WHAT: &str = "waiting for the peer";
 
-/// Waits until all workloads have come as far as `goal`, or the outcome of one has
-/// failed, at most `timeout` ms without a sign of life. Where completion queues are polled,
-/// this is the thread that does it. Every `beat` ms, `beaten` is called.
+/// Waits until all workloads have reached `goal`, or one of the outcomes has failed. The wait times
+/// out after `timeout` ms without activity. The calling thread polls the completion queues if
+/// `poll` asks for that. Calls `send_keepalives` every `interval` ms.
 ///
 /// # Errors
 ///
-/// The failure, [`Failure::TimedOut`], or what `beaten` returns.
+/// The reported failure, [`Failure::TimedOut`], or the error of `send_keepalives`.
 pub(crate) fn drive<'a, W: Workload>(
     queue_pairs: impl Iterator<Item = &'a QueuePair<W>> + Clone,
     goal: Progress,
     poll: PollMode,
     timeout: Option<u32>,
-    beat: Option<u32>,
-    mut beaten: impl FnMut() -> Result<(), Failure>,
+    interval: Option<u32>,
+    mut send_keepalives: impl FnMut() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let outcomes = queue_pairs
         .clone()
         .map(|queue_pair| &**queue_pair.outcome());
     outcomes.clone().for_each(Outcome::touch);
     if poll == PollMode::Direct {
-        spin(queue_pairs, goal, timeout, beat, &mut beaten)?;
+        spin(queue_pairs, goal, timeout, interval, &mut send_keepalives)?;
     }
-    Outcome::wait_all(outcomes, goal, WHAT, timeout, beat, beaten)
+    Outcome::wait_all(outcomes, goal, WHAT, timeout, interval, send_keepalives)
 }
 
-/// Polls until all have ended or come as far as `goal`, or one has failed.
+/// Polls until all workloads have ended or reached `goal`, or one has failed.
 fn spin<'a, W: Workload>(
     queue_pairs: impl Iterator<Item = &'a QueuePair<W>> + Clone,
     goal: Progress,
     timeout: Option<u32>,
-    beat: Option<u32>,
-    beaten: &mut impl FnMut() -> Result<(), Failure>,
+    interval: Option<u32>,
+    send_keepalives: &mut impl FnMut() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut next = Deadline::after(beat);
+    let mut next = Deadline::after(interval);
     let watches = queue_pairs.clone().any(QueuePair::watches);
     let mut grace = None;
     let mut rounds = 0u32;
@@ -93,7 +93,7 @@ fn spin<'a, W: Workload>(
                 if outcome.reached(Progress::Finished) {
                     continue;
                 }
-                // The completion that tells the cause may have to be polled for.
+                // The completion that tells the cause may itself have to be polled for.
                 let until = *grace.get_or_insert_with(Outcome::grace);
                 if outcome.settled() || until.passed() {
                     return Ok(());
@@ -106,14 +106,14 @@ fn spin<'a, W: Workload>(
         if !running {
             return Ok(());
         }
-        // What is waited for may need this very CPU.
-        if !moved && others_wait() {
-            give_way();
+        // The event that is waited for may need this CPU.
+        if !moved && cpu_contended() {
+            yield_cpu();
         }
         rounds = rounds.wrapping_add(1);
         if rounds % SLOW_ROUNDS == 0 {
-            // Whatever waits for each thread to have switched, as RCU's tasks do.
-            give_way();
+            // Lets waiters proceed that need every thread to have switched, as RCU tasks do.
+            yield_cpu();
             for queue_pair in queue_pairs.clone() {
                 let outcome = queue_pair.outcome();
                 if !outcome.ended() {
@@ -121,24 +121,24 @@ fn spin<'a, W: Workload>(
                 }
             }
             if next.passed() {
-                beaten()?;
-                next = Deadline::after(beat);
+                send_keepalives()?;
+                next = Deadline::after(interval);
             }
         }
         relax();
     }
 }
 
-/// How long the end of a run waits for the peer to notice: a peer that is there
-/// answers at once, unless the request or the answer got lost.
-pub(crate) fn patience(session: &Session, result: &Result<(), Failure>) -> Deadline {
+/// Returns the deadline for the peer to notice the end of a run. A peer that is alive answers at
+/// once, unless the request or the answer was lost.
+pub(crate) fn disconnect_deadline(session: &Session, result: &Result<(), Failure>) -> Deadline {
     Deadline::after_ms(match result {
         Ok(()) => session.timeout(),
         Err(_) => session.timeout().min(500),
     })
 }
 
-/// How a command wants completions to be found.
+/// Returns the poll mode that a command asks for.
 pub(crate) fn poll_mode(command: &Command) -> PollMode {
     if command.poll {
         PollMode::Direct
@@ -147,7 +147,7 @@ pub(crate) fn poll_mode(command: &Command) -> PollMode {
     }
 }
 
-/// Says on which device a thread works.
+/// Records the device that a thread works on.
 pub(crate) fn note_device(worker: &Worker, device: &Device<'_>) {
     worker.set_device(device.name());
 }

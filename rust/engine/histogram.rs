@@ -6,10 +6,6 @@ use crate::logic::measure::histogram::Histogram;
 use kernel::prelude::*;
 
 /// Allocates an empty histogram, without a copy of it on the stack. May sleep.
-///
-/// # Errors
-///
-/// `ENOMEM`.
 pub(crate) fn new_histogram() -> Result<KBox<Histogram>> {
     KBox::init(
         init!(Histogram {

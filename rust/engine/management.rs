@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Whether the connection management of a device answers: a connection request from the device
-//! to itself, which is refused.
+//! Tests the connection management of a device with a connection request from the device to itself,
+//! which is rejected.
 //!
-//! A device whose management queue pair is broken says nothing: what is sent is dropped, and
-//! what arrives is, too. For whoever connects that looks like a peer that does not answer. So
-//! where none has, the device is asked for its own answer, which takes no peer and some
-//! milliseconds. It goes the way of every other request: through the CM, the queue pair for
-//! management and back.
+//! A device with a broken management queue pair reports no error: what it sends is dropped, and so
+//! is what arrives. To a connecting client this looks like a peer that does not answer. So if there
+//! was no answer, the device is asked to answer itself, which needs no peer and takes some
+//! milliseconds. This request takes the same path as every other: through the CM, the management
+//! queue pair and back.
 
 #![forbid(unsafe_code)]
 
@@ -24,7 +24,7 @@ use crate::{
         Retries, //
     },
     engine::outcome::{
-        new_bell,
+        new_wait_queue,
         Outcome, //
     },
     kernel_ext::time::Deadline,
@@ -39,17 +39,16 @@ use kernel::{
     sync::Arc, //
 };
 
-/// How long a device may take to answer itself, in ms: the CM repeats a request that was lost
-/// after a second.
+/// Timeout in ms for a device to answer itself: the CM retransmits a lost request after a second.
 const PATIENCE_MS: u32 = 3000;
 
-/// Why there is no connection management to ask or to break.
+/// Reason why iWARP has no connection management to test or to break.
 pub(crate) const OVER_TCP: &str = "iWARP connects over TCP";
 
 const ASKING: &str = "asking the device's connection management";
 
-/// Returns `failure` of connecting by `id`, or the device's own where that is the cause.
-/// Sleeps, [`PATIENCE_MS`] at most where it is.
+/// Returns `failure` of connecting by `id`, or [`Failure::ManagementDead`] if the device's own
+/// connection management is the cause. Sleeps, for at most [`PATIENCE_MS`] in that case.
 pub(crate) fn diagnose(session: &Session, worker: &Worker, id: &CmId, failure: Failure) -> Failure {
     if !failure.is_unanswered() {
         return failure;
@@ -60,9 +59,9 @@ pub(crate) fn diagnose(session: &Session, worker: &Worker, id: &CmId, failure: F
     }
 }
 
-/// Returns how long the client of a loopback may take to come, in ms: to resolve the address,
-/// to wait for the port and for an answer, and to ask why there is none. Where it does not
-/// come, its own failure is first, and says more.
+/// Returns the timeout in ms for the client of a loopback to arrive. It covers resolving the
+/// address, waiting for the port and for an answer, and asking why there is none. A client that
+/// does not arrive therefore reports its own failure first, which says more.
 pub(crate) fn client_comes_within(session: &Session) -> u32 {
     session
         .timeout()
@@ -70,26 +69,26 @@ pub(crate) fn client_comes_within(session: &Session) -> u32 {
         .saturating_add(2 * PATIENCE_MS)
 }
 
-/// Asks the connection management of the device that `id` is bound to. Sleeps,
-/// [`PATIENCE_MS`] at most.
+/// Tests the connection management of the device that `id` is bound to. Sleeps, for at most
+/// [`PATIENCE_MS`].
 ///
 /// # Errors
 ///
-/// [`Failure::ManagementDead`] where it does not answer; [`Failure::PortDown`] where it
-/// cannot be asked; [`Failure::Unsupported`] for iWARP, whose connections TCP makes.
+/// [`Failure::ManagementDead`] if it does not answer; [`Failure::PortDown`] if the port is down;
+/// [`Failure::Unsupported`] for iWARP, which connects over TCP.
 pub(crate) fn ask(session: &Session, worker: &Worker, id: &CmId) -> Result<(), Failure> {
     let device = id.device().map_err(failed(ASKING))?;
     if device.transport() == Transport::Iwarp {
         return Err(Failure::Unsupported(OVER_TCP));
     }
-    let bell = new_bell().map_err(failed(ASKING))?;
-    let outcome = Outcome::new(&bell).map_err(failed(ASKING))?;
-    let ear = Outcome::new(&bell).map_err(failed(ASKING))?;
+    let wait_queue = new_wait_queue().map_err(failed(ASKING))?;
+    let outcome = Outcome::new(&wait_queue).map_err(failed(ASKING))?;
+    let reports = Outcome::new(&wait_queue).map_err(failed(ASKING))?;
     worker.attach(&outcome).map_err(failed(ASKING))?;
-    let answered = Listener::new(&session.net, &id.local().with_port(0), ear)
+    let answered = Listener::new(&session.net, &id.local().with_port(0), reports)
         .and_then(|listener| hear(session, &listener, outcome.clone()))
         .map_err(|failure| {
-            // A device that is being removed refuses before it says why.
+            // A device that is being removed rejects the request before it reports the removal.
             outcome.await_failure();
             outcome.cause_of(failure)
         });
@@ -97,7 +96,7 @@ pub(crate) fn ask(session: &Session, worker: &Worker, id: &CmId) -> Result<(), F
     answered
 }
 
-/// Sends a request to `listener`, has it refused, and waits for that.
+/// Sends a request to `listener`, rejects it, and waits for the rejection.
 fn hear(session: &Session, listener: &Listener, outcome: Arc<Outcome>) -> Result<(), Failure> {
     let id = CmId::new(&session.net, outcome.clone()).map_err(failed(ASKING))?;
     id.resolve_address(&listener.local(), PATIENCE_MS)?;
@@ -115,7 +114,7 @@ fn hear(session: &Session, listener: &Listener, outcome: Arc<Outcome>) -> Result
             Some(Failure::Rejected(..)) => return Ok(()),
             Some(Failure::Unreachable(_)) => return Err(Failure::ManagementDead),
             Some(failure) => return Err(failure),
-            // A port that is down meanwhile answers nobody.
+            // A port that has gone down in the meantime answers nobody.
             None if deadline.passed() => return Err(id.or_port_down(Failure::ManagementDead)),
             None => outcome.pause(deadline),
         }

@@ -1,17 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Runs commands: their sessions, threads, connections and results.
+//!
+//! The engine knows no workload by name. It looks the [`entry::Entry`] of a command's test up in
+//! the table that the module hands to [`begin`], and drives what the entry makes through
+//! traits: [`workload::Workload`], [`side::Side`], [`side::Lead`], [`side::Follow`], and
+//! [`connect::Initiator`] and [`accept::Responder`] for the steps of a connection.
+//!
+//! Commands:
+//!
+//! - [`begin`] - the entrance: finds the entry, and begins the command
+//! - [`session`] - a command with its threads, its cancellation and its end; [`start`] starts them
+//! - [`worker`] - a thread as others see it: its line in `/proc/krping`, its cancellation
+//! - [`registry`] - all threads, all results, what others keep
+//! - [`restart`] - commands whose `write()` the kernel restarts
+//! - [`detached`] - servers that survive their command
+//!
+//! Connections:
+//!
+//! - [`outcome`] - how far a connection has come, its first failure, and all waiting for that
+//! - [`dial`], [`connect`] - resolving, and connecting, for clients of every kind
+//! - [`client`], [`connection`], [`totals`] - the thread of a test's client and its connections
+//! - [`server`], [`accept`], [`asked`], [`serving`] - listening, accepting, what a client asked
+//!   for, and the thread of a test's server
+//! - [`reopening_listener`], [`rejection`], [`peer_log`] - of servers of every kind
+//! - [`drive`] - waiting for workloads, or polling for them
+//! - [`management`] - asks a device whether its connection management answers
+//!
+//! Queue pairs:
+//!
+//! - [`queue_pair`], [`queue`], [`workload`], [`completion`], [`tag`] - queue pairs that drive a
+//!   workload
+//! - [`depths`], [`limits`], [`quirks`] - sizes, limits of devices, defects of drivers
+//!
+//! Results:
+//!
+//! - [`results`] - finished runs as JSON; [`claims`]: what they say of a device
+//! - [`traffic`], [`histogram`] - counters and latencies while a run goes on
+//! - [`print`](mod@print): printing of values that know nothing of the kernel
 
 #![forbid(unsafe_code)]
 
 pub(crate) mod accept;
+pub(crate) mod asked;
+pub(crate) mod begin;
+pub(crate) mod claims;
 pub(crate) mod client;
+pub(crate) mod completion;
 pub(crate) mod connect;
 mod connection;
+pub(crate) mod depths;
 pub(crate) mod detached;
 pub(crate) mod dial;
 pub(crate) mod drive;
-pub(crate) mod ear;
 pub(crate) mod entry;
 pub(crate) mod histogram;
 pub(crate) mod limits;
@@ -19,8 +60,12 @@ pub(crate) mod management;
 pub(crate) mod outcome;
 pub(crate) mod peer_log;
 pub(crate) mod print;
+pub(crate) mod queue;
+pub(crate) mod queue_pair;
+pub(crate) mod quirks;
 pub(crate) mod registry;
 pub(crate) mod rejection;
+pub(crate) mod reopening_listener;
 pub(crate) mod restart;
 pub(crate) mod results;
 pub(crate) mod server;
@@ -28,6 +73,8 @@ pub(crate) mod serving;
 pub(crate) mod session;
 pub(crate) mod side;
 mod start;
+pub(crate) mod tag;
 pub(crate) mod totals;
 pub(crate) mod traffic;
 pub(crate) mod worker;
+pub(crate) mod workload;

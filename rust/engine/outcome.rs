@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What becomes of one connection: how far it has come, and how it ended.
+//! Connection state: the last milestone reached and the first failure.
 //!
-//! Completions, CM events, asynchronous errors and signals all report here, from
-//! whatever context they run in; one thread waits here. The first cause of a
-//! failure is kept, so what follows from it does not hide it. Every wait has a
-//! deadline that counts from the last sign of progress.
+//! Completions, CM events, asynchronous errors and signals all report here, from any context; one
+//! thread waits here. The first cause of a failure is kept, so that its consequences do not hide
+//! it. Every timeout counts from the last activity.
 //!
-//! A thread that has several connections waits for all of them at once: their
-//! outcomes share a bell, which any report of any of them rings.
+//! A thread with several connections waits for all of them at once: their outcomes share a
+//! wait queue, which every report wakes.
 //!
-//! The lock is a leaf: it is taken with any other lock held, and takes none.
+//! The lock is a leaf: it may be taken with any other lock held, and no lock is taken under it.
 
 use crate::{
     kernel_ext::{
@@ -41,32 +40,33 @@ use kernel::{
     }, //
 };
 
-/// How long a consequence waits for its cause to be reported, in ms.
+/// Time that a consequence waits for its cause to be reported, in ms.
 const GRACE_MS: u32 = 200;
 
-/// How far a connection has come.
+/// Milestones of a connection, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Progress {
     /// Nothing has been reported yet.
     Started,
-    /// The peer's address is known, and the device that leads to it.
+    /// The peer's address and the device that leads to it are known.
     AddressResolved,
     /// The route is known.
     RouteResolved,
     /// Both sides may send.
     Established,
-    /// The workload has ended its warm-up, or would but for the last operation.
+    /// The workload has ended its warm-up, or would with one more operation.
     Warm,
-    /// The workload has done what is measured, and may have to say so to the peer.
+    /// The workload has done everything that is measured, and may have to tell the peer.
     Measured,
-    /// The workload has done all that it was to do.
+    /// The workload has done all its work.
     Finished,
 }
 
-/// There is a failure, whose cause may still be reported.
+/// Value of [`Outcome::ended`]: there is a failure, and its cause may still be reported.
 const ENDED: u32 = 1;
 
-/// There is [`Progress::Finished`], or a failure that nothing replaces.
+/// Value of [`Outcome::ended`]: [`Progress::Finished`] is reached, or a failure that no other
+/// replaces.
 const SETTLED: u32 = 2;
 
 struct State {
@@ -75,7 +75,7 @@ struct State {
 }
 
 impl State {
-    /// Returns what [`Outcome::ended`] keeps of it.
+    /// Returns the value that [`Outcome::ended`] keeps for this state.
     fn ended(&self) -> u32 {
         match self.end.known() {
             Known::Nothing => 0,
@@ -85,64 +85,51 @@ impl State {
     }
 }
 
-/// What reports ring, for one thread to hear.
-pub(crate) type Bell = Arc<Completion>;
+/// Completion that every report signals, to wake the one thread that waits.
+pub(crate) type WaitQueue = Arc<Completion>;
 
-/// Makes a bell. May sleep.
-///
-/// # Errors
-///
-/// `ENOMEM`.
-pub(crate) fn new_bell() -> Result<Bell> {
+/// Creates a wait queue. May sleep.
+pub(crate) fn new_wait_queue() -> Result<WaitQueue> {
     Arc::pin_init(Completion::new(), GFP_KERNEL)
 }
 
-/// The fate of one connection.
+/// State of one connection.
 #[pin_data]
 pub(crate) struct Outcome {
     #[pin]
     state: SpinLockIrq<State>,
-    changed: Bell,
-    /// When something last moved, in jiffies.
+    changed: WaitQueue,
+    /// Time of the last activity, in jiffies.
     touched: Atomic<usize>,
-    /// [`ENDED`] or [`SETTLED`] once there is an end, for loops and completions.
+    /// 0, [`ENDED`] or [`SETTLED`]; read without the lock by loops and completion handlers.
     ended: Atomic<u32>,
 }
 
 impl Outcome {
-    /// The fate of a connection that has just begun; its reports ring `bell`. May
-    /// sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    pub(crate) fn new(bell: &Bell) -> Result<Arc<Self>> {
-        Arc::pin_init(Self::init(bell.clone()), GFP_KERNEL)
+    /// Creates the state of a new connection, whose reports wake `wait_queue`. May sleep.
+    pub(crate) fn new(wait_queue: &WaitQueue) -> Result<Arc<Self>> {
+        Arc::pin_init(Self::init(wait_queue.clone()), GFP_KERNEL)
     }
 
-    /// [`new`](Self::new), with a bell of its own.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Calls [`new`](Self::new) with a new wait queue.
     pub(crate) fn single() -> Result<Arc<Self>> {
-        Self::new(&new_bell()?)
+        Self::new(&new_wait_queue()?)
     }
 
-    fn init(bell: Bell) -> impl PinInit<Self> {
+    fn init(wait_queue: WaitQueue) -> impl PinInit<Self> {
         pin_init!(Self {
             state <- SpinLockIrq::new(
                 State { progress: Progress::Started, end: ConnectionEnd::default() },
                 c"krping_outcome",
                 static_lock_class!(),
             ),
-            changed: bell,
+            changed: wait_queue,
             touched: Atomic::new(jiffies()),
             ended: Atomic::new(0),
         })
     }
 
-    /// Reports a failure, unless an earlier one is its cause. Any context.
+    /// Reports a failure. It is ignored if an earlier failure is its cause. Any context.
     pub(crate) fn fail(&self, failure: Failure) {
         {
             let mut state = self.state.lock();
@@ -152,16 +139,15 @@ impl Outcome {
         self.changed.complete();
     }
 
-    /// Reports that the peer knows of the end, be it its doing or this side's.
-    /// Any context.
+    /// Reports that the peer knows of the end, whichever side ended the connection. Any context.
     pub(crate) fn disconnected(&self) {
         self.state.lock().end.release();
         self.fail(Failure::Disconnected);
     }
 
-    /// The cause of `failure`: what had been reported when a call failed, or what
-    /// overtakes a disconnect that should not have come yet, which is given a
-    /// moment for that. Process context; sleeps.
+    /// Returns the cause of `failure`: the failure that had been reported when a call failed, or
+    /// the one that an early disconnect overtook. Waits a moment for the latter to be reported.
+    /// Process context; sleeps.
     pub(crate) fn cause_of(&self, failure: Failure) -> Failure {
         let grace = Self::grace();
         loop {
@@ -185,18 +171,18 @@ impl Outcome {
         }
     }
 
-    /// Until when a consequence waits for its cause.
+    /// Returns the deadline for the cause of a consequence to be reported.
     pub(crate) fn grace() -> Deadline {
         Deadline::after_ms(GRACE_MS)
     }
 
-    /// Whether the end has nothing more to wait for from the peer: it knows, or the device is
-    /// gone, or a signal came. Any context.
+    /// Returns true if the teardown need not wait for the peer any more: the peer knows of the end,
+    /// the device is gone, or a signal came. Any context.
     pub(crate) fn is_released(&self) -> bool {
         self.state.lock().end.is_released()
     }
 
-    /// Reports progress. Any context.
+    /// Reports that `progress` is reached. Any context.
     pub(crate) fn advance(&self, progress: Progress) {
         self.touch();
         {
@@ -210,32 +196,34 @@ impl Outcome {
         self.changed.complete();
     }
 
-    /// Notes a sign of life: deadlines count from here. Any context, one store.
+    /// Records activity: timeouts count from here. Any context, one store.
     pub(crate) fn touch(&self) {
         self.touched.store(jiffies(), Relaxed);
     }
 
-    /// The failure, if there is one. Any context.
+    /// Returns the failure, if there is one. Any context.
     pub(crate) fn failure(&self) -> Option<Failure> {
         self.state.lock().end.failure()
     }
 
-    /// Whether there is anything to wait for no more. Any context, one load.
+    /// Returns true once the workload has finished or a failure was reported. Any context, one
+    /// load.
     pub(crate) fn ended(&self) -> bool {
         self.ended.load(Relaxed) != 0
     }
 
-    /// Whether the end is known for good. Any context, one load.
+    /// Returns true once the outcome is final: the workload has finished, or its failure will not
+    /// be replaced. Any context, one load.
     pub(crate) fn settled(&self) -> bool {
         self.ended.load(Relaxed) == SETTLED
     }
 
-    /// Whether the connection has come as far as `progress`. Any context.
+    /// Returns true once the connection has reached `progress`. Any context.
     pub(crate) fn reached(&self, progress: Progress) -> bool {
         self.state.lock().progress >= progress
     }
 
-    /// Wakes the waiting thread to look at its condition again. Any context.
+    /// Wakes the waiting thread to check its condition again. Any context.
     pub(crate) fn wake(&self) {
         self.changed.complete();
     }
@@ -244,8 +232,8 @@ impl Outcome {
     ///
     /// # Errors
     ///
-    /// The failure that was reported, or [`Failure::TimedOut`] with `what` where
-    /// there was no sign of life for `timeout` ms.
+    /// The failure that was reported, or [`Failure::TimedOut`] with `what` after `timeout` ms
+    /// without activity.
     pub(crate) fn wait_for(
         &self,
         progress: Progress,
@@ -255,11 +243,7 @@ impl Outcome {
         self.wait_until(what, timeout, || self.reached(progress))
     }
 
-    /// Waits until `done` says so; it is asked again after each report.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::wait_for`].
+    /// Waits until `done` returns true. It is called again after each report.
     pub(crate) fn wait_until(
         &self,
         what: &'static str,
@@ -279,7 +263,7 @@ impl Outcome {
         }
     }
 
-    /// Fails where nothing moved for `timeout` ms. For loops that poll.
+    /// Fails if there was no activity for `timeout` ms. For loops that poll.
     ///
     /// # Errors
     ///
@@ -295,21 +279,21 @@ impl Outcome {
         }
     }
 
-    /// Waits until all of `outcomes`, which share a bell, have come as far as `goal`.
-    /// Each `beat` ms at the least, `beaten` is called. Process context; sleeps.
+    /// Waits until all of `outcomes`, which share a wait queue, have reached `goal`. Calls
+    /// `send_keepalives` every `interval` ms, or soon after. Process context; sleeps.
     ///
     /// # Errors
     ///
-    /// As [`Self::wait_for`], for any of them; what `beaten` returns.
+    /// See [`Self::wait_for`], for any of the outcomes; the error of `send_keepalives`.
     pub(crate) fn wait_all<'a>(
         outcomes: impl Iterator<Item = &'a Self> + Clone,
         goal: Progress,
         what: &'static str,
         timeout: Option<u32>,
-        beat: Option<u32>,
-        mut beaten: impl FnMut() -> Result<(), Failure>,
+        interval: Option<u32>,
+        mut send_keepalives: impl FnMut() -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut next = Deadline::after(beat);
+        let mut next = Deadline::after(interval);
         loop {
             let mut wait = next;
             let mut waiter = None;
@@ -327,22 +311,22 @@ impl Outcome {
                 return Ok(());
             };
             if next.passed() {
-                beaten()?;
-                next = Deadline::after(beat);
+                send_keepalives()?;
+                next = Deadline::after(interval);
             } else {
                 waiter.sleep(wait);
             }
         }
     }
 
-    /// Sleeps until something is reported, to this or to another outcome of the same
-    /// bell, or `deadline`. For kernel threads that have a condition of their own.
+    /// Sleeps until a report to this or another outcome of the same wait queue, or until
+    /// `deadline`. For kernel threads that check a condition of their own.
     pub(crate) fn pause(&self, deadline: Deadline) {
         self.sleep(deadline);
     }
 
-    /// Sleeps until something changes. Only kernel threads wait here, and get no
-    /// signals; but in this state they neither count as load nor as hung.
+    /// Sleeps until something is reported. Only kernel threads wait here, and these get no signals.
+    /// An interruptible sleep neither adds to the load average nor counts as a hang.
     fn sleep(&self, deadline: Deadline) {
         let _ = self.changed.wait_interruptible(deadline);
     }
@@ -353,8 +337,9 @@ impl Outcome {
         })
     }
 
-    /// The failure; a mere consequence is given a moment to meet its cause.
-    fn settled_failure(&self) -> Option<Failure> {
+    /// Returns the failure, after a short wait for the cause if it is only a consequence. Process
+    /// context; sleeps.
+    pub(crate) fn settled_failure(&self) -> Option<Failure> {
         let grace = Self::grace();
         loop {
             let failure = self.failure()?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Log lines that anybody who reaches a server's port can bring about, rate limited.
+//! Rate-limited log lines that anybody who reaches a server's port can cause.
 
 #![forbid(unsafe_code)]
 
@@ -15,10 +15,10 @@ use kernel::{
     sync::Mutex, //
 };
 
-/// How grave a line is.
+/// Severity of a line.
 #[derive(Clone, Copy)]
 pub(crate) enum Level {
-    /// All is well.
+    /// Normal operation.
     Info,
     /// Something went wrong with one peer.
     Warning,
@@ -26,7 +26,7 @@ pub(crate) enum Level {
     Error,
 }
 
-/// A budget for good news, and one for bad, so that neither uses up the other's.
+/// Separate budgets for good and bad news, so that neither uses up the other's.
 #[derive(Default)]
 struct Limits {
     good: RateLimit,
@@ -50,7 +50,7 @@ impl PeerLog {
         })
     }
 
-    /// Says `line`, unless there were too many of late. May sleep.
+    /// Logs `line`, unless there were too many lines recently. May sleep.
     pub(crate) fn say(&self, level: Level, line: Arguments<'_>) {
         let mut limits = self.limits.lock();
         let limit = match level {
@@ -69,7 +69,7 @@ impl PeerLog {
         }
     }
 
-    /// Says how many lines have been suppressed that nothing was said of yet. May sleep.
+    /// Logs the number of suppressed lines that has not been logged yet. May sleep.
     pub(crate) fn conclude(&self) {
         let mut limits = self.limits.lock();
         let (good, bad) = (limits.good.take_suppressed(), limits.bad.take_suppressed());

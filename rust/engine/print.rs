@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Printing values that only know [`core::fmt`].
+//! Prints values that only implement [`core::fmt`].
 //!
-//! The kernel crate's print macros take its own `Display`, which code that also
-//! builds on the host cannot implement.
+//! The kernel crate's print macros take its own `Display`, which code that is also built on the
+//! host cannot implement.
 
 use crate::logic::{
     command::{
@@ -24,7 +24,7 @@ use crate::logic::{
 };
 use kernel::fmt;
 
-/// Prints as [`core::fmt::Display`] does.
+/// Prints a value with its [`core::fmt::Display`].
 pub(crate) struct Plain<T>(pub(crate) T);
 
 impl<T: core::fmt::Display> fmt::Display for Plain<T> {
@@ -33,7 +33,7 @@ impl<T: core::fmt::Display> fmt::Display for Plain<T> {
     }
 }
 
-/// Has the kernel's `Display` of types do what [`core::fmt::Display`] does.
+/// Implements the kernel's `Display` for types with their [`core::fmt::Display`].
 macro_rules! forward_display {
     ($($type:ty),* $(,)?) => {$(
         impl kernel::fmt::Display for $type {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tells a client why it is not served.
+//! Reason that a rejected client is given.
 
 #![forbid(unsafe_code)]
 
@@ -14,7 +14,7 @@ use crate::logic::{
     }, //
 };
 
-/// Returns what to tell a client that is not served because of `failure`.
+/// Returns the rejection for a client that is not served because of `failure`.
 pub(crate) fn rejection(failure: &Failure) -> Reject {
     let (reason, value) = match *failure {
         Failure::PrivateData(PrivateDataError::Version(_)) => {

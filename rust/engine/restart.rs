@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Commands that outlive a `write()` which the kernel restarts.
+//! Keeps commands running across a `write()` that the kernel restarts.
 //!
-//! A writer that is frozen, stopped or traced, or has task work to do, must leave the
-//! kernel's code for that. Its `write()` then returns `ERESTARTSYS`, after which the
-//! kernel calls again with the same arguments, unless a handler ran that ends system
-//! calls. In between the command goes on here, without its writer: [`Restarts::wait`]
-//! leaves it, [`Restarts::take`] takes it up again.
+//! A writer that is frozen, stopped or traced, or has task work to do, must first leave the kernel.
+//! Its `write()` then returns `ERESTARTSYS`, and the kernel calls again with the same arguments,
+//! unless a signal handler ran that ends system calls. In between the command continues here
+//! without its writer: [`Restarts::wait`] leaves it here, and [`Restarts::take`] picks it up again.
 //!
-//! A writer may also never come back: it was killed, its handler did not return or ended
-//! the call, its `write()` was io_uring's. Then the command ends as by a signal. Three see
-//! to that: the release of the file, the next command of the same task, and a thread for
-//! as long as the command waits here, which looks whether the task is still there.
+//! A writer may also never come back: it was killed, its handler did not return or ended the call,
+//! or its `write()` came from io_uring. Then the command ends as it does on a signal. Three parties
+//! ensure this: the release of the file, the next command of the same task, and a thread that
+//! checks, while the command waits here, whether the task still exists.
 
 #![forbid(unsafe_code)]
 
-use crate::kernel_ext::{
-    completion::{
-        Completion,
-        Waited, //
-    },
-    kthread::run_detached,
-    module::ModuleRef,
-    procfs::FileId,
-    signal::{
-        Caller,
-        Disturbance, //
-    },
-    time::Deadline, //
+use crate::{
+    engine::worker::ThreadName,
+    kernel_ext::{
+        completion::{
+            Completion,
+            Waited, //
+        },
+        kthread::run_detached,
+        module::ModuleRef,
+        procfs::FileId,
+        signal::{
+            Caller,
+            Disturbance, //
+        },
+        time::Deadline, //
+    }, //
 };
 use kernel::{
     new_mutex,
@@ -38,42 +40,42 @@ use kernel::{
     }, //
 };
 
-/// How often a writer that is to come back is looked after, in ms.
+/// Interval in ms for checking on a writer that is to come back.
 const LOOK_MS: u32 = 100;
 
-/// How long a writer may take that nothing keeps from coming back, in ms.
+/// Timeout in ms for a writer that could come back, but does not.
 const RETURN_MS: u32 = 10_000;
 
-/// Something that a `write()` waits for.
+/// A running command that a `write()` waits for.
 pub(crate) trait Awaited: Send + Sync {
-    /// Waits for it, and returns how it ended, or `None` where something disturbs the calling
-    /// task before. May sleep.
+    /// Waits for the end of the command, and returns its result; `None` if something disturbs the
+    /// calling task first. May sleep.
     fn wait(&self) -> Option<Result>;
 
-    /// Ends it because of a signal, and returns how it ended. Sleeps until it has.
+    /// Ends the command because of a signal, and returns its result. Sleeps until it has ended.
     fn interrupt(&self, why: Disturbance) -> Result;
 }
 
-/// What a `write()` waits for; `None` where the command goes on without its writer.
+/// Command that a `write()` waits for; `None` if the command continues without its writer.
 pub(crate) type Waiting = Option<Arc<dyn Awaited>>;
 
-/// A `write()` of a command.
+/// The `write()` of a command.
 pub(crate) struct Write {
-    /// What was written to.
+    /// File that was written to.
     pub(crate) file: FileId,
-    /// What was written.
+    /// Text that was written.
     pub(crate) text: KVec<u8>,
     /// Keeps the module loaded.
     pub(crate) in_use: ModuleRef,
 }
 
-/// A command whose `write()` is to be restarted.
+/// A command whose `write()` will be restarted.
 #[pin_data]
 struct Left {
     awaited: Arc<dyn Awaited>,
     writer: Caller,
     write: Write,
-    /// Somebody has taken it.
+    /// Completed when somebody has taken the command.
     #[pin]
     taken: Completion,
 }
@@ -86,11 +88,7 @@ pub(crate) struct Restarts {
 }
 
 impl Restarts {
-    /// Creates it without any command.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Creates an empty list.
     pub(crate) fn new() -> Result<Arc<Self>> {
         Arc::pin_init(
             pin_init!(Self {
@@ -104,8 +102,8 @@ impl Restarts {
     ///
     /// # Errors
     ///
-    /// That of the command; `ERESTARTSYS` where the writer has something else to do first
-    /// that does not end a system call.
+    /// The error of the command; `ERESTARTSYS` if the writer must first do something that does not
+    /// end a system call.
     pub(crate) fn wait(self: &Arc<Self>, awaited: Arc<dyn Awaited>, write: Write) -> Result {
         if let Some(result) = awaited.wait() {
             return result;
@@ -136,13 +134,16 @@ impl Restarts {
         )?;
         self.left.lock().push(left.clone(), GFP_KERNEL)?;
         let (restarts, watched) = (self.clone(), left.clone());
-        run_detached(0, module, move || restarts.watch(&watched)).inspect_err(|_| {
+        run_detached(fmt!("{}", ThreadName(0)), module, move || {
+            restarts.watch(&watched)
+        })
+        .inspect_err(|_| {
             self.remove(|each| Arc::ptr_eq(each, &left));
         })
     }
 
-    /// Takes up the command that the calling task has left when it wrote `text` to `file`.
-    /// Another one that it has left ends. May sleep.
+    /// Takes the command that the calling task left when it wrote `text` to `file`. Ends a
+    /// different command that the task left. May sleep.
     pub(crate) fn take(&self, file: FileId, text: &[u8]) -> Waiting {
         let left = self.remove(|left| left.writer.is_current())?;
         if left.write.file == file && *left.write.text == *text {
@@ -152,14 +153,14 @@ impl Restarts {
         None
     }
 
-    /// Ends what was left by writes to `file`. Sleeps until it has ended.
+    /// Ends the commands that were left by writes to `file`. Sleeps until they have ended.
     pub(crate) fn released(&self, file: FileId) {
         while let Some(left) = self.remove(|left| left.write.file == file) {
             left.abandon();
         }
     }
 
-    /// Removes one that `is` chosen: it is the caller's then.
+    /// Removes the first command that `is` accepts. The caller owns it then.
     fn remove(&self, is: impl Fn(&Arc<Left>) -> bool) -> Option<Arc<Left>> {
         let mut all = self.left.lock();
         let index = all.iter().position(is)?;
@@ -168,7 +169,7 @@ impl Restarts {
         Some(left)
     }
 
-    /// Ends `left` where its writer does not come back. The body of its thread.
+    /// Ends `left` if its writer does not come back. The body of the command's watcher thread.
     fn watch(&self, left: &Arc<Left>) {
         let mut returns = Deadline::after_ms(RETURN_MS);
         while left.taken.wait_interruptible(Deadline::after_ms(LOOK_MS)) != Waited::Completed {
@@ -185,9 +186,9 @@ impl Restarts {
 }
 
 impl Left {
-    /// Ends the command, whose writer does not come back.
+    /// Ends the command, because its writer does not come back.
     fn abandon(&self) {
-        // Nobody is there to hear how it ended; the log has it.
+        // No writer is left to return the result to; it is in the log.
         let _ = self.awaited.interrupt(Disturbance::Signal);
     }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Finished runs, for scripts: `results` in debugfs, one JSON object a line.
+//! Results of finished runs, for scripts: `results` in debugfs, one JSON object per line.
 //!
-//! A report is turned into text once, when its connection has ended, and kept
-//! with the last [`KEPT`] of its [`Origin`]. `docs/reference.md` describes the fields.
+//! A report is turned into text once, when its connection has ended. The last [`KEPT`] reports of
+//! each [`Origin`] are kept. `docs/reference.md` describes the fields.
 
 #![forbid(unsafe_code)]
 
@@ -51,76 +51,77 @@ use kernel::{
     }, //
 };
 
-/// How many results of each origin are kept.
+/// Number of results that are kept of each origin.
 const KEPT: usize = 256;
 
-/// The version of the format, raised when a field changes its meaning.
+/// Version of the format, raised when a field changes its meaning.
 const SCHEMA: u32 = 1;
 
-/// How a microbenchmark was loaded, and what it counted.
+/// Measurement of a microbenchmark.
 #[derive(Clone, Copy)]
 pub(crate) struct Measured {
-    /// Whether this side spun on its completions.
+    /// True if this side polled for its completions.
     pub(crate) poll: bool,
-    /// What it counted.
+    /// Load, counters and times of the microbenchmark.
     pub(crate) figures: Figures,
 }
 
-/// How one thread's connections went.
+/// Result of one thread's connections.
 #[derive(Clone, Copy)]
 pub(crate) struct Report<'a> {
-    /// The number of the command.
+    /// Number of the command.
     pub(crate) session: u32,
-    /// The number of the thread.
+    /// Number of the thread.
     pub(crate) thread: u32,
     /// `client` or `server`; `loopback` for both in one.
     pub(crate) role: &'static str,
     /// The command.
     pub(crate) command: &'a Command,
-    /// What was done, which for a server is its client's choice.
+    /// Test that was run; for a server, its client chooses it.
     pub(crate) test: Test,
     /// The device, once known.
     pub(crate) device: Option<(DeviceName, Transport)>,
     /// The peer, once known.
     pub(crate) peer: Option<SocketAddress>,
-    /// Whether the peer announced itself as a krping of this kind, once known.
+    /// True if the peer did not announce itself as a krping of this kind; `None` until that is
+    /// known.
     pub(crate) legacy: Option<bool>,
     /// Bytes in each direction of an iteration.
     pub(crate) size: u32,
-    /// Iterations that were finished.
+    /// Finished iterations.
     pub(crate) iterations: u64,
-    /// From the first post to the last completion.
+    /// Time from the first post, or the end of the warm-up, to the last completion, in ns.
     pub(crate) elapsed_ns: u64,
-    /// What was moved.
+    /// Bytes and messages that were moved.
     pub(crate) counters: Counters,
-    /// Nanoseconds for each iteration.
+    /// Latency of each iteration, in nanoseconds.
     pub(crate) histogram: Option<&'a Histogram>,
-    /// Of a microbenchmark.
+    /// Measurement of a microbenchmark.
     pub(crate) measured: Option<Measured>,
-    /// Of a disk, a tap or a server of one.
+    /// Figures of a disk, a tap or a server of one.
     pub(crate) block: Option<BlockFigures>,
-    /// Of a disk: nanoseconds for each request, by stage.
+    /// Latency of each request of a disk or tap in nanoseconds, by stage.
     pub(crate) stages: &'a [(&'static str, &'a Histogram)],
-    /// What the device can do, where that was asked for.
+    /// Capabilities of the device, for commands that ask for them.
     pub(crate) caps: Option<&'a Caps>,
-    /// Of a disk: whether it has just come, or is gone.
+    /// State of a disk: it has just come, or is gone.
     pub(crate) state: Option<&'static str>,
-    /// Of conformance tests: what each came to.
+    /// Results of conformance tests.
     pub(crate) trials: Option<&'a [Trial]>,
-    /// Of a server: whether the connection never came up.
+    /// True if the connection to this server never came up.
     pub(crate) refused: bool,
-    /// Why it failed, if it did.
+    /// Reason for the failure, if the run failed.
     pub(crate) failure: Option<Failure>,
 }
 
-/// Who brought a result about. None displaces those of another origin.
+/// Origin of a result. A new result displaces only results of the same origin.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
-    /// A command of this host's.
+    /// A command of this host.
     Own,
-    /// A client of a server, which was served.
+    /// A client that a local server served.
     Served,
-    /// A connection that never came up: anybody who can reach a server's port has them.
+    /// A connection that never came up. Anybody who can reach a server's port can cause these.
     Refused,
 }
 
@@ -129,7 +130,7 @@ impl Origin {
 }
 
 impl<'a> Report<'a> {
-    /// Creates the report of a connection of `thread` that has not begun.
+    /// Creates the report of a connection of `thread` that has not started.
     pub(crate) fn new(session: u32, thread: u32, role: &'static str, command: &'a Command) -> Self {
         Self {
             session,
@@ -166,12 +167,12 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Finished iterations for each second.
+    /// Returns the finished iterations per second.
     fn rate(&self) -> u64 {
         per_second(self.iterations, self.elapsed_ns)
     }
 
-    /// Bytes of a microbenchmark's operations for each second.
+    /// Returns the bytes per second of a microbenchmark's operations.
     pub(crate) fn bandwidth(&self) -> u64 {
         per_second(self.bytes(self.iterations), self.elapsed_ns)
     }
@@ -214,7 +215,8 @@ impl<'a> Report<'a> {
                 .str("errno", errno::name(number).unwrap_or("unknown"))?
                 .num("errno_number", number)?
                 .str("reason", failure)?;
-            // A microbenchmark compares its data when it is over.
+            // A microbenchmark compares its data after the measurement, so its figures are
+            // complete.
             let compared = self.measured.is_some() && matches!(failure, Failure::Mismatch(_));
             if self.iterations > 0 && !failure.is_verdict() && !compared {
                 object.bool("partial", true)?;
@@ -309,7 +311,8 @@ impl<'a> Report<'a> {
                 .num("peer_elapsed_ns", elapsed_ns)?
                 .num("peer_bytes_per_s", bandwidth)?;
             if load.duplex {
-                // Both begin together, and who ends later had the rest of it alone.
+                // Both sides begin together; the side that ends later had the link to itself at the
+                // end.
                 let both = self.bytes(self.iterations.saturating_add(iterations));
                 let total = per_second(both, self.elapsed_ns.max(elapsed_ns));
                 object.num("total_bytes_per_s", total)?;
@@ -375,17 +378,17 @@ impl fmt::Display for Report<'_> {
 
 forward_display!(Report<'_>);
 
-/// `count` events in `ns` nanoseconds, for each second.
+/// Returns the rate per second of `count` events in `ns` nanoseconds.
 fn per_second(count: u64, ns: u64) -> u64 {
     let ms = (ns / 1_000_000).max(1);
     match count.checked_mul(1_000_000_000) {
         Some(scaled) => scaled.checked_div(ns).unwrap_or(0),
-        // So many events took long enough to count in milliseconds.
+        // A count this large takes long enough to measure in milliseconds.
         None => count.checked_div(ms).unwrap_or(0).saturating_mul(1000),
     }
 }
 
-/// The last finished runs of each origin, the oldest first.
+/// The last finished runs of each origin, oldest first.
 #[pin_data]
 pub(crate) struct Results {
     #[pin]
@@ -393,11 +396,7 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    /// Creates an empty list with room for all that it will keep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Creates an empty list with room for all results that it will keep.
     pub(crate) fn new() -> Result<Arc<Self>> {
         let lines = KVec::with_capacity(KEPT * Origin::COUNT, GFP_KERNEL)?;
         Arc::pin_init(
@@ -408,8 +407,8 @@ impl Results {
         )
     }
 
-    /// Keeps a report, and drops the oldest of its origin where there are too many. May sleep.
-    /// Without memory for its text, the report is only missed in the list.
+    /// Stores a report, and drops the oldest one of its origin if there are too many. Without
+    /// memory for its text, the report is only missing from the list. May sleep.
     pub(crate) fn add(&self, report: &Report<'_>) {
         let Ok(line) = CString::try_from_fmt(kernel::prelude::fmt!("{}", report)) else {
             pr_warn!("{}: no memory to keep the result\n", report.session);

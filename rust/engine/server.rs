@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A server's listening thread, which starts one to serve each client.
+//! Listening thread of a server, which starts a thread for each connection.
 
 #![forbid(unsafe_code)]
 
@@ -13,7 +13,10 @@ use super::{
 };
 use crate::{
     cm::{
-        addr::SocketAddress,
+        addr::{
+            socket_address,
+            SocketAddress, //
+        },
         listener::{
             Listener,
             Request, //
@@ -21,7 +24,7 @@ use crate::{
     },
     engine::{
         outcome::{
-            new_bell,
+            new_wait_queue,
             Outcome, //
         },
         print::Plain, //
@@ -42,35 +45,35 @@ use kernel::{
     sync::Arc, //
 };
 
-/// What fails where a server does not come up.
+/// Name of the setup step, for failures to start a server.
 pub(crate) const STARTING: &str = "starting the server";
 
-/// Clients served at a time; more are rejected as busy.
+/// Maximum number of clients served at a time; more are rejected as busy.
 pub(crate) const MAX_CLIENTS: usize = 1024;
 
-/// Returns the address at which the session's command is to listen.
+/// Returns the address that the session's command listens on.
 ///
 /// # Errors
 ///
-/// `ENODEV` for an unknown interface.
+/// `ENODEV` if the interface does not exist.
 pub(crate) fn listening_address(session: &Session) -> Result<SocketAddress, Failure> {
     let command = &session.command;
     match &command.addr {
-        Some(addr) => SocketAddress::new(&session.net, addr, command.port),
+        Some(addr) => socket_address(&session.net, addr, command.port),
         None => Ok(SocketAddress::any(command.port)),
     }
 }
 
-/// Starts the session's listening thread, and returns the address it is bound
-/// to. Failures to bind are the caller's, before any thread runs.
+/// Starts the session's listening thread, and returns the address that it is bound to. An error of
+/// binding is returned to the caller, before any thread runs.
 ///
 /// # Errors
 ///
-/// `EADDRINUSE`, `EADDRNOTAVAIL`, `ENODEV` and what else binding reports.
+/// `EADDRINUSE`, `EADDRNOTAVAIL`, `ENODEV` or another error of binding.
 pub(crate) fn start(session: &Arc<Session>) -> Result<SocketAddress, Failure> {
     let addr = listening_address(session)?;
-    let outcome = new_bell()
-        .and_then(|bell| Outcome::new(&bell))
+    let outcome = new_wait_queue()
+        .and_then(|wait_queue| Outcome::new(&wait_queue))
         .map_err(failed(STARTING))?;
     start_listening(
         session,
@@ -81,13 +84,13 @@ pub(crate) fn start(session: &Arc<Session>) -> Result<SocketAddress, Failure> {
     )
 }
 
-/// Binds a listener to `addr`, which reports to `reports`, and starts the session's listening
-/// thread. That waits on `outcome`, and does `listen` with the listener and the address that it is
-/// bound to, which is returned.
+/// Binds a listener to `addr` and starts the session's listening thread. The listener reports to
+/// `reports`. The thread waits on `outcome`, and calls `listen` with the listener and the address
+/// that it is bound to. Returns that address.
 ///
 /// # Errors
 ///
-/// What binding reports; `ENOMEM`.
+/// The error of binding; `ENOMEM`.
 pub(crate) fn start_listening(
     session: &Arc<Session>,
     addr: SocketAddress,
@@ -115,20 +118,20 @@ fn listen(session: &Arc<Session>, listener: &Listener, outcome: &Outcome) -> Res
     let command = &session.command;
     // The clients of a loopback are threads of the session, too.
     let most = match command.role {
-        Role::Loopback => MAX_CLIENTS.saturating_add(command.threads as usize),
-        _ => MAX_CLIENTS,
+        Role::Loopback => MAX_CLIENTS + command.threads as usize,
+        Role::Client | Role::Server => MAX_CLIENTS,
     };
-    // Where there is an end: connections to serve.
+    // Number of connections still to serve; `None` for a server that persists.
     let mut left = (!command.persist).then_some(command.threads);
-    // A person starts the client: only loopback knows that one must come.
+    // A person starts the client. Only a loopback knows that one must come.
     let timeout = match command.role {
         Role::Loopback => Some(management::client_comes_within(session)),
-        _ => command.timeout_ms.filter(|_| !command.persist),
+        Role::Client | Role::Server => command.timeout_ms.filter(|_| !command.persist),
     };
-    // Of them, further ones of clients that have begun to connect.
+    // Number of further connections expected from clients that have begun to connect.
     let mut missing = 0u32;
     while left != Some(0) {
-        // A client that has begun to connect is soon done with it.
+        // A client that has begun to connect soon makes the rest of its connections.
         let timeout = if missing > 0 {
             Some(session.timeout())
         } else {
@@ -166,12 +169,8 @@ fn listen(session: &Arc<Session>, listener: &Listener, outcome: &Outcome) -> Res
     Ok(())
 }
 
-/// Waits for a request from an address that the server accepts. The rejection of others does not
-/// extend `timeout`.
-///
-/// # Errors
-///
-/// As [`Outcome::wait_until`].
+/// Waits for a request from an address that the server accepts. Rejecting others does not extend
+/// `timeout`.
 fn next_request(
     session: &Session,
     listener: &Listener,
@@ -186,7 +185,7 @@ fn next_request(
             .is_some_and(|request| !is_allowed(session, request))
         {
             next = None;
-            // Look at the queue again after the checks of the wait.
+            // Check the queue again after the checks of the wait.
             outcome.wake();
         }
         next.is_some()
@@ -194,8 +193,8 @@ fn next_request(
     Ok(next)
 }
 
-/// Returns whether the client of `request` has an address that the server accepts. Rejects it
-/// otherwise, and does nothing else for it.
+/// Returns true if the server accepts the address of the client of `request`. Otherwise rejects the
+/// request, and does nothing else for it.
 pub(crate) fn is_allowed(session: &Session, request: &Request) -> bool {
     let ip = request.id.peer().ip();
     if session.command.allow.is_all() || ip.is_some_and(|ip| session.command.allow.allows(ip)) {
@@ -215,8 +214,8 @@ pub(crate) fn is_allowed(session: &Session, request: &Request) -> bool {
     false
 }
 
-/// Whether this is a further connection of a client, and how many come after it:
-/// its first one tells.
+/// Returns true for a further connection of a client, and the number of connections still to come,
+/// which is announced with the first one.
 fn more_connections(data: &[u8]) -> (bool, u32) {
     match PrivateData::decode(data) {
         Ok(Some(peer)) if peer.index == 0 => (false, u32::from(peer.load.qps).saturating_sub(1)),

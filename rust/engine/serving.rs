@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A server's part in one connection: admit or refuse the client, follow it,
-//! report.
+//! Serves one connection: admits or rejects the client, follows it, and reports the result.
 
 #![forbid(unsafe_code)]
 
@@ -10,12 +9,16 @@ use super::{
         Accepting,
         Responder, //
     },
+    asked::Asked,
     drive::{
+        disconnect_deadline, //
         drive,
         failed,
-        patience, //
     },
-    entry::Serve,
+    entry::{
+        workload,
+        Serve, //
+    },
     limits::{
         QueueLimits,
         READS, //
@@ -36,7 +39,10 @@ use crate::{
         ReadLimits, //
     },
     engine::{
+        depths::Depths,
         outcome::Progress,
+        queue::Queue,
+        queue_pair::QueuePair,
         results::{
             Measured,
             Report, //
@@ -55,12 +61,7 @@ use crate::{
     mr::Memory,
     rdma::{
         cq::PollMode,
-        device::Device,
-        qp::{
-            Depths,
-            Queue,
-            QueuePair, //
-        }, //
+        device::Device, //
     }, //
 };
 use core::iter;
@@ -69,7 +70,7 @@ use kernel::{
     sync::Arc, //
 };
 
-/// Serves one client, and reports. The body of its thread.
+/// Serves one client and reports the result. The body of its thread.
 pub(crate) fn run(session: &Arc<Session>, worker: &Arc<Worker>, request: Request) {
     let mut report = Report::new(session.id, worker.id, "server", &session.command);
     let outcome = request.id.outcome().clone();
@@ -86,20 +87,12 @@ pub(crate) fn run(session: &Arc<Session>, worker: &Arc<Worker>, request: Request
     }
 }
 
-/// Reports a failure of one client: the end of the session, unless it persists.
+/// Reports a failure of one client, which ends the session unless it persists.
 fn give_up(session: &Session, failure: Failure) -> Failure {
     if !session.command.persist {
         session.abort(failure);
     }
     failure
-}
-
-/// What a client that has been admitted asks for.
-pub(crate) struct Asked {
-    /// What it announced, unless it is a legacy client.
-    pub(crate) peer: Option<PrivateData>,
-    /// The READs that both sides can do.
-    pub(crate) limits: ReadLimits,
 }
 
 fn serve(
@@ -124,18 +117,18 @@ fn serve(
     }
 }
 
-/// What a server of tests does with a client.
+/// Steps of a test server for one client.
 impl Accepting<'_> {
-    /// Rejects the client because of `failure`, and returns its cause.
+    /// Rejects the client because of `failure`, and returns the cause of the failure.
     pub(crate) fn refuse(&self, failure: Failure) -> Failure {
-        let failure = self.id.outcome().cause_of(failure);
-        // First, as the rejection is a failure of a client in the same session.
+        let failure = self.cause_of(failure);
+        // First, because in a loopback the rejection makes the client's thread fail, too.
         let failure = give_up(self.session, failure);
         self.id.reject(&rejection(&failure));
         failure
     }
 
-    /// Checks what the client asks for.
+    /// Checks the request of the client, and finds the workload that serves it.
     #[inline(never)]
     fn admit(
         &self,
@@ -165,14 +158,14 @@ impl Accepting<'_> {
             ));
         }
         let limits = self.agree_on_reads(limits, READS)?;
-        let workload = self.session.registry.workload(asked.spec().family);
+        let workload = workload(&self.session.registry, asked.spec().family);
         let serve = workload.ok().and_then(|workload| workload.serve);
         let serve = serve.ok_or(Failure::Unsupported("nobody serves that test"))?;
         Ok((serve, Asked { peer, limits }))
     }
 
-    /// Accepts the client, follows it to the end, takes the connection down, and
-    /// reports.
+    /// Accepts the client, follows it to the end, takes the connection down, and reports the
+    /// result.
     #[inline(never)]
     pub(crate) fn follow<W: Follow>(
         &self,
@@ -189,46 +182,45 @@ impl Accepting<'_> {
         let answer = params.answer.as_ref().map_or(&[] as &[u8], |answer| answer);
         let result = self.accept(answer, params.limits).and_then(|()| {
             drive(
-                iter::once(&*queue_pair),
+                iter::once(&queue_pair),
                 Progress::Finished,
                 params.poll,
                 Some(params.timeout),
-                Some(params.beat),
-                || queue_pair.with(Side::beat).unwrap_or(Ok(())),
+                Some(params.keepalive_ms),
+                || queue_pair.with(Side::keepalive).unwrap_or(Ok(())),
             )
         });
         self.finish(params, queue_pair, result, report);
         Ok(())
     }
 
-    /// Tells the client's leaving from its breaking off, takes all down, and
-    /// reports.
+    /// Decides if the client left or broke off, takes the connection down, and reports the result.
     #[inline(never)]
     fn finish<W: Follow>(
         &self,
         params: &ServeParams,
-        queue_pair: Pin<KBox<QueuePair<W>>>,
+        queue_pair: QueuePair<W>,
         result: Result<(), Failure>,
         report: &mut Report<'_>,
     ) {
         let state = queue_pair.with(|server, _| (server.may_end(), server.served_all()));
         let (may_end, served_all) = state.unwrap_or_default();
         let came = self.id.outcome().reached(Progress::Established);
-        let result = match result {
-            Err(Failure::Disconnected) if came && may_end => Ok(()),
-            // All was done, and only the client's farewell got lost.
-            Err(Failure::TimedOut(..) | Failure::Interrupted) if served_all => Ok(()),
-            other => other.map_err(|failure| self.id.cause_of(failure)),
-        };
+        let result = self.end(result, |failure| match failure {
+            Failure::Disconnected => came && may_end,
+            // Everything was done, and only the client's disconnect got lost.
+            Failure::TimedOut(..) | Failure::Interrupted => served_all,
+            _ => false,
+        });
         let mut server = queue_pair.stop();
         server.iter_mut().for_each(|server| server.end());
         let verdict = server.as_ref().map_or(Ok(()), |server| server.verdict());
-        // What else went wrong may follow from it.
+        // The verdict comes first: other failures may follow from it.
         let result = verdict
             .and(result)
             .map_err(|failure| give_up(self.session, failure));
         if self.id.disconnect() {
-            let deadline = patience(self.session, &result);
+            let deadline = disconnect_deadline(self.session, &result);
             self.id.wait_disconnected(deadline);
         }
         drop(queue_pair);
@@ -253,23 +245,23 @@ impl Accepting<'_> {
     }
 }
 
-/// How a connection is accepted and followed.
+/// Parameters for accepting and following a connection.
 pub(crate) struct ServeParams {
-    /// The READs that are agreed to.
+    /// READ limits that were agreed on.
     pub(crate) limits: ReadLimits,
-    /// Private data, for a client that understands it.
+    /// Private data of the answer, for a client that understands it.
     pub(crate) answer: Option<[u8; PrivateData::LEN]>,
-    /// How completions are found.
+    /// Method of finding completions.
     pub(crate) poll: PollMode,
-    /// How long the client may be silent, in ms.
+    /// Timeout without activity of the client, in ms.
     pub(crate) timeout: u32,
-    /// How long this side is silent at most, in ms.
-    pub(crate) beat: u32,
-    /// Whether all memory is opened to the client.
+    /// Keepalive interval in ms: the longest time without a message from this side.
+    pub(crate) keepalive_ms: u32,
+    /// True if an rkey for all memory may be given to the client.
     pub(crate) unsafe_global_rkey: bool,
 }
 
-/// A server that accepts a client, with the workload that `build` makes.
+/// Responder of a server that accepts a client, with a workload created by `build`.
 struct Following<'a, B> {
     params: &'a ServeParams,
     build: Option<B>,

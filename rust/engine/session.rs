@@ -1,34 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One command's life: its threads, its cancellation, and its end.
+//! Session of one command: its threads, its cancellation and its end.
 //!
-//! A session lives in the `write()` that brought the command. It starts kernel
-//! threads, waits for the last of them to end, and turns the first failure into
-//! the errno of the `write()`. A signal to the writer cancels every thread; the
-//! writer then still waits for them, since they use what it owns, and each of
-//! them ends within its teardown. Where the kernel restarts the `write()`, the
-//! session lives on in between ([`restart`]).
+//! A session lives in the `write()` of its command. It starts kernel threads, waits for the last of
+//! them to end, and turns the first failure into the errno of the `write()`. A signal to the writer
+//! cancels every thread. The writer then still waits for the threads, because they use objects that
+//! it owns; each of them ends within its teardown. If the kernel restarts the `write()`, the
+//! session survives in between ([`restart`]).
 //!
 //! Lock order: the session's threads, then a worker, then an `Outcome`. No thread
 //! is joined with a lock held.
 
 #![forbid(unsafe_code)]
 
-use super::entry::{
-    Client,
-    Entry, //
-};
 use crate::{
     engine::{
-        detached::DetachedServer,
         peer_log::PeerLog,
         registry::Registry,
-        restart::{
-            Awaited,
-            Waiting, //
-        },
+        restart::Awaited,
         results::Report,
-        worker::Worker, //
+        worker::{
+            ThreadName,
+            Worker, //
+        }, //
     },
     kernel_ext::{
         completion::{
@@ -40,7 +34,6 @@ use crate::{
             run_on,
             Kthread, //
         },
-        module::ModuleRef,
         net::Netns,
         signal::Disturbance,
         time::Deadline, //
@@ -68,48 +61,47 @@ use kernel::{
     }, //
 };
 
-/// The deadline of every wait on a peer, unless `timeout=` says otherwise, in ms.
+/// Default of `timeout=`: the timeout of every wait for a peer, in ms.
 pub(crate) const DEFAULT_TIMEOUT_MS: u32 = 10_000;
 
-/// How long what is about to end anyway is waited for without heed of signals, in ms.
+/// Time in ms that a signalled writer still waits, ignoring signals, for threads that are about to
+/// end anyway.
 pub(crate) const GOING_MS: u32 = 1000;
 
 struct Threads {
-    /// Joined when dropped; `None` for one that is still being started.
+    /// Threads, joined when dropped; `None` for a thread that is still being started.
     handles: KVec<(Arc<Worker>, Option<Kthread>)>,
-    /// Threads that were started.
+    /// Number of threads that were started.
     started: usize,
-    /// Threads that have not ended yet.
+    /// Number of threads that have not ended yet.
     running: usize,
-    /// Clients that have done all that they were to do.
+    /// Number of client threads that have done all their work.
     led: u32,
-    /// Why they end, and what they are told.
+    /// First failure, and the failure that the threads were cancelled with.
     end: SessionEnd,
 }
 
-/// Somebody who waits for the threads of a session, but is not its writer.
+/// Observer of a session's threads other than the writer.
 pub(crate) trait Watcher: Send + Sync {
-    /// Takes note that a thread is about to end. Process context.
+    /// Called when a thread is about to end. Process context.
     fn thread_ends(&self);
 }
 
 /// One running command.
 #[pin_data]
 pub(crate) struct Session {
-    /// The number of the command, in the log and in results.
+    /// Number of the command, in the log and in results.
     pub(crate) id: u32,
-    /// What was asked for.
+    /// The command.
     pub(crate) command: KBox<Command>,
     /// The writer's network namespace.
     pub(crate) net: Netns,
     /// The writer's credentials, with which all threads act.
     credentials: Credentials,
-    /// Who is told that a thread has ended, besides the writer.
+    /// Told whenever a thread has ended, in addition to the writer.
     watcher: Option<Arc<dyn Watcher>>,
     pub(crate) registry: Arc<Registry>,
-    /// What it is for.
-    pub(super) workload: &'static Entry,
-    /// What the buffers of a server's connections may take.
+    /// Memory limit for the buffers of a server's connections (`None`: unlimited).
     pub(crate) budget: Option<Arc<Budget>>,
     #[pin]
     pub(crate) peer_log: PeerLog,
@@ -120,54 +112,12 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Begins `command`. Process context of the writer, which then waits for what is
-    /// returned; may sleep. `in_use` keeps the module loaded.
-    ///
-    /// # Errors
-    ///
-    /// The errno of the failure; the log has the sentence.
-    pub(crate) fn begin(
-        registry: &Arc<Registry>,
-        command: KBox<Command>,
-        in_use: &ModuleRef,
-    ) -> Result<Waiting> {
-        let workload = registry.workload(command.test.spec().family)?;
-        match workload.client {
-            Client::Kept(begin) if command.role != Role::Server => {
-                return begin(registry, command, in_use);
-            }
-            _ => {}
-        }
-        let id = registry.next_id();
-        let session = Self::new(registry, id, command, None).map_err(not_begun(id))?;
-        match session.start() {
-            Ok(()) if session.goes_on() => Ok(session.leave(in_use)),
-            Ok(()) => Ok(Some(session)),
-            Err(failure) => Err(session.conclude(Err(failure)).err().unwrap_or(EIO)),
-        }
-    }
-
-    /// Whether it is a server that is to go on without its writer, and has begun.
-    fn goes_on(&self) -> bool {
+    /// Returns true for a detached server that has started without a failure.
+    pub(super) fn goes_on(&self) -> bool {
         self.command.detach && self.threads.lock().end.failure().is_none()
     }
 
-    /// Has the server go on without its writer; what that is to wait for.
-    fn leave(self: Arc<Self>, in_use: &ModuleRef) -> Waiting {
-        match DetachedServer::keep(&self, in_use) {
-            Ok(()) => {
-                let port = self.command.port;
-                pr_info!("{}: listens; stop=server:{} ends it\n", self.id, port);
-                None
-            }
-            Err(error) => {
-                self.abort(Failure::Kernel("detaching the server", error.to_errno()));
-                Some(self)
-            }
-        }
-    }
-
-    /// Says in the log how it ended, and turns that into an errno.
+    /// Logs how the session ended, and turns the result into an errno.
     pub(crate) fn conclude(&self, result: Result<(), Failure>) -> Result {
         let id = self.id;
         self.peer_log.conclude();
@@ -202,7 +152,6 @@ impl Session {
         command: KBox<Command>,
         watcher: Option<Arc<dyn Watcher>>,
     ) -> Result<Arc<Self>> {
-        let workload = registry.workload(command.test.spec().family)?;
         let net = Netns::current().ok_or(ESRCH)?;
         let credentials = Credentials::current().ok_or(ESRCH)?;
         let budget = command.max_memory.map(Budget::new).transpose()?;
@@ -214,7 +163,6 @@ impl Session {
                 credentials,
                 watcher,
                 registry: registry.clone(),
-                workload,
                 budget,
                 peer_log <- PeerLog::new(*id),
                 threads <- new_mutex!(
@@ -233,12 +181,13 @@ impl Session {
         )
     }
 
-    /// The deadline of waits on a peer, in ms.
+    /// Returns the timeout of waits for a peer, in ms.
     pub(crate) fn timeout(&self) -> u32 {
         self.command.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS)
     }
 
-    /// Why the buffers of a client could not be made, as `error` says.
+    /// Turns the `error` of creating a connection's buffers into a failure. `EDQUOT` becomes
+    /// [`Failure::OverMemory`] if there is a memory limit.
     pub(crate) fn no_buffers(&self, error: Error) -> Failure {
         match self.command.max_memory {
             Some(limit) if error.to_errno() == -errno::EDQUOT => Failure::OverMemory(limit),
@@ -246,14 +195,14 @@ impl Session {
         }
     }
 
-    /// How often a client gives a sign of life that its peer would not see
-    /// otherwise, in ms.
-    pub(crate) fn alive(&self) -> u32 {
+    /// Returns the keepalive interval of a client in ms, for times when its peer would see no other
+    /// traffic.
+    pub(crate) fn keepalive_ms(&self) -> u32 {
         (self.timeout() / 3).max(1)
     }
 
-    /// Waits for the last thread; returns false where something disturbs the calling
-    /// task before. May sleep.
+    /// Waits for the last thread. Returns false if something disturbs the calling task first. May
+    /// sleep.
     pub(crate) fn wait_for_threads(&self) -> bool {
         while self.running() > 0 {
             if self.ended.wait_interruptible(Deadline::never()) == Waited::Interrupted {
@@ -263,9 +212,9 @@ impl Session {
         true
     }
 
-    /// Ends all threads because of a signal, and waits for them. Those that have done
-    /// all that they were to do, and only take their connections down, are given the
-    /// time for it, unless the writer is being killed. May sleep.
+    /// Ends all threads because of a signal, and waits for them. If all clients have done their
+    /// work and only take their connections down, they get time to do so, unless the writer is
+    /// being killed. May sleep.
     pub(crate) fn interrupt_threads(&self, why: Disturbance) {
         if why != Disturbance::Kill && self.has_led() {
             let going = Deadline::after_ms(GOING_MS);
@@ -279,18 +228,18 @@ impl Session {
         }
     }
 
-    /// Notes that a client has done all that it was to do.
+    /// Records that a client thread has done all its work.
     pub(crate) fn led(&self) {
         let mut threads = self.threads.lock();
-        threads.led = threads.led.saturating_add(1);
+        threads.led += 1;
     }
 
-    /// Whether all of its clients have.
+    /// Returns true if all client threads have done their work.
     fn has_led(&self) -> bool {
         self.threads.lock().led == self.command.threads
     }
 
-    /// Joins all threads, which have ended, and returns the failure.
+    /// Joins all threads, which must have ended, and returns the session's failure.
     pub(crate) fn join(&self) -> Result<(), Failure> {
         let handles = core::mem::replace(&mut self.threads.lock().handles, KVec::new());
         drop(handles);
@@ -300,7 +249,8 @@ impl Session {
         }
     }
 
-    /// Ends all threads because of `failure`, or of what they are to end for already.
+    /// Cancels all threads with `failure`, or with the failure that they were cancelled with
+    /// before.
     pub(crate) fn cancel(&self, failure: Failure) {
         let mut threads = self.threads.lock();
         let failure = threads.end.cancel(failure);
@@ -309,24 +259,24 @@ impl Session {
         }
     }
 
-    /// Reports a failure that ends the whole session. The first is kept, unless it is what
-    /// the two sides of a loopback see of each other's end, and the cause comes after it.
+    /// Records a failure of the whole session. The first failure is kept, with one exception: in a
+    /// loopback, the real cause replaces a failure that only shows the other side's end.
     pub(crate) fn record(&self, failure: Failure) {
         let both_sides = self.command.role == Role::Loopback;
         self.threads.lock().end.fail(failure, both_sides);
     }
 
-    /// Reports a failure of one thread, and ends the others.
+    /// Records a failure of one thread, and cancels the others.
     pub(crate) fn abort(&self, failure: Failure) {
         self.record(failure);
         self.cancel(match failure {
-            // A signal, or the end of a disk, which is for all of them.
+            // A signal or the end of a disk applies to all threads.
             Failure::Interrupted => Failure::Interrupted,
             _ => Failure::Cancelled,
         });
     }
 
-    /// Keeps the result of one connection.
+    /// Stores the result of one connection.
     #[inline(never)]
     pub(crate) fn report(&self, report: &Report<'_>) {
         self.registry.results().add(report);
@@ -336,8 +286,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; [`Failure::Interrupted`] where a signal kills the writer that starts it;
-    /// what the session is being cancelled for.
+    /// `ENOMEM`; [`Failure::Interrupted`] if a signal kills the writer that starts the thread; the
+    /// failure that the session is being cancelled with.
     pub(crate) fn spawn(
         self: &Arc<Self>,
         body: impl FnOnce(&Arc<Session>, &Arc<Worker>) + Send + 'static,
@@ -358,22 +308,23 @@ impl Session {
             let mut threads = self.threads.lock();
             let cpu = self.command.cpus.nth(threads.started);
             worker.set_cpu(cpu);
-            threads.started = threads.started.wrapping_add(1);
-            threads.running = threads.running.saturating_add(1);
+            threads.started += 1;
+            threads.running += 1;
             if let Some(failure) = threads.end.cancelled() {
                 return Err(failure);
             }
-            // Before it runs: whatever it does, it can be cancelled, and for want of memory
-            // here it would have to be, with a failure that it would report itself.
+            // Push before the thread runs, so that it can be cancelled whatever it does. Without
+            // memory for this it would have to be cancelled, with a failure that it would report
+            // itself.
             threads
                 .handles
                 .push((worker.clone(), None), GFP_KERNEL)
                 .map_err(|e| not_started(e.into()))?;
             cpu
         };
-        // From here on `running` counts itself out when it is dropped, be it by
-        // the thread or by the failure to start it.
-        let handle = Kthread::run(worker.id, move || {
+        // From here on, dropping `running` updates the count: in the thread, or here if it is not
+        // started.
+        let handle = Kthread::run(fmt!("{}", ThreadName(worker.id)), move || {
             let _as_writer = running.session.credentials.assume();
             match cpu.map_or(Ok(()), |cpu| run_on(cpu).map_err(|_| Failure::NoCpu(cpu))) {
                 Ok(()) => body(&running.session, &running.worker),
@@ -396,12 +347,12 @@ impl Session {
         }
     }
 
-    /// Threads that have not ended yet.
+    /// Returns the number of threads that have not ended yet.
     pub(crate) fn running(&self) -> usize {
         self.threads.lock().running
     }
 
-    /// Joins the threads that have ended. For sessions without an end.
+    /// Joins the threads that have ended. For sessions that run forever.
     pub(crate) fn reap(&self) {
         loop {
             let mut threads = self.threads.lock();
@@ -413,17 +364,17 @@ impl Session {
                 return;
             };
             let ended = threads.handles.remove(index);
-            // Joining waits for the thread, which may want the lock.
+            // Joining waits for the thread, which may need the lock.
             drop(threads);
             drop(ended);
         }
     }
 }
 
-/// Says in the log that command `id` has failed before there was a session that could.
+/// Returns a function that logs that command `id` failed before its session existed.
 pub(crate) fn not_begun(id: u32) -> impl FnOnce(Error) -> Error {
     move |error| {
-        let errno = error.to_errno().saturating_neg();
+        let errno = -error.to_errno();
         let name = crate::logic::failure::errno::name(errno).unwrap_or("errno");
         pr_err!("{}: {} ({}): the command was not begun\n", id, name, errno);
         error
@@ -441,7 +392,7 @@ impl Awaited for Session {
     }
 }
 
-/// A thread that has not ended yet. Its drop is the last that the thread does.
+/// A thread that has not ended yet. Dropping it is the thread's last action.
 struct Running {
     session: Arc<Session>,
     worker: Arc<Worker>,

@@ -1,49 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The workloads of a connection's two sides, as the threads of clients and servers see them.
+//! Workloads of the client and the server side of a connection, as the engine's threads use them.
 
 #![forbid(unsafe_code)]
 
 use crate::{
+    engine::{
+        depths::Depths,
+        queue::Queue,
+        workload::Workload, //
+    },
     logic::{
         command::Load,
         failure::Failure,
         measure::histogram::Histogram, //
-    },
-    rdma::qp::{
-        Depths,
-        Queue,
-        Workload, //
     }, //
 };
-use kernel::time::{
-    Instant,
-    Monotonic, //
-};
 
-/// What a microbenchmark has counted.
+/// Figures of a microbenchmark.
 #[derive(Clone, Copy)]
 pub(crate) struct Figures {
-    /// How it was posted.
+    /// Parameters that the operations were posted with.
     pub(crate) load: Load,
-    /// Operations that the send queue had room for.
+    /// Number of operations that the send queue has room for.
     pub(crate) txdepth: u32,
-    /// Operations before measuring began.
+    /// Number of operations before the measurement began.
     pub(crate) warmup: u64,
-    /// Completions of operations.
+    /// Number of completions of operations.
     pub(crate) completions: u64,
-    /// Lists of operations posted.
+    /// Number of lists of operations that were posted.
     pub(crate) posts: u64,
-    /// Nanoseconds that were measured, the sum over all connections.
+    /// Measured time in nanoseconds, summed over all connections.
     pub(crate) busy_ns: u64,
-    /// How often a time is halved for a latency.
+    /// Number of times that a measured time is halved to get a latency.
     pub(crate) halvings: u32,
-    /// Operations and nanoseconds that the peer measured.
+    /// Number of operations and nanoseconds that the peer measured.
     pub(crate) peer: Option<(u64, u64)>,
 }
 
 impl Figures {
-    /// Those of two connections with the same load.
+    /// Returns the combined figures of two connections with the same load.
     pub(crate) fn and(&self, other: &Self) -> Self {
         Self {
             warmup: self.warmup.saturating_add(other.warmup),
@@ -61,87 +57,68 @@ impl Figures {
     }
 }
 
-/// What a workload has done.
+/// Result of a workload.
 pub(crate) struct Summary<'a> {
     /// Finished iterations.
     pub(crate) iterations: u64,
-    /// From the first post, or the end of the warm-up, to the last completion.
-    pub(crate) times: Option<(Instant<Monotonic>, Instant<Monotonic>)>,
-    /// When it went on from its warm-up, and twice what it had done when the first of
-    /// its queue pairs came to its end; `None` of one that is alone.
-    pub(crate) stretch: Option<(Instant<Monotonic>, u64)>,
-    /// Nanoseconds for each iteration, where they are measured.
+    /// Time of the first post, or of the end of the warm-up, and time of the last completion, in
+    /// nanoseconds.
+    pub(crate) times: Option<(u64, u64)>,
+    /// Time at which the queue pair left its warm-up, and twice the number of operations that it
+    /// had done when the first queue pair of its thread ended. `None` for a queue pair that does
+    /// not run together with others.
+    pub(crate) stretch: Option<(u64, u64)>,
+    /// Latency of each iteration in nanoseconds, if it is measured.
     pub(crate) histogram: Option<&'a Histogram>,
-    /// Of a microbenchmark.
+    /// Figures of a microbenchmark; `None` for other workloads.
     pub(crate) figures: Option<Figures>,
 }
 
 impl Summary<'_> {
-    /// How long it took, in nanoseconds.
+    /// Returns the time that the workload took, in nanoseconds.
     pub(crate) fn elapsed_ns(&self) -> u64 {
         self.times.map_or(0, elapsed_ns)
     }
 }
 
-/// From the first to the second, in nanoseconds.
-pub(crate) fn elapsed_ns((started, ended): (Instant<Monotonic>, Instant<Monotonic>)) -> u64 {
-    u64::try_from((ended - started).as_nanos()).unwrap_or(0)
+/// Returns the time from the first to the second of two times, in nanoseconds.
+pub(crate) fn elapsed_ns((started, ended): (u64, u64)) -> u64 {
+    ended.saturating_sub(started)
 }
 
-/// What both sides' workloads have.
+/// Interface that the workloads of both sides share.
 pub(crate) trait Side: Workload {
-    /// How large its queue pair must be.
+    /// Returns the size that its queue pair must have.
     fn depths(&self) -> Depths;
 
-    /// Posts what must be posted before the connection is made.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Posts the work requests that must be posted before the connection is made.
     fn prepare(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure>;
 
-    /// Gives the peer a sign of life, where it would not see any.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
-    fn beat(&mut self, _: &mut Queue<'_>) -> Result<(), Failure> {
+    /// Sends the peer a keepalive if it would see no other traffic.
+    fn keepalive(&mut self, _: &mut Queue<'_>) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Notes that the run has ended, before the connection is taken down.
+    /// Called when the run has ended, before the connection is taken down.
     fn end(&mut self) {}
 
-    /// What has been done.
+    /// Returns the result so far.
     fn summary(&self) -> Summary<'_>;
 }
 
-/// A client's workload: it leads, and says when it is done by advancing its
-/// outcome to `Finished`.
+/// A client's workload. It drives the test, and advances its outcome to `Finished` when it is done.
 pub(crate) trait Lead: Side {
-    /// Begins, once connected.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Starts the workload, once connected.
     fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure>;
 
-    /// Goes on from the end of the warm-up, where the workload waits for that once it
-    /// has advanced to [`Warm`](crate::engine::outcome::Progress::Warm).
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Continues after the warm-up. A workload that has advanced to
+    /// [`Warm`](crate::engine::outcome::Progress::Warm) may wait for this call.
     fn go(&mut self, _: &mut Queue<'_>) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Tells the peer of the end, where the workload waits for that once it has advanced
-    /// to [`Measured`](crate::engine::outcome::Progress::Measured).
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Tells the peer about the end. A workload that has advanced to
+    /// [`Measured`](crate::engine::outcome::Progress::Measured) may wait for this call.
     fn finish(&mut self, _: &mut Queue<'_>) -> Result<(), Failure> {
         Ok(())
     }
@@ -149,17 +126,13 @@ pub(crate) trait Lead: Side {
 
 /// A server's workload.
 pub(crate) trait Follow: Side {
-    /// Whether the client may disconnect now without having broken off.
+    /// Returns true if a disconnect by the client now is a regular end.
     fn may_end(&self) -> bool;
 
-    /// Whether the client said how much it wants, and has had it.
+    /// Returns true if the client announced an amount of work, and all of it was done.
     fn served_all(&self) -> bool;
 
-    /// Whether all that came was as it should be.
-    ///
-    /// # Errors
-    ///
-    /// The failure.
+    /// Returns an error if anything that arrived was wrong.
     fn verdict(&self) -> Result<(), Failure> {
         Ok(())
     }

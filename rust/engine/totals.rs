@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What all connections of one thread have done together.
+//! Totals over all connections of one thread.
 
 #![forbid(unsafe_code)]
 
 use super::side::{
+    elapsed_ns,
     Figures,
     Summary, //
 };
@@ -15,46 +16,33 @@ use crate::{
         pace::Pace, //
     }, //
 };
-use kernel::{
-    prelude::*,
-    time::{
-        Instant,
-        Monotonic, //
-    }, //
-};
+use kernel::prelude::*;
 
-/// The sum of summaries.
+/// Sum of the results of several connections.
 pub(crate) struct Totals {
     /// Finished iterations.
     pub(crate) iterations: u64,
-    /// Of microbenchmarks.
+    /// Figures of a microbenchmark.
     pub(crate) figures: Option<Figures>,
-    /// What times count from.
-    epoch: Instant<Monotonic>,
-    /// The first beginning and the last end, in nanoseconds.
-    times: Option<(i64, i64)>,
+    /// First start and last end, in nanoseconds.
+    times: Option<(u64, u64)>,
     pace: Pace,
     histogram: KBox<Histogram>,
 }
 
 impl Totals {
-    /// Those of nothing. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Creates empty totals. May sleep.
     pub(crate) fn new() -> Result<Self> {
         Ok(Self {
             iterations: 0,
             figures: None,
-            epoch: Instant::now(),
             times: None,
             pace: Pace::default(),
             histogram: new_histogram()?,
         })
     }
 
-    /// Adds what one connection has done.
+    /// Adds the result of one connection.
     pub(crate) fn add(&mut self, summary: &Summary<'_>) {
         self.iterations = self.iterations.saturating_add(summary.iterations);
         if let Some(figures) = &summary.figures {
@@ -64,15 +52,10 @@ impl Totals {
             });
         }
         if let Some((started, ended)) = summary.times.filter(|_| summary.iterations > 0) {
-            let (started, ended) = (
-                (started - self.epoch).as_nanos(),
-                (ended - self.epoch).as_nanos(),
-            );
             let (first, last) = self.times.unwrap_or((started, ended));
             self.times = Some((first.min(started), last.max(ended)));
             if let Some((began, halves)) = summary.stretch {
-                self.pace
-                    .add((began - self.epoch).as_nanos(), ended, halves);
+                self.pace.add(began, ended, halves);
             }
         }
         if let Some(histogram) = summary.histogram {
@@ -80,16 +63,16 @@ impl Totals {
         }
     }
 
-    /// From the first connection's beginning to the last one's end, in nanoseconds.
+    /// Returns the time in nanoseconds that all iterations take at the joint pace of the
+    /// connections. Without such a pace, returns the time from the first connection's start to the
+    /// last one's end.
     pub(crate) fn elapsed_ns(&self) -> u64 {
-        self.pace.time_of(self.iterations).unwrap_or_else(|| {
-            self.times.map_or(0, |(started, ended)| {
-                u64::try_from(ended.saturating_sub(started)).unwrap_or(0)
-            })
-        })
+        self.pace
+            .time_of(self.iterations)
+            .unwrap_or_else(|| self.times.map_or(0, elapsed_ns))
     }
 
-    /// The latencies of all; empty where none were measured.
+    /// Returns the latencies of all connections; empty if none were measured.
     pub(crate) fn histogram(&self) -> &Histogram {
         &self.histogram
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a connection moves, counted while it runs and read by anybody.
+//! Traffic counters of a connection, updated while it runs and readable by anybody.
 
 #![forbid(unsafe_code)]
 
@@ -13,7 +13,7 @@ use kernel::sync::atomic::{
     Relaxed, //
 };
 
-/// What one connection has moved. One writer at a time, any number of readers.
+/// Traffic counters of one connection. One writer at a time, any number of readers.
 #[derive(Default)]
 pub(crate) struct Traffic {
     send: Direction,
@@ -76,12 +76,16 @@ impl Traffic {
         match operation {
             Operation::Send => self.send.add(count, bytes),
             Operation::Write => self.write.add(count, bytes),
-            Operation::Read => self.read.add(count, bytes),
-            _ => {}
+            // An atomic operation brings a value back.
+            Operation::Read | Operation::Atomic => self.read.add(count, bytes),
+            Operation::Register
+            | Operation::Invalidate
+            | Operation::Receive
+            | Operation::Control => {}
         }
     }
 
-    /// The counters now.
+    /// Returns the current values of the counters.
     pub(crate) fn snapshot(&self) -> Counters {
         Counters {
             send_bytes: self.send.bytes.load(Relaxed),

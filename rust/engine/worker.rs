@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One thread of a session as others see it: its line in `/proc/krping`, its
-//! counters, and the handle by which it is stopped.
+//! Record of one thread of a session: its line in `/proc/krping`, its counters, and its
+//! cancellation.
 
 #![forbid(unsafe_code)]
 
@@ -17,6 +17,7 @@ use crate::{
     rdma::device::DeviceName, //
 };
 use kernel::{
+    fmt,
     new_mutex,
     prelude::*,
     seq_file::SeqFile,
@@ -27,23 +28,32 @@ use kernel::{
     }, //
 };
 
-/// What the line of a thread shows besides its counters.
+/// Name of the kernel thread with a number.
+pub(crate) struct ThreadName(pub(crate) u32);
+
+impl fmt::Display for ThreadName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "krping/{}", self.0)
+    }
+}
+
+/// Workload-specific part of a thread's line in `/proc/krping`.
 pub(crate) trait Detail: Send + Sync {
-    /// Prints it, beginning with a space. Process context; may sleep.
+    /// Prints the part, beginning with a space. Process context; may sleep.
     fn show(&self, out: &SeqFile);
 }
 
 struct State {
-    /// What the thread waits on, one for each connection.
+    /// Outcomes that the thread waits on, one per connection.
     outcomes: KVec<Arc<Outcome>>,
-    /// What its connections have moved.
+    /// Traffic counters of its connections.
     traffic: KVec<Arc<Traffic>>,
     device: Option<DeviceName>,
-    /// On which CPU the thread runs, if not on any.
+    /// CPU that the thread is bound to (`None`: any CPU).
     cpu: Option<u32>,
-    /// What the line says besides.
+    /// Workload-specific part of the line.
     detail: Option<Arc<dyn Detail>>,
-    /// Why it is to end, if it is.
+    /// Failure that the thread was cancelled with, if it was.
     cancelled: Option<Failure>,
     finished: bool,
 }
@@ -51,7 +61,7 @@ struct State {
 /// One thread of a session.
 #[pin_data]
 pub(crate) struct Worker {
-    /// The number in its name, `krping/ID`.
+    /// Number of the thread, as in its name `krping/ID`.
     pub(crate) id: u32,
     #[pin]
     state: Mutex<State>,
@@ -59,10 +69,6 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// Creates the record of thread `id`.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
     pub(crate) fn new(id: u32) -> Result<Arc<Self>> {
         Arc::pin_init(
             pin_init!(Self {
@@ -84,11 +90,7 @@ impl Worker {
         )
     }
 
-    /// Says what the thread also waits on from now on, so that it can be cancelled.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Attaches an outcome that the thread waits on, so that [`cancel`](Self::cancel) reaches it.
     pub(crate) fn attach(&self, outcome: &Arc<Outcome>) -> Result {
         let mut state = self.state.lock();
         if let Some(failure) = state.cancelled {
@@ -98,7 +100,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Says that the thread does not wait on `outcome` any more.
+    /// Detaches an outcome that the thread does not wait on any more.
     pub(crate) fn detach(&self, outcome: &Arc<Outcome>) {
         self.state
             .lock()
@@ -106,11 +108,7 @@ impl Worker {
             .retain(|attached| !Arc::ptr_eq(attached, outcome));
     }
 
-    /// The counters of another connection of the thread's.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Adds and returns the counters of another connection of the thread.
     pub(crate) fn add_traffic(&self) -> Result<Arc<Traffic>> {
         let traffic = Arc::new(Traffic::default(), GFP_KERNEL)?;
         self.state
@@ -120,7 +118,7 @@ impl Worker {
         Ok(traffic)
     }
 
-    /// What all connections of the thread have moved.
+    /// Returns the sum of the counters of the thread's connections.
     pub(crate) fn counters(&self) -> Counters {
         let state = self.state.lock();
         state
@@ -129,28 +127,28 @@ impl Worker {
             .fold(Counters::default(), |sum, traffic| sum + traffic.snapshot())
     }
 
-    /// Says on which device the thread works.
+    /// Sets the device that the thread works on.
     pub(crate) fn set_device(&self, name: DeviceName) {
         self.state.lock().device = Some(name);
     }
 
-    /// Says on which CPU the thread runs, if not on any.
+    /// Sets the CPU that the thread is bound to (`None`: any CPU).
     pub(crate) fn set_cpu(&self, cpu: Option<u32>) {
         self.state.lock().cpu = cpu;
     }
 
-    /// On which CPU the thread runs, if not on any.
+    /// Returns the CPU that the thread is bound to (`None`: any CPU).
     pub(crate) fn cpu(&self) -> Option<u32> {
         self.state.lock().cpu
     }
 
-    /// Says what else its line is to show.
+    /// Sets the workload-specific part of the thread's line.
     pub(crate) fn set_detail(&self, detail: Arc<dyn Detail>) {
         self.state.lock().detail = Some(detail);
     }
 
-    /// Ends whatever the thread does, now or next, because of `failure`, or of what it
-    /// is to end for already.
+    /// Cancels what the thread does, now or later, with `failure`, or with the failure that it was
+    /// cancelled with before.
     pub(crate) fn cancel(&self, failure: Failure) {
         let mut state = self.state.lock();
         let failure = *state.cancelled.get_or_insert(failure);
@@ -159,14 +157,14 @@ impl Worker {
         }
     }
 
-    /// Says that the thread is about to return.
+    /// Marks the thread as about to return.
     pub(crate) fn finish(&self) {
         let mut state = self.state.lock();
         state.outcomes.clear();
         state.finished = true;
     }
 
-    /// Whether the thread is about to return, or has.
+    /// Returns true if the thread is about to return, or has returned.
     pub(crate) fn finished(&self) -> bool {
         self.state.lock().finished
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the kernel crate's atomics lack.
+//! Atomic operations that the kernel crate does not have.
 
 #![forbid(unsafe_code)]
 
@@ -9,7 +9,7 @@ use kernel::sync::atomic::{
     Relaxed, //
 };
 
-/// Sets `value` to `to`, unless it is that much or more already. Any context.
+/// Raises `value` to `to`, unless it is at least that already. Any context.
 pub(crate) fn raise(value: &Atomic<u64>, to: u64) {
     let mut seen = value.load(Relaxed);
     while seen < to {

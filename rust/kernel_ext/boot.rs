@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Which start of this machine it is.
+//! Number that identifies the current boot of this machine.
 //!
-//! The kernel has a random UUID for it, which is not exported: it is read where everybody can.
+//! The kernel has a random UUID for each boot, but does not export it to modules: it is read from
+//! `/proc/sys/kernel/random/boot_id`.
 
 use super::{
     file::{
@@ -20,19 +21,20 @@ use kernel::{
     }, //
 };
 
-/// Bytes of a UUID in text.
+/// Length of a UUID in text form, in bytes.
 const UUID: usize = 36;
 
 static NUMBER: Atomic<u64> = Atomic::new(0);
 
-/// Finds out the number, when the module is loaded. Sleeps.
+/// Reads the boot number, when the module is loaded. Sleeps.
 pub(crate) fn learn() {
-    // Without it each load of the module counts as another start: that forgets no loss of data.
+    // Without it each load of the module counts as another boot: no loss of data goes unnoticed.
     let number = read().unwrap_or_else(|_| random()).max(1);
     NUMBER.store(number, Relaxed);
 }
 
-/// A number of this start of the machine, which no other start has; never 0. Any context.
+/// Returns the number of the current boot, which differs from that of other boots and is never 0.
+/// Any context.
 pub(crate) fn number() -> u64 {
     NUMBER.load(Relaxed)
 }

@@ -29,10 +29,10 @@ unsafe impl Send for Completion {}
 // SAFETY: As above.
 unsafe impl Sync for Completion {}
 
-/// Why a wait ended.
+/// Reason why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waited {
-    /// An event was there and has been consumed.
+    /// An event was available and has been consumed.
     Completed,
     /// The deadline passed.
     TimedOut,
@@ -47,7 +47,7 @@ impl Completion {
             // INVARIANT: Initialised here; `pin_init!` pins it.
             inner <- Opaque::ffi_init(|slot: *mut bindings::completion| {
                 // SAFETY: `slot` is valid for writes and will stay where it is.
-                unsafe { bindings::krping_init_completion(slot) };
+                unsafe { bindings::rust_helper_init_completion(slot) };
             }),
         })
     }
@@ -58,13 +58,13 @@ impl Completion {
         unsafe { bindings::complete(self.inner.get()) };
     }
 
-    /// Wakes all waiters, those to come as well. May be called in any context.
+    /// Wakes all current and future waiters. May be called in any context.
     pub(crate) fn complete_all(&self) {
         // SAFETY: By the type invariant `inner` is initialised.
         unsafe { bindings::complete_all(self.inner.get()) };
     }
 
-    /// Waits for an event until `deadline`, whatever signals arrive. May sleep.
+    /// Waits for an event until `deadline`, ignoring signals. May sleep.
     pub(crate) fn wait(&self, deadline: Deadline) -> Waited {
         // SAFETY: By the type invariant `inner` is initialised.
         match unsafe {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Credentials of a task, with which another one can act.
+//! Credentials of a task that another task can act with.
 //!
 //! C header: `include/linux/cred.h`
 
@@ -10,7 +10,7 @@ use core::{
     ptr::NonNull, //
 };
 
-/// The credentials that a task had at some time.
+/// Credentials that a task had at some time.
 ///
 /// # Invariants
 ///
@@ -23,18 +23,19 @@ unsafe impl Send for Credentials {}
 unsafe impl Sync for Credentials {}
 
 impl Credentials {
-    /// Those of the calling task. Process context.
+    /// Returns the credentials of the calling task. Process context.
     pub(crate) fn current() -> Option<Self> {
         // SAFETY: Called by a task for itself; the helper takes a reference.
         // INVARIANT: That reference is this object's.
-        NonNull::new(unsafe { bindings::krping_get_current_cred() }.cast_mut()).map(Self)
+        NonNull::new(unsafe { bindings::rust_helper_get_current_cred() }.cast_mut()).map(Self)
     }
 
-    /// Has the calling task act with them until the guard is dropped. Process context.
+    /// Makes the calling task act with these credentials until the guard is dropped. Process
+    /// context.
     pub(crate) fn assume(&self) -> Assumed<'_> {
         // SAFETY: By the type invariant the credentials are held, and the guard does not
         // outlive `self`.
-        let before = unsafe { bindings::krping_override_creds(self.0.as_ptr()) };
+        let before = unsafe { bindings::rust_helper_override_creds(self.0.as_ptr()) };
         Assumed {
             before,
             _of: PhantomData,
@@ -45,12 +46,12 @@ impl Credentials {
 impl Drop for Credentials {
     fn drop(&mut self) {
         // SAFETY: By the type invariant the reference is ours to give back.
-        unsafe { bindings::krping_put_cred(self.0.as_ptr()) }
+        unsafe { bindings::rust_helper_put_cred(self.0.as_ptr()) }
     }
 }
 
-/// Credentials that the calling task has assumed, and gives up again on drop. Guards are
-/// dropped in the opposite order of their making, by the task that made them.
+/// Guard for assumed credentials, which reverts them when dropped. Guards must be dropped in the
+/// reverse order of their creation, by the task that created them.
 pub(crate) struct Assumed<'a> {
     before: *const bindings::cred,
     _of: PhantomData<&'a Credentials>,
@@ -61,6 +62,6 @@ impl Drop for Assumed<'_> {
         // SAFETY: The task had these before, and holds a reference on them by its objective
         // credentials or by the guard below this one. A raw pointer in the guard keeps it
         // from being sent to another task.
-        unsafe { bindings::krping_revert_creds(self.before) };
+        unsafe { bindings::rust_helper_revert_creds(self.before) };
     }
 }

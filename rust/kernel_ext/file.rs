@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Regular files and block devices, opened and used by the kernel itself.
+//! Regular files and block devices that the kernel itself opens and uses.
 //!
-//! Reads and writes go through the page cache, or past it after [`OpenFile::go_direct`], at
-//! positions that the caller gives: several threads may use one file at once.
+//! Reads and writes go through the page cache, or bypass it after [`OpenFile::go_direct`]. The
+//! caller gives every position, so several threads may use one file at once.
 //!
 //! C header: `include/linux/fs.h`
 
-use super::{
-    medium::Medium,
-    pages::Contiguous, //
-};
+use super::pages::Contiguous;
 use crate::bindings;
 use core::ptr::NonNull;
 use kernel::{
@@ -22,28 +19,28 @@ use kernel::{
     prelude::*, //
 };
 
-/// Which parts of a file no data is kept for, `FALLOC_FL_*`.
+/// `FALLOC_FL_*` flags for freeing a range of a file.
 const PUNCH_HOLE: u32 = bindings::FALLOC_FL_PUNCH_HOLE | bindings::FALLOC_FL_KEEP_SIZE;
 
-/// Which parts of a file are to read as zeroes, `FALLOC_FL_*`.
+/// `FALLOC_FL_*` flags for zeroing a range of a file.
 const ZERO_RANGE: u32 = bindings::FALLOC_FL_ZERO_RANGE | bindings::FALLOC_FL_KEEP_SIZE;
 
-/// Who may use a file that is made.
+/// Permissions of a file that is created.
 const OWNER_ONLY: bindings::umode_t = 0o600;
 
-/// How a file is opened.
+/// Access mode of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// To be read only.
+    /// Read only.
     Read,
-    /// To be read and written. A block device is claimed: nobody else who claims
-    /// it, as a file system does, can use it.
+    /// Read and write. A block device is claimed exclusively: nobody else who claims it, such as a
+    /// file system, can use it.
     Write,
-    /// As [`Write`](Self::Write), a regular file that there is not yet.
+    /// Creates a regular file, which must not exist yet, for reading and writing.
     Create,
 }
 
-/// What a file is.
+/// Type of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A regular file.
@@ -52,19 +49,8 @@ pub(crate) enum Kind {
     Block,
 }
 
-/// What tells a file from all others of this machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Identity {
-    /// A regular file, by the device that it is on, the number of its inode, and the generation of
-    /// that.
-    File(u32, u64, u32),
-    /// A block device, by what it has at present.
-    Device(Medium),
-}
-
-/// File systems whose files are not data that somebody keeps, by the numbers of
-/// `linux/magic.h`: proc, sysfs, debugfs, tracefs, securityfs, cgroup, cgroup2, bpf, pstore,
-/// efivarfs, devpts, selinuxfs.
+/// File systems whose files do not store data, by their numbers in `linux/magic.h`: proc, sysfs,
+/// debugfs, tracefs, securityfs, cgroup, cgroup2, bpf, pstore, efivarfs, devpts, selinuxfs.
 const PSEUDO: [u32; 12] = [
     0x9fa0,
     0x6265_6572,
@@ -80,17 +66,13 @@ const PSEUDO: [u32; 12] = [
     0xf97c_ff8c,
 ];
 
-/// Which of a file's errors of writing back have been looked at, an `errseq_t`.
+/// Position in a file's sequence of writeback errors, an `errseq_t`.
 #[derive(Clone, Copy)]
 pub(crate) struct WritebackErrors(bindings::errseq_t);
 
 impl WritebackErrors {
-    /// Looks at those of `file` that have come since. They need not have been reported to it: what
-    /// was reported to another file counts as well. Any context.
-    ///
-    /// # Errors
-    ///
-    /// The last one.
+    /// Checks for writeback errors of `file` since the last check. An error counts even if it was
+    /// reported to another open file only. Any context.
     pub(crate) fn look(&mut self, file: &OpenFile) -> Result {
         // SAFETY: By the type invariant the file is open, so its mapping is there; the kernel
         // changes the member atomically.
@@ -118,20 +100,20 @@ unsafe impl Send for OpenFile {}
 unsafe impl Sync for OpenFile {}
 
 impl OpenFile {
-    /// Opens `path`, with the rights and as seen by the calling task. Process
-    /// context; sleeps.
+    /// Opens `path` with the rights and in the namespaces of the calling task. Process context;
+    /// sleeps.
     ///
     /// # Errors
     ///
-    /// As `open(2)` has them; `EBUSY` for a block device that is claimed by another;
-    /// `EINVAL` for what is neither a regular file nor a block device.
+    /// The errors of `open(2)`; `EBUSY` for a block device that somebody else has claimed; `EINVAL`
+    /// for anything but a regular file or a block device.
     pub(crate) fn open(path: &CStr, mode: Mode) -> Result<Self> {
         let access = match mode {
             Mode::Read => bindings::O_RDONLY,
             Mode::Write => bindings::O_RDWR | bindings::O_EXCL,
             Mode::Create => bindings::O_RDWR | bindings::O_EXCL | bindings::O_CREAT,
         };
-        // Not to wait for what is no such file: the other end of a FIFO, a line.
+        // Do not wait for other kinds of files: the other end of a FIFO, a serial line.
         let flags = access | bindings::O_LARGEFILE | bindings::O_NONBLOCK | bindings::O_NOCTTY;
         // SAFETY: The path ends with a NUL and is only read.
         let raw = from_err_ptr(unsafe {
@@ -152,110 +134,88 @@ impl OpenFile {
         Ok(this)
     }
 
-    /// The raw file, valid while `self` lives.
+    /// Returns the raw file, valid while `self` lives.
     pub(super) fn as_ptr(&self) -> *mut bindings::file {
         self.raw.as_ptr()
     }
 
-    /// What it is.
+    /// Returns the type of the file.
     pub(crate) fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// How many bytes it has at present.
+    /// Returns the current size of the file, in bytes.
     pub(crate) fn size(&self) -> u64 {
         // SAFETY: By the type invariant the file is open.
-        u64::try_from(unsafe { bindings::krping_file_size(self.as_ptr()) }).unwrap_or(0)
+        u64::try_from(unsafe { bindings::rust_helper_file_size(self.as_ptr()) }).unwrap_or(0)
     }
 
-    /// The least that a block device reads or writes, in bytes; `None` for a file.
+    /// Returns the smallest unit that a block device reads or writes, in bytes; `None` for a
+    /// regular file.
     pub(crate) fn logical_block_size(&self) -> Option<u32> {
         (self.kind == Kind::Block)
             // SAFETY: By the type invariant the file is open and is a block device.
-            .then(|| unsafe { bindings::krping_file_block_size(self.as_ptr()) })
+            .then(|| unsafe { bindings::rust_helper_file_block_size(self.as_ptr()) })
     }
 
-    /// What tells it from others. A file that was removed and made anew is another
-    /// one, where its file system counts generations; a device with another medium, too.
-    /// Process context; may sleep.
-    pub(crate) fn identity(&self) -> Identity {
-        // SAFETY: By the type invariant the file is open, so its inode and the file
-        // system of that are there; these members of theirs never change.
-        unsafe {
-            let inode = (*self.as_ptr()).f_inode;
-            let bdev = match self.kind {
-                Kind::Regular => None,
-                Kind::Block => NonNull::new(bindings::krping_file_bdev(self.as_ptr())),
-            };
-            match bdev {
-                Some(bdev) => Identity::Device(Medium::of(bdev)),
-                None => Identity::File(
-                    (*(*inode).i_sb).s_dev,
-                    (*inode).i_ino,
-                    (*inode).i_generation,
-                ),
-            }
-        }
-    }
-
-    /// Whether it is a file that the kernel makes up, so that nothing is kept in it.
+    /// Returns true for a file that the kernel generates and that stores no data.
     pub(crate) fn is_pseudo(&self) -> bool {
-        // SAFETY: As for `identity`.
+        // SAFETY: By the type invariant the file is open, so its inode and the file system of that
+        // are there; the member does not change.
         let magic = unsafe { (*(*(*self.as_ptr()).f_inode).i_sb).s_magic };
         self.kind == Kind::Regular && PSEUDO.iter().any(|known| magic == *known as usize)
     }
 
-    /// The errors of writing back that whoever opened the file has not been told of. To be asked
-    /// before anybody uses it.
+    /// Returns the position before the writeback errors that the opener of the file has not seen.
+    /// Must be called before anybody uses the file.
     pub(crate) fn unseen_errors(&self) -> WritebackErrors {
         // SAFETY: By the type invariant the file is open; nobody changes the member before its
         // first use.
         WritebackErrors(unsafe { (*self.as_ptr()).f_wb_err })
     }
 
-    /// Has reads and writes go past the page cache from now on, and returns what memory and
-    /// positions must be aligned to, in bytes. To be called before anybody else uses the file, by
-    /// the task that has opened it. Sleeps.
+    /// Makes reads and writes bypass the page cache from now on. Returns the alignment of memory
+    /// and of positions that they need, in bytes. Must be called before anybody else uses the file,
+    /// by the task that opened it. Sleeps.
     ///
     /// # Errors
     ///
-    /// `EOPNOTSUPP` where the file system has no direct I/O for it; those of `statx(2)`.
+    /// `EOPNOTSUPP` if the file system has no direct I/O for the file; the errors of `statx(2)`.
     pub(crate) fn go_direct(&mut self) -> Result<(u32, u32)> {
         let (mut memory, mut positions) = (0, 0);
         // SAFETY: By the type invariant the file is open; nobody else has it yet.
         to_result(unsafe {
-            bindings::krping_file_go_direct(self.as_ptr(), &mut memory, &mut positions)
+            bindings::rust_helper_file_go_direct(self.as_ptr(), &mut memory, &mut positions)
         })?;
         Ok((memory, positions))
     }
 
-    /// Whether it is a block device that says of itself that it keeps nothing in a cache which
-    /// it may lose.
+    /// Returns true for a block device that reports no volatile write cache.
     pub(crate) fn is_cacheless(&self) -> bool {
         // SAFETY: By the type invariant the file is open; that of a block device where it is
         // asked.
-        self.kind == Kind::Block && !unsafe { bindings::krping_file_has_cache(self.as_ptr()) }
+        self.kind == Kind::Block && !unsafe { bindings::rust_helper_file_has_cache(self.as_ptr()) }
     }
 
-    /// Sets the size of a regular file. What is added reads as zeroes, and takes no
-    /// room where the file system has holes. Sleeps.
+    /// Sets the size of a regular file. Added bytes read as zeroes, and take no space on file
+    /// systems with holes. Sleeps.
     ///
     /// # Errors
     ///
-    /// As `ftruncate(2)` has them: `EFBIG`, `EPERM`, `EIO`.
+    /// The errors of `ftruncate(2)`: `EFBIG`, `EPERM`, `EIO`.
     pub(crate) fn set_size(&self, bytes: u64) -> Result {
         let bytes = position(bytes, 0)?;
         // SAFETY: By the type invariant the file is open, and so its path is held.
-        to_result(unsafe { bindings::krping_truncate(self.as_ptr(), bytes) })
+        to_result(unsafe { bindings::rust_helper_truncate(self.as_ptr(), bytes) })
     }
 
-    /// Reads `len` bytes at `from` of the file to `offset` of `memory`, and returns
-    /// how many there were: fewer only at the file's end. Sleeps.
+    /// Reads `len` bytes at `from` of the file to `offset` of `memory`. Returns the number of bytes
+    /// read, which is less than `len` only at the end of the file. Sleeps.
     ///
     /// # Errors
     ///
-    /// As `pread(2)` has them; `EINVAL` for a range that is not within `memory`, or
-    /// that no file has.
+    /// The errors of `pread(2)`; `EINVAL` for a range that is not within `memory`, or beyond the
+    /// largest file position.
     pub(crate) fn read(
         &self,
         memory: &Contiguous,
@@ -270,8 +230,8 @@ impl OpenFile {
     ///
     /// # Errors
     ///
-    /// As `pwrite(2)` has them, with part of the data written or none; `EINVAL` for a
-    /// range that is not within `memory`, or that no file has.
+    /// The errors of `pwrite(2)`, after which part of the data may have been written; `EINVAL` for
+    /// a range that is not within `memory`, or beyond the largest file position.
     pub(crate) fn write(&self, memory: &Contiguous, offset: usize, len: usize, to: u64) -> Result {
         match self.transfer(memory, offset, len, to, true)? {
             done if done == len => Ok(()),
@@ -280,7 +240,8 @@ impl OpenFile {
     }
 
     /// Moves `len` bytes between `offset` of `memory` and `place` of the file, to the file if
-    /// it is to `write`, and returns how many were moved until there was no more. Sleeps.
+    /// `write` is true. Returns the number of bytes moved, which is less than `len` if the kernel
+    /// moved no more. Sleeps.
     fn transfer(
         &self,
         memory: &Contiguous,
@@ -293,36 +254,36 @@ impl OpenFile {
         let mut done = 0usize;
         while done < len {
             let part = part(memory, offset, done, len)?;
-            let left = len.saturating_sub(done);
+            let left = len - done;
             // SAFETY: The file is open, and so many bytes are there at `part`, which C code
             // writes, or copies whatever they are at the time: nobody has a reference into them.
             let ret = unsafe {
-                bindings::krping_file_move(self.as_ptr(), part.cast(), left, &mut at, write)
+                bindings::rust_helper_file_move(self.as_ptr(), part.cast(), left, &mut at, write)
             };
             match usize::try_from(ret) {
                 Ok(0) => break,
-                Ok(count) => done = done.saturating_add(count),
+                Ok(count) => done += count,
                 Err(_) => return Err(Error::from_errno(ret as c_int)),
             }
         }
         Ok(done)
     }
 
-    /// Waits until all that has been written is on stable storage. Sleeps.
+    /// Waits until all written data is on stable storage. Sleeps.
     ///
     /// # Errors
     ///
-    /// As `fdatasync(2)` has them: `EIO`, `ENOSPC` also for what was written before.
+    /// The errors of `fdatasync(2)`. `EIO` and `ENOSPC` may also concern earlier writes.
     pub(crate) fn sync(&self) -> Result {
         // SAFETY: By the type invariant the file is open.
         to_result(unsafe { bindings::vfs_fsync(self.as_ptr(), 1) })
     }
 
-    /// As [`sync`](Self::sync), for `len` bytes at `from`. Sleeps.
+    /// Waits until `len` bytes at `from` are on stable storage. Sleeps.
     ///
     /// # Errors
     ///
-    /// As [`sync`](Self::sync); `EINVAL` for a range that no file has.
+    /// The errors of [`sync`](Self::sync); `EINVAL` for a range beyond the largest file position.
     pub(crate) fn sync_range(&self, from: u64, len: u64) -> Result {
         let start = position(from, len)?;
         // Does not wrap, as has been checked just now.
@@ -331,13 +292,13 @@ impl OpenFile {
         to_result(unsafe { bindings::vfs_fsync_range(self.as_ptr(), start, last, 1) })
     }
 
-    /// Has `len` bytes at `from` read as zeroes, and frees what they took where it
-    /// can, unless they `keep` it. Returns whether it could; where it could not, zeroes
-    /// must be written. Sleeps.
+    /// Makes `len` bytes at `from` read as zeroes. Frees their space if possible, unless `keep` is
+    /// true. Returns false if the file does not support this: the caller must then write zeroes.
+    /// Sleeps.
     ///
     /// # Errors
     ///
-    /// As `fallocate(2)` has them.
+    /// The errors of `fallocate(2)`.
     pub(crate) fn zero(&self, from: u64, len: u64, keep: bool) -> Result<bool> {
         let modes: &[u32] = match keep {
             true => &[ZERO_RANGE],
@@ -352,12 +313,12 @@ impl OpenFile {
         Ok(false)
     }
 
-    /// Whether [`zero`](Self::zero) can do without writing. Changes nothing: of a file, what
-    /// is tried is far behind its end. Sleeps.
+    /// Returns true if [`zero`](Self::zero) works without writing zeroes. Changes nothing: for a
+    /// file, it tries a range far behind the end. Sleeps.
     pub(crate) fn zeroes_at_once(&self) -> bool {
         match self.kind() {
             // SAFETY: By the type invariant the file is open; it is that of a block device.
-            Kind::Block => unsafe { bindings::krping_file_zeroes_sectors(self.as_ptr()) > 0 },
+            Kind::Block => unsafe { bindings::rust_helper_file_zeroes_sectors(self.as_ptr()) > 0 },
             Kind::Regular => {
                 let page = kernel::page::PAGE_SIZE as u64;
                 let behind = self.size().div_ceil(page).saturating_add(1);
@@ -377,22 +338,22 @@ impl OpenFile {
 
 impl Drop for OpenFile {
     fn drop(&mut self) {
-        // A kernel thread's `fput()` leaves the closing to a worker, for a while:
-        // then the file system is still busy, or the device claimed.
+        // In a kernel thread, `fput()` would leave the closing to a worker. Until that has run, the
+        // file system is busy, or the device claimed.
         // SAFETY: By the type invariant the reference is ours to give back. Nothing
         // is dropped in atomic context or with a lock that closing might want.
         unsafe { bindings::__fput_sync(self.as_ptr()) }
     }
 }
 
-/// `at` as the kernel's type for positions, where `len` bytes may follow.
+/// Converts `at` to the kernel's type for positions, and checks that `len` bytes can follow.
 fn position(at: u64, len: u64) -> Result<bindings::loff_t> {
     let end = at.checked_add(len).ok_or(EINVAL)?;
     let _ = bindings::loff_t::try_from(end).map_err(|_| EINVAL)?;
     bindings::loff_t::try_from(at).map_err(|_| EINVAL)
 }
 
-/// Where byte number `done` of `len` is that begin at `offset` of `memory`.
+/// Returns the address of byte number `done` of the `len` bytes at `offset` of `memory`.
 fn part(memory: &Contiguous, offset: usize, done: usize, len: usize) -> Result<*mut u8> {
     match offset.checked_add(len) {
         Some(end) if end <= memory.len() => {
@@ -402,10 +363,10 @@ fn part(memory: &Contiguous, offset: usize, done: usize, len: usize) -> Result<*
     }
 }
 
-/// Has the writing of the calling kernel thread, from now on, be held back only for
-/// the sake of where it goes, not for what others have written: for a thread that
-/// others wait for with theirs.
+/// Throttles the writes of the calling kernel thread, from now on, only because of dirty data for
+/// the device that they go to, not because of all dirty data. For a thread that other writers wait
+/// for.
 pub(crate) fn throttle_locally() {
     // SAFETY: Changes a flag of the calling task's own.
-    unsafe { bindings::krping_throttle_locally() }
+    unsafe { bindings::rust_helper_throttle_locally() }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Kernel threads that are always joined.
+//! Kernel threads that are joined when dropped, and detached threads that hold the module.
 //!
 //! C header: `include/linux/kthread.h`
 
@@ -16,17 +16,17 @@ use kernel::{
         c_int,
         c_void, //
     },
+    fmt,
     prelude::*,
     str::CString, //
 };
 
 /// A running kernel thread, joined when dropped.
 ///
-/// Joining waits until the thread has left this module's code for good, so a
-/// module that has dropped all its `Kthread`s may be unloaded. The thread must
-/// end of itself: whoever drops a `Kthread` has told its closure to end, or
-/// knows that it does. A thread that is joined before it first ran never runs:
-/// its closure is dropped.
+/// Joining waits until the thread has left this module's code for good, so a module that has
+/// dropped all its `Kthread`s may be unloaded. The thread must end by itself: whoever drops a
+/// `Kthread` must have told its closure to end, or know that it will. A thread that is joined
+/// before it first runs never runs: its closure is dropped.
 ///
 /// # Invariants
 ///
@@ -46,26 +46,22 @@ unsafe impl Send for Kthread {}
 unsafe impl Sync for Kthread {}
 
 impl Kthread {
-    /// Starts a kernel thread named `krping/ID` that runs `body`. May sleep.
+    /// Starts a kernel thread that runs `body`. At most 15 characters of its `name` are shown. May
+    /// sleep.
     ///
     /// # Errors
     ///
-    /// `ENOMEM` without memory; `EINTR` where the caller is being killed.
-    pub(crate) fn run<F: FnOnce() + Send + 'static>(id: u32, body: F) -> Result<Self> {
-        Self::run_named(&name_of(id)?, body)
-    }
-
-    /// As [`run`](Self::run), for a thread of another name, of 15 characters at most.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`run`](Self::run).
-    pub(crate) fn run_named<F: FnOnce() + Send + 'static>(name: &CStr, body: F) -> Result<Self> {
+    /// `ENOMEM`; `EINTR` if the caller is being killed.
+    pub(crate) fn run<F: FnOnce() + Send + 'static>(
+        name: fmt::Arguments<'_>,
+        body: F,
+    ) -> Result<Self> {
+        let name = CString::try_from_fmt(name)?;
         let body: *mut c_void = KBox::into_raw(KBox::new(body, GFP_KERNEL)?).cast();
         // SAFETY: `trampoline::<F>` takes over `body`, which came from
         // `KBox::<F>::into_raw()`, once, if the thread runs. The name is copied.
         let task = unsafe {
-            bindings::krping_kthread_run(Some(trampoline::<F>), body, name.as_char_ptr())
+            bindings::rust_helper_kthread_run(Some(trampoline::<F>), body, name.as_char_ptr())
         };
         match from_err_ptr(task).map(NonNull::new) {
             // INVARIANT: The helper took a reference and woke the thread up.
@@ -93,39 +89,30 @@ impl Drop for Kthread {
             if bindings::kthread_stop(self.task.as_ptr()) != RAN {
                 (self.discard)(self.body);
             }
-            bindings::krping_put_task(self.task.as_ptr());
+            bindings::rust_helper_put_task(self.task.as_ptr());
         }
     }
 }
 
-/// The name of thread `id`.
-fn name_of(id: u32) -> Result<CString> {
-    CString::try_from_fmt(fmt!("krping/{id}"))
-}
-
-/// Starts a kernel thread named `krping/ID` that runs `body` and that nobody joins.
-/// It holds `module` until it has left this module's code. May sleep.
-///
-/// # Errors
-///
-/// Those of [`Kthread::run`].
+/// Starts a kernel thread like [`Kthread::run`] that is never joined. The thread holds `module`
+/// until it has left this module's code. May sleep.
 pub(crate) fn run_detached<F: FnOnce() + Send + 'static>(
-    id: u32,
+    name: fmt::Arguments<'_>,
     module: ModuleRef,
     body: F,
 ) -> Result {
-    let name = name_of(id)?;
+    let name = CString::try_from_fmt(name)?;
     let data: *mut c_void = KBox::into_raw(KBox::new((module, body), GFP_KERNEL)?).cast();
     // SAFETY: `detached_trampoline::<F>` takes over `data`, which came from
     // `KBox::into_raw()` with that type, once, if the thread runs; nobody stops it
     // before, so it does. The name is copied.
     let task = unsafe {
-        bindings::krping_kthread_run(Some(detached_trampoline::<F>), data, name.as_char_ptr())
+        bindings::rust_helper_kthread_run(Some(detached_trampoline::<F>), data, name.as_char_ptr())
     };
     match from_err_ptr(task).map(NonNull::new) {
         Ok(Some(task)) => {
             // SAFETY: The helper took this reference, and nobody needs it.
-            unsafe { bindings::krping_put_task(task.as_ptr()) };
+            unsafe { bindings::rust_helper_put_task(task.as_ptr()) };
             Ok(())
         }
         other => {
@@ -136,23 +123,23 @@ pub(crate) fn run_detached<F: FnOnce() + Send + 'static>(
     }
 }
 
-/// Whether threads can run on `cpu` at present.
+/// Returns true if `cpu` is online.
 pub(crate) fn is_online(cpu: u32) -> bool {
     // SAFETY: Reads a mask of the kernel's; no requirements.
-    unsafe { bindings::krping_cpu_online(cpu) }
+    unsafe { bindings::rust_helper_cpu_online(cpu) }
 }
 
-/// Has the calling kernel thread run on `cpu` only. May sleep.
+/// Binds the calling kernel thread to `cpu`. May sleep.
 ///
 /// # Errors
 ///
-/// `EINVAL` where there is no such CPU, or it is offline.
+/// `EINVAL` if the CPU does not exist or is offline.
 pub(crate) fn run_on(cpu: u32) -> Result {
     // SAFETY: For a kernel thread itself, at any time.
-    to_result(unsafe { bindings::krping_run_on(cpu) })
+    to_result(unsafe { bindings::rust_helper_run_on(cpu) })
 }
 
-/// What a thread that ran its closure returns.
+/// Return value of a thread that ran its closure.
 const RAN: c_int = 0;
 
 /// Drops a closure that did not run.
@@ -177,7 +164,7 @@ unsafe extern "C" fn trampoline<F: FnOnce() + Send + 'static>(data: *mut c_void)
     RAN
 }
 
-/// Runs the closure of a thread that nobody joins, and does not return.
+/// Runs the closure of a detached thread, and does not return.
 ///
 /// # Safety
 ///

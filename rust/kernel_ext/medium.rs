@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What tells the medium of a block device from others that get the same device number.
+//! Identity of a block device's medium, to tell it from others that get the same device number.
 //!
 //! C header: `include/linux/blkdev.h`
 
@@ -8,22 +8,22 @@ use super::boot;
 use crate::bindings;
 use core::ptr::NonNull;
 
-/// Bytes of the longest identifier that a disk gives.
+/// Length of the longest identifier that a disk reports, in bytes.
 const LONGEST: usize = 16;
 
-/// What tells a medium from others.
+/// Identity of a medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Medium {
-    /// An identifier that a disk or a partition keeps over restarts of the machine, as a number,
-    /// and where on the disk the device begins, in sectors.
+    /// Number made from an identifier that a disk or a partition keeps across reboots, and the
+    /// start of the device on the disk, in sectors.
     Stable(u64, u64),
-    /// The disk's number among all that this start of the machine has seen, the start of the
-    /// machine, and where on the disk the device begins, in sectors.
+    /// Sequence number of the disk during this boot, the number of the boot, and the start of the
+    /// device on the disk, in sectors.
     Passing(u64, u64, u64),
 }
 
 impl Medium {
-    /// That of `bdev`. Process context; may sleep.
+    /// Returns the identity of the medium of `bdev`. Process context; may sleep.
     ///
     /// # Safety
     ///
@@ -48,7 +48,7 @@ impl Medium {
     }
 }
 
-/// The identifier of a disk, where it has one of its own.
+/// Returns the identifier of a disk, if it has one of its own.
 ///
 /// # Safety
 ///
@@ -56,7 +56,8 @@ impl Medium {
 unsafe fn disk_id(disk: *mut bindings::gendisk) -> Option<u64> {
     // SAFETY: By the function's requirements; the name and the operations do not change.
     let (name, operations) = unsafe { ((*disk).disk_name, (*disk).fops.as_ref()?) };
-    // A mapped device gives that of the disk below it, which others may be mapped to as well.
+    // A mapped device returns the identifier of the disk below it, to which others may be mapped,
+    // too.
     if let [b'd', b'm', b'-', ..] = name {
         return None;
     }
@@ -75,7 +76,7 @@ unsafe fn disk_id(disk: *mut bindings::gendisk) -> Option<u64> {
     })
 }
 
-/// `bytes` as a number: FNV-1a.
+/// Hashes `bytes` to a number with FNV-1a.
 fn fold(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

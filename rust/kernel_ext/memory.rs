@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Allocations that wait for no disk.
+//! Allocations that do not wait for disk I/O.
 //!
 //! C header: `include/linux/sched/mm.h`
 
@@ -8,20 +8,20 @@ use crate::bindings;
 use core::marker::PhantomData;
 use kernel::ffi::c_uint;
 
-/// While it lives, no allocation of the calling thread starts any I/O, whatever its
-/// flags say: for a thread that I/O waits for.
+/// While it lives, no allocation of the calling thread starts I/O, whatever its flags. For a thread
+/// that I/O depends on.
 pub(crate) struct NoIo {
     flags: c_uint,
-    /// The flags are those of one thread, so it stays there.
+    /// The flags belong to one thread, so the guard must stay there.
     _thread: PhantomData<*mut ()>,
 }
 
 impl NoIo {
-    /// From here on. Process context.
+    /// Forbids I/O in allocations from now on. Process context.
     pub(crate) fn enter() -> Self {
         Self {
             // SAFETY: Changes a flag of the calling thread's; no requirements.
-            flags: unsafe { bindings::krping_noio_save() },
+            flags: unsafe { bindings::rust_helper_noio_save() },
             _thread: PhantomData,
         }
     }
@@ -30,6 +30,6 @@ impl NoIo {
 impl Drop for NoIo {
     fn drop(&mut self) {
         // SAFETY: These are the flags before, of the same thread.
-        unsafe { bindings::krping_noio_restore(self.flags) }
+        unsafe { bindings::rust_helper_noio_restore(self.flags) }
     }
 }

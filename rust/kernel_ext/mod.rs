@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Safe wrappers of what the kernel crate does not wrap yet.
+//! Safe wrappers for kernel interfaces that the kernel crate does not wrap yet.
 //!
-//! One C concept a file. Each is written as it might go upstream, and knows
-//! nothing of RDMA or of krping.
+//! Each file wraps one C concept. It is written as it might go upstream, and is independent of RDMA
+//! and krping.
 //!
 //! | type | wraps |
 //! |---|---|
-//! | [`atomic::raise`] | a maximum kept in an atomic number |
-//! | [`boot::number`] | the random UUID of this start of the machine |
-//! | [`medium::Medium`] | identifiers of disks and partitions |
+//! | [`atomic::raise`] | a maximum in an atomic number |
+//! | [`boot::number`] | the random UUID of the current boot |
+//! | [`identity::Identity`], [`medium::Medium`] | identifiers of files, disks and partitions |
 //! | [`blk::disk::Disk`], [`blk::request::Request`] | disks of the multi-queue block layer |
 //! | [`completion::Completion`] | `struct completion` with deadlines and signals |
 //! | [`spinlock::SpinLockBh`] | `spin_lock_bh()` |
 //! | [`spinlock::SpinLockIrq`] | `spin_lock_irqsave()` |
 //! | [`pages::Contiguous`] | `alloc_pages_exact()` |
-//! | [`area::Area`] | `__vmalloc()` |
+//! | [`pages::Area`] | `__vmalloc()` |
 //! | [`tapped::Tap`] | tracepoints of requests to disks that others use |
 //! | [`cred::Credentials`] | `override_creds()` |
 //! | [`file::OpenFile`] | files and block devices that the kernel itself reads and writes |
@@ -25,16 +25,16 @@
 //! | [`module::ModuleRef`] | `try_module_get()`, `module_put()` |
 //! | [`net::Netns`] | a counted reference on a network namespace |
 //! | [`random::random`] | `get_random_u64()` |
-//! | [`signal::Disturbance`] | what ends an interruptible sleep: signals, freezers, debuggers |
+//! | [`signal::Disturbance`] | causes of an interrupted sleep: signals, freezers, debuggers |
 //! | [`time::Deadline`] | a point in time in jiffies |
 
-pub(crate) mod area;
 pub(crate) mod atomic;
 pub(crate) mod blk;
 pub(crate) mod boot;
 pub(crate) mod completion;
 pub(crate) mod cred;
 pub(crate) mod file;
+pub(crate) mod identity;
 pub(crate) mod kthread;
 pub(crate) mod medium;
 pub(crate) mod memory;

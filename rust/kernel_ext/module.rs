@@ -7,7 +7,7 @@
 use crate::bindings;
 use kernel::prelude::*;
 
-/// Keeps this module from being unloaded while it lives.
+/// Prevents this module from being unloaded while it lives.
 ///
 /// # Invariants
 ///
@@ -21,7 +21,7 @@ impl ModuleRef {
     ///
     /// # Errors
     ///
-    /// `ENODEV` where the module is already being unloaded.
+    /// `ENODEV` if the module is already being unloaded.
     pub(crate) fn get(module: &'static ThisModule) -> Result<Self> {
         // SAFETY: `module` is this very module, whose code is running.
         if unsafe { bindings::try_module_get(module.as_ptr()) } {
@@ -33,18 +33,13 @@ impl ModuleRef {
     }
 
     /// Takes another reference.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`get`](Self::get).
     pub(crate) fn another(&self) -> Result<Self> {
         Self::get(self.module)
     }
 }
 
 impl ModuleRef {
-    /// Gives the reference back and ends the calling kernel thread, in code that is
-    /// not this module's.
+    /// Drops the reference and ends the calling kernel thread, in code outside this module.
     pub(super) fn put_and_exit(self) -> ! {
         let module = self.module.as_ptr();
         core::mem::forget(self);

@@ -22,20 +22,20 @@ unsafe impl Send for Netns {}
 unsafe impl Sync for Netns {}
 
 impl Netns {
-    /// The namespace of the calling task. Process context only.
+    /// Returns the namespace of the calling task. Process context only.
     ///
     /// Returns `None` for a task that is exiting and has left its namespaces.
     pub(crate) fn current() -> Option<Self> {
         // SAFETY: Called by a task for itself; the helper takes a reference.
         // INVARIANT: That reference is this object's.
-        NonNull::new(unsafe { bindings::krping_get_current_net() }).map(Self)
+        NonNull::new(unsafe { bindings::rust_helper_get_current_net() }).map(Self)
     }
 
-    /// The index of the interface `name`.
+    /// Returns the index of the interface `name`.
     ///
     /// # Errors
     ///
-    /// `ENODEV` where there is none; `EINVAL` for an impossible name.
+    /// `ENODEV` if there is none; `EINVAL` for an impossible name.
     pub(crate) fn interface_index(&self, name: &str) -> Result<u32> {
         let mut text = [0; bindings::IFNAMSIZ as usize];
         text.get_mut(..name.len())
@@ -43,13 +43,13 @@ impl Netns {
             .ok_or(EINVAL)?
             .copy_from_slice(name.as_bytes());
         // SAFETY: The namespace is alive, and `text` ends with a NUL.
-        match unsafe { bindings::krping_ifindex(self.as_ptr(), text.as_ptr().cast()) } {
+        match unsafe { bindings::rust_helper_ifindex(self.as_ptr(), text.as_ptr().cast()) } {
             0 => Err(ENODEV),
             index => Ok(index),
         }
     }
 
-    /// The raw namespace, valid while `self` lives.
+    /// Returns the raw namespace, valid while `self` lives.
     pub(crate) fn as_ptr(&self) -> *mut bindings::net {
         self.0.as_ptr()
     }
@@ -64,6 +64,6 @@ impl PartialEq for Netns {
 impl Drop for Netns {
     fn drop(&mut self) {
         // SAFETY: By the type invariant the reference is ours to give back.
-        unsafe { bindings::krping_put_net(self.0.as_ptr()) }
+        unsafe { bindings::rust_helper_put_net(self.0.as_ptr()) }
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Physically contiguous memory, for devices.
+//! Memory that several contexts or devices use at once.
 //!
-//! C header: `include/linux/gfp.h`
+//! C headers: `include/linux/gfp.h`, `include/linux/vmalloc.h`
 
 use crate::bindings;
 use core::{
@@ -11,34 +11,42 @@ use core::{
 };
 use kernel::prelude::*;
 
-/// The most that one allocation can give: the page allocator's largest block.
+/// Maximum size of one contiguous allocation, in bytes: the page allocator's largest block.
 pub(crate) const MAX_CONTIGUOUS: usize = 4 << 20;
 
-/// Whole pages of zeroed, physically contiguous kernel memory.
+/// Physically contiguous memory, for devices.
+pub(crate) type Contiguous = Pages<true>;
+
+/// Large memory that is contiguous in kernel addresses only.
+pub(crate) type Area = Pages<false>;
+
+/// Whole pages of zeroed kernel memory, physically contiguous or not.
 ///
-/// There is no reference to its bytes to be had: a device or its peer may change
-/// them at any time, so they are reached through the raw pointer and [`Word`]s only.
+/// No reference to the bytes is handed out, because a device, its peer, or another context may
+/// change them at any time. Access goes through the raw pointer and [`Word`]s only. The users must
+/// agree on who may touch which bytes; a user that breaks the agreement finds a mixture of bytes.
 ///
 /// # Invariants
 ///
-/// `start` points to `size` bytes from `alloc_pages_exact()`.
-pub(crate) struct Contiguous {
+/// `start` points to `size` bytes from `alloc_pages_exact()` if `PHYSICAL` is true, otherwise from
+/// `__vmalloc()`.
+pub(crate) struct Pages<const PHYSICAL: bool> {
     start: NonNull<u8>,
     size: usize,
 }
 
 // SAFETY: Owned memory without thread affinity.
-unsafe impl Send for Contiguous {}
+unsafe impl<const PHYSICAL: bool> Send for Pages<PHYSICAL> {}
 // SAFETY: What methods do to the memory, C functions and volatile accesses do, on bytes
 // that any other may change at the same time.
-unsafe impl Sync for Contiguous {}
+unsafe impl<const PHYSICAL: bool> Sync for Pages<PHYSICAL> {}
 
-/// Eight bytes of a [`Contiguous`], which any other may change at any time.
+/// Eight bytes of [`Pages`], which others may change at any time.
 #[repr(transparent)]
 pub(crate) struct Word(UnsafeCell<u64>);
 
 impl Word {
-    /// Returns what is there now, with the first byte as the lowest.
+    /// Returns the current value. The first byte is the lowest.
     pub(crate) fn load(&self) -> u64 {
         // SAFETY: A word that there is a reference to is within living, aligned memory, of
         // which any bytes are good. Others may write meanwhile: a volatile access reads it
@@ -46,26 +54,33 @@ impl Word {
         u64::from_le(unsafe { self.0.get().read_volatile() })
     }
 
-    /// Replaces all of it.
+    /// Replaces the value.
     pub(crate) fn store(&self, word: u64) {
         // SAFETY: As for `load`; nobody has a reference to the bytes.
         unsafe { self.0.get().write_volatile(word.to_le()) };
     }
 }
 
-impl Contiguous {
+impl<const PHYSICAL: bool> Pages<PHYSICAL> {
     /// Allocates at least `size` bytes. May sleep.
     ///
     /// # Errors
     ///
-    /// `ENOMEM` where the memory is not there or too fragmented; `EINVAL` for a
-    /// size of 0 or above [`MAX_CONTIGUOUS`].
+    /// `ENOMEM` if there is not enough memory, for which the OOM killer is not invoked where it
+    /// need not be contiguous, or it is too fragmented; `EINVAL` for a size of 0, or above
+    /// [`MAX_CONTIGUOUS`] of contiguous memory.
     pub(crate) fn new(size: usize) -> Result<Self> {
-        if size == 0 || size > MAX_CONTIGUOUS {
+        if size == 0 || (PHYSICAL && size > MAX_CONTIGUOUS) {
             return Err(EINVAL);
         }
-        // SAFETY: The size has been checked; no other requirements.
-        let start = NonNull::new(unsafe { bindings::krping_alloc_pages(size) }).ok_or(ENOMEM)?;
+        let start = if PHYSICAL {
+            // SAFETY: The size has been checked; no other requirements.
+            unsafe { bindings::rust_helper_alloc_pages(size) }
+        } else {
+            // SAFETY: No requirements.
+            unsafe { bindings::rust_helper_vmalloc(size) }
+        };
+        let start = NonNull::new(start).ok_or(ENOMEM)?;
         // INVARIANT: Allocated just now with this size.
         Ok(Self {
             start: start.cast(),
@@ -73,21 +88,21 @@ impl Contiguous {
         })
     }
 
-    /// The first byte.
+    /// Returns the address of the first byte.
     pub(crate) fn as_ptr(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     pub(crate) fn len(&self) -> usize {
         self.size
     }
 
-    /// The address of `len` bytes at `offset`.
+    /// Returns the address of `len` bytes at `offset`.
     ///
     /// # Errors
     ///
-    /// `EINVAL` where they are not all within.
+    /// `EINVAL` if the range is not within the memory.
     pub(super) fn at(&self, offset: usize, len: usize) -> Result<*mut u8> {
         match offset.checked_add(len) {
             Some(end) if end <= self.size => Ok(self.start.as_ptr().wrapping_add(offset)),
@@ -95,12 +110,12 @@ impl Contiguous {
         }
     }
 
-    /// The words that hold its first `len` bytes, of which the last may reach beyond them:
-    /// the memory is whole pages.
+    /// Returns the words that hold the first `len` bytes. The last word may extend beyond them,
+    /// because the memory is whole pages.
     ///
     /// # Errors
     ///
-    /// `EINVAL` where the bytes are not all within.
+    /// `EINVAL` if the bytes are not within the memory.
     pub(crate) fn words(&self, len: usize) -> Result<&[Word]> {
         let start = self.at(0, len)?;
         // SAFETY: By the type invariant; it lives for as long as the borrow, is zeroed at
@@ -109,11 +124,11 @@ impl Contiguous {
         Ok(unsafe { core::slice::from_raw_parts(start.cast(), len.div_ceil(size_of::<Word>())) })
     }
 
-    /// The CRC-32 of the first `len` bytes, whatever is there at the time. Any context.
+    /// Returns the CRC-32 of the first `len` bytes as they are at the time. Any context.
     ///
     /// # Errors
     ///
-    /// `EINVAL` where they are not all within.
+    /// `EINVAL` if the bytes are not within the memory.
     pub(crate) fn crc32(&self, len: usize) -> Result<u32> {
         let start = self.at(0, len)?;
         // SAFETY: So many bytes can be read. Others may write meanwhile, and the C function
@@ -121,28 +136,28 @@ impl Contiguous {
         Ok(!unsafe { bindings::crc32_le(!0, start.cast(), len) })
     }
 
-    /// Copies from it whatever is there at the time. Any context.
+    /// Copies bytes at `offset` to `to`, as they are at the time. Any context.
     ///
     /// # Errors
     ///
-    /// `EINVAL` where the range is not within; nothing is copied.
+    /// `EINVAL` if the range is not within the memory; nothing is copied.
     pub(crate) fn read(&self, offset: usize, to: &mut [u8]) -> Result {
         let from = self.at(offset, to.len())?;
         // SAFETY: Both sides are valid for so many bytes and apart. Others may write
         // meanwhile, and C's `memcpy()` copies whatever it finds.
-        unsafe { bindings::krping_memcpy(to.as_mut_ptr().cast(), from.cast(), to.len()) };
+        unsafe { bindings::rust_helper_memcpy(to.as_mut_ptr().cast(), from.cast(), to.len()) };
         Ok(())
     }
 
-    /// Copies into it. Any context.
+    /// Copies `from` to `offset`. Any context.
     ///
     /// # Errors
     ///
-    /// `EINVAL` where the range is not within; nothing is copied.
+    /// `EINVAL` if the range is not within the memory; nothing is copied.
     pub(crate) fn write(&self, offset: usize, from: &[u8]) -> Result {
         let to = self.at(offset, from.len())?;
         // SAFETY: As for `read`; nobody has a reference into the memory.
-        unsafe { bindings::krping_memcpy(to.cast(), from.as_ptr().cast(), from.len()) };
+        unsafe { bindings::rust_helper_memcpy(to.cast(), from.as_ptr().cast(), from.len()) };
         Ok(())
     }
 
@@ -150,36 +165,48 @@ impl Contiguous {
     ///
     /// # Errors
     ///
-    /// `EINVAL` where either range is not within; nothing is copied.
-    pub(crate) fn copy_to(&self, offset: usize, to: &Self, to_offset: usize, len: usize) -> Result {
+    /// `EINVAL` if either range is not within its memory; nothing is copied.
+    pub(crate) fn copy_to<const TO: bool>(
+        &self,
+        offset: usize,
+        to: &Pages<TO>,
+        to_offset: usize,
+        len: usize,
+    ) -> Result {
         let from = self.at(offset, len)?;
         let to = to.at(to_offset, len)?;
         // SAFETY: As for `read`; `memmove()` takes ranges that overlap.
-        unsafe { bindings::krping_memmove(to.cast(), from.cast(), len) };
+        unsafe { bindings::rust_helper_memmove(to.cast(), from.cast(), len) };
         Ok(())
     }
 
-    /// Zeroes `len` bytes. Any context.
+    /// Zeroes `len` bytes at `offset`. Any context.
     ///
     /// # Errors
     ///
-    /// `EINVAL` where the range is not within; nothing is done.
+    /// `EINVAL` if the range is not within the memory; nothing is zeroed.
     pub(crate) fn zero(&self, offset: usize, len: usize) -> Result {
         let start = self.at(offset, len)?;
         // SAFETY: As for `write`.
-        unsafe { bindings::krping_zero(start.cast(), len) };
+        unsafe { bindings::rust_helper_zero(start.cast(), len) };
         Ok(())
     }
 }
 
-impl Drop for Contiguous {
+impl<const PHYSICAL: bool> Drop for Pages<PHYSICAL> {
     fn drop(&mut self) {
-        // SAFETY: By the type invariant, and nothing else frees it.
-        unsafe { bindings::free_pages_exact(self.start.as_ptr().cast(), self.size) }
+        let start = self.start.as_ptr().cast();
+        if PHYSICAL {
+            // SAFETY: By the type invariant, and nothing else frees it.
+            unsafe { bindings::free_pages_exact(start, self.size) }
+        } else {
+            // SAFETY: As above.
+            unsafe { bindings::rust_helper_vfree(start) }
+        }
     }
 }
 
-/// How much memory can be had without others having to give up theirs, in bytes.
+/// Returns the memory that can be allocated without swapping, in bytes.
 pub(crate) fn available() -> u64 {
     // SAFETY: Reads counters of the kernel's; no requirements.
     let pages = u64::try_from(unsafe { bindings::si_mem_available() }).unwrap_or(0);

@@ -2,9 +2,9 @@
 
 //! Files in `/proc` that run a command when written and print when read.
 //!
-//! Registration is the last step and removal the first: [`ProcEntry`]'s drop
-//! waits until no call is in progress. The operations are tied to the type of
-//! the file's data, so a call always finds the data that it expects.
+//! Register an entry last and remove it first: the drop of a [`ProcEntry`] waits until no call is
+//! in progress. The operations are tied to the type of the file's data, so a call always gets the
+//! data that it expects.
 //!
 //! C header: `include/linux/proc_fs.h`
 
@@ -30,25 +30,25 @@ use kernel::{
     }, //
 };
 
-/// Tells files that are open at the same time from each other.
+/// Identifier of an open file, unique among the files that are open at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileId(usize);
 
-/// What a file in `/proc` does.
+/// Operations of a file in `/proc`.
 pub(crate) trait ProcFile: Sync + Send + 'static {
     /// Prints the whole file. Process context, may sleep.
     fn show(&self, out: &SeqFile);
 
-    /// Takes one `write()` to `file`: returns how many of its bytes were used. Process
-    /// context of the writer, may sleep; signals are the callee's to watch.
+    /// Handles one `write()` to `file`, and returns the number of bytes used. Process context of
+    /// the writer; may sleep. The callee must watch for signals.
     ///
     /// # Errors
     ///
-    /// Whatever the writer shall see as errno. After `ERESTARTSYS` the kernel deals with
-    /// what is pending for the writer, and then may call again with the same.
+    /// The errno that the writer gets. After `ERESTARTSYS` the kernel handles what is pending for
+    /// the writer, and may then call again with the same arguments.
     fn write(&self, file: FileId, data: &mut UserSliceReader) -> Result<usize>;
 
-    /// Notes that nobody has `file` open any more. Process context, may sleep.
+    /// Called when nobody has `file` open any more. Process context, may sleep.
     fn released(&self, file: FileId);
 }
 
@@ -74,7 +74,7 @@ impl<T: ProcFile> ProcEntry<kernel::sync::Arc<T>> {
     ///
     /// # Errors
     ///
-    /// `ENOMEM` without memory or where the name is taken.
+    /// `ENOMEM` without memory, or if the name is taken.
     pub(crate) fn new(name: &CStr, mode: u16, data: kernel::sync::Arc<T>) -> Result<Self> {
         let data = data.into_foreign();
         // SAFETY: `name` is NUL-terminated and copied; the operations are
@@ -117,7 +117,7 @@ impl<P: ForeignOwnable> Drop for ProcEntry<P> {
     }
 }
 
-/// The C operations of files whose data is an `Arc<T>`.
+/// C operations of files whose data is an `Arc<T>`.
 struct Operations<T>(PhantomData<T>);
 
 impl<T: ProcFile> Operations<T> {
@@ -135,7 +135,7 @@ impl<T: ProcFile> Operations<T> {
     /// Called by procfs for an entry whose data is an `Arc<T>`.
     unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
         // SAFETY: The inode is procfs's own, and the entry is in use.
-        let data = unsafe { bindings::krping_pde_data(inode) };
+        let data = unsafe { bindings::rust_helper_pde_data(inode) };
         // SAFETY: `file` is being opened. `show` gets the data that it expects
         // and is called only while the entry is in use.
         unsafe { bindings::single_open(file, Some(Self::show), data) }
@@ -189,20 +189,20 @@ impl<T: ProcFile> Operations<T> {
     }
 }
 
-/// Whether the calling task has CAP_SYS_ADMIN in the initial user namespace.
+/// Returns true if the calling task has `CAP_SYS_ADMIN` in the initial user namespace.
 pub(crate) fn capable_sys_admin() -> bool {
     // SAFETY: Process context, in which every caller of a `ProcFile` is.
-    unsafe { bindings::krping_capable_sys_admin() }
+    unsafe { bindings::rust_helper_capable_sys_admin() }
 }
 
-/// Whether lockdown keeps users from raw access to memory, root too.
+/// Returns true if lockdown denies raw access to memory to all users, including root.
 pub(crate) fn memory_is_locked_down() -> bool {
     // SAFETY: Process context, in which every caller of a `ProcFile` is.
-    unsafe { bindings::krping_memory_locked_down() != 0 }
+    unsafe { bindings::rust_helper_memory_locked_down() != 0 }
 }
 
-/// Whether the calling task has CAP_NET_ADMIN in the initial user namespace.
+/// Returns true if the calling task has `CAP_NET_ADMIN` in the initial user namespace.
 pub(crate) fn capable_net_admin() -> bool {
     // SAFETY: Process context, in which every caller of a `ProcFile` is.
-    unsafe { bindings::krping_capable_net_admin() }
+    unsafe { bindings::rust_helper_capable_net_admin() }
 }

@@ -6,7 +6,7 @@
 
 use crate::bindings;
 
-/// A number that nobody can guess. Any context.
+/// Returns an unpredictable number. Any context.
 pub(crate) fn random() -> u64 {
     // SAFETY: May be called at any time.
     unsafe { bindings::get_random_u64() }

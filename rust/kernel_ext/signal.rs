@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tasks that a sleep was disturbed for, and what disturbed them.
+//! Causes of an interrupted sleep, and the tasks that were interrupted.
 //!
-//! An interruptible sleep ends early for much that is no signal to the program: the
-//! freezer of tasks and that of control groups, a debugger, task work of io_uring or of
-//! a live patch. All of that is dealt with on the way to user space, after which the
-//! kernel restarts a system call that has returned `ERESTARTSYS`.
+//! An interruptible sleep ends early for many reasons that are not signals to the program: the task
+//! freezer, the freezer of control groups, a debugger, or task work of io_uring or of a live patch.
+//! The kernel handles all of these on the way to user space, and then restarts a system call that
+//! has returned `ERESTARTSYS`.
 //!
 //! C header: `include/linux/sched/signal.h`
 
@@ -15,10 +15,10 @@ use kernel::{
     task::Task, //
 };
 
-/// What ended an interruptible sleep of the calling task early.
+/// Reason why an interruptible sleep of the calling task ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Disturbance {
-    /// Nothing that ends a system call: it may be restarted.
+    /// Nothing that ends a system call: the call may be restarted.
     Passing,
     /// A signal with a handler that ends system calls, or one that ends the program.
     Signal,
@@ -27,19 +27,19 @@ pub(crate) enum Disturbance {
 }
 
 impl Disturbance {
-    /// The gravest one that is pending for the calling task. Process context.
+    /// Returns the most severe disturbance that is pending for the calling task. Process context.
     pub(crate) fn pending() -> Self {
         let task = Task::current_raw();
         // SAFETY: A task's own `flags`, `sighand` and `signal` do not change while it runs
         // here. What is pending and how it is handled is read under the lock for it.
         unsafe {
-            // It does not return to user space, where a call would be restarted.
+            // Such a task does not return to user space, where a call would be restarted.
             if (*task).flags & (bindings::PF_KTHREAD | bindings::PF_USER_WORKER) != 0 {
                 return Self::Signal;
             }
             let sighand = (*task).sighand;
             let lock = &raw mut (*sighand).siglock;
-            let flags = bindings::krping_spin_lock_irqsave(lock);
+            let flags = bindings::rust_helper_spin_lock_irqsave(lock);
             let own = (*task).pending.signal.sig[0];
             let shared = (*(*task).signal).shared_pending.signal.sig[0];
             let found = (own | shared) & !(*task).blocked.sig[0];
@@ -49,12 +49,12 @@ impl Disturbance {
                     gravest = gravest.max(Self::of(number, &action.sa));
                 }
             }
-            bindings::krping_spin_unlock_irqrestore(lock, flags);
+            bindings::rust_helper_spin_unlock_irqrestore(lock, flags);
             gravest
         }
     }
 
-    /// What signal `number` does, for which the task has this `action`.
+    /// Returns the effect of signal `number`, given the task's `action` for it.
     fn of(number: u32, action: &bindings::sigaction) -> Self {
         const DEFAULT: usize = 0;
         const IGNORED: usize = 1;
@@ -67,7 +67,7 @@ impl Disturbance {
         ) {
             (bindings::SIGKILL, _) => Self::Kill,
             (_, IGNORED) => Self::Passing,
-            // Ignored, or the task stops and goes on later.
+            // Ignored, or the task stops and continues later.
             (
                 bindings::SIGCHLD
                 | bindings::SIGCONT
@@ -92,17 +92,17 @@ const SA_RESTART: kernel::ffi::c_ulong = bindings::SA_RESTART as kernel::ffi::c_
 pub(crate) struct Caller(ARef<Task>);
 
 impl Caller {
-    /// The calling task. Process context.
+    /// Returns the calling task. Process context.
     pub(crate) fn current() -> Self {
         Self(ARef::from(&**kernel::current!()))
     }
 
-    /// Whether it is the calling task.
+    /// Returns true if this is the calling task.
     pub(crate) fn is_current(&self) -> bool {
         self.0.as_ptr() == Task::current_raw()
     }
 
-    /// Whether it has ended, or is about to. Any context.
+    /// Returns true if the task has ended or is about to. Any context.
     pub(crate) fn is_exiting(&self) -> bool {
         let task = self.0.as_ptr();
         // SAFETY: The task is held; a mere number is read, which others may write.
@@ -110,8 +110,8 @@ impl Caller {
         flags & bindings::PF_EXITING != 0
     }
 
-    /// Whether it is frozen, stopped or traced, so that it cannot return by itself. Any
-    /// context.
+    /// Returns true if the task is frozen, stopped or traced, so that it cannot return by itself.
+    /// Any context.
     pub(crate) fn is_halted(&self) -> bool {
         const HALTED: u32 =
             bindings::__TASK_STOPPED | bindings::__TASK_TRACED | bindings::TASK_FROZEN;
@@ -120,7 +120,7 @@ impl Caller {
         // SAFETY: The task is held; mere numbers are read, which others may write.
         unsafe {
             (&raw const (*task).__state).read_volatile() & HALTED != 0
-                || bindings::krping_task_frozen(task)
+                || bindings::rust_helper_task_frozen(task)
         }
     }
 }

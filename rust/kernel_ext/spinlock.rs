@@ -2,8 +2,8 @@
 
 //! Spinlocks that may also be taken by softirqs or by hard interrupts.
 //!
-//! The kernel crate's `SpinLock` is `spin_lock()` only, which deadlocks where an
-//! interrupt on the same CPU wants the lock too.
+//! The kernel crate's `SpinLock` only offers `spin_lock()`, which deadlocks if an interrupt on the
+//! same CPU takes the lock, too.
 //!
 //! C header: `include/linux/spinlock.h`
 
@@ -19,11 +19,10 @@ use kernel::{
     }, //
 };
 
-/// A lock that process context and softirqs share: bottom halves are off while
-/// it is held.
+/// A lock shared by process context and softirqs: bottom halves are disabled while it is held.
 pub(crate) type SpinLockBh<T> = Lock<T, BhBackend>;
 
-/// A lock that any context may take: interrupts are off while it is held.
+/// A lock for any context: interrupts are disabled while it is held.
 pub(crate) type SpinLockIrq<T> = Lock<T, IrqBackend>;
 
 /// `spin_lock_bh()` and `spin_unlock_bh()`.
@@ -45,17 +44,17 @@ unsafe impl Backend for BhBackend {
 
     unsafe fn lock(ptr: *mut Self::State) {
         // SAFETY: The caller vouches that `ptr` has been initialised.
-        unsafe { bindings::krping_spin_lock_bh(ptr) }
+        unsafe { bindings::rust_helper_spin_lock_bh(ptr) }
     }
 
     unsafe fn try_lock(ptr: *mut Self::State) -> Option<()> {
         // SAFETY: The caller vouches that `ptr` has been initialised.
-        (unsafe { bindings::krping_spin_trylock_bh(ptr) } != 0).then_some(())
+        (unsafe { bindings::rust_helper_spin_trylock_bh(ptr) } != 0).then_some(())
     }
 
     unsafe fn unlock(ptr: *mut Self::State, (): &()) {
         // SAFETY: The caller owns the lock.
-        unsafe { bindings::krping_spin_unlock_bh(ptr) }
+        unsafe { bindings::rust_helper_spin_unlock_bh(ptr) }
     }
 
     unsafe fn assert_is_held(ptr: *mut Self::State) {
@@ -76,19 +75,20 @@ unsafe impl Backend for IrqBackend {
 
     unsafe fn lock(ptr: *mut Self::State) -> c_ulong {
         // SAFETY: The caller vouches that `ptr` has been initialised.
-        unsafe { bindings::krping_spin_lock_irqsave(ptr) }
+        unsafe { bindings::rust_helper_spin_lock_irqsave(ptr) }
     }
 
     unsafe fn try_lock(ptr: *mut Self::State) -> Option<c_ulong> {
         let mut flags = 0;
         // SAFETY: The caller vouches that `ptr` has been initialised; `flags`
         // is valid for writes.
-        (unsafe { bindings::krping_spin_trylock_irqsave(ptr, &mut flags) } != 0).then_some(flags)
+        (unsafe { bindings::rust_helper_spin_trylock_irqsave(ptr, &mut flags) } != 0)
+            .then_some(flags)
     }
 
     unsafe fn unlock(ptr: *mut Self::State, flags: &c_ulong) {
         // SAFETY: The caller owns the lock, and `flags` came from taking it.
-        unsafe { bindings::krping_spin_unlock_irqrestore(ptr, *flags) }
+        unsafe { bindings::rust_helper_spin_unlock_irqrestore(ptr, *flags) }
     }
 
     unsafe fn assert_is_held(ptr: *mut Self::State) {

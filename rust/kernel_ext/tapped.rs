@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Watching the requests of a disk that somebody else made and uses.
+//! Watches the requests of a disk that somebody else created and uses.
 //!
-//! A [`Tap`] hooks two tracepoints. At `block_io_start` a program has begun a request;
-//! at `block_rq_issue` the disk's driver is given one. Between the two, requests wait,
-//! and whoever lets the disk's queue run hands over those of others: only the first
-//! tells whose a request is. What is common to both is its [`Request::place`].
+//! A [`Tap`] hooks two tracepoints. At `block_io_start` a program has begun a request; at
+//! `block_rq_issue` the disk's driver gets one. In between, requests wait, and whoever runs the
+//! disk's queue also issues the requests of others, so only the first tracepoint tells whose
+//! request it is. Both identify a request by its [`Request::place`].
 //!
-//! The disk is held open while it is tapped, so neither it nor its queue is another
-//! one's; it may be removed all the same, after which no request comes.
+//! The disk is held open while it is tapped, so neither the disk nor its queue can be reused for
+//! another one. The disk may be removed all the same; then no request comes any more.
 //!
 //! C headers: `include/linux/blkdev.h`, `include/linux/blk-mq.h`,
 //! `include/trace/events/block.h`
 
 use super::{
-    area::Area,
     file::{
-        Identity,
         Kind,
         Mode,
         OpenFile, //
     },
+    pages::Area,
     tracepoint::Registration, //
 };
-use crate::bindings;
+use crate::{
+    bindings,
+    kernel_ext::identity::Identity, //
+};
 use core::{
     iter,
     marker::PhantomData,
@@ -39,15 +41,15 @@ use kernel::{
     sync::Arc, //
 };
 
-/// Requests that a hardware queue can have under way at most.
+/// Maximum number of outstanding requests of a hardware queue.
 const MAX_DEPTH: usize = bindings::BLK_MQ_MAX_DEPTH as usize;
 
-/// A disk or a partition that is held open, to be looked at only. Units are bytes.
+/// A disk or a partition that is held open for reading only. Units are bytes.
 ///
 /// # Invariants
 ///
-/// `file` is a block device, and `queue` its queue, which has requests; `start` and `size`
-/// say which part of the disk it is.
+/// `file` is a block device, and `queue` its queue, which has requests; `start` and `size` tell
+/// which part of the disk it is.
 pub(crate) struct Disk {
     file: OpenFile,
     queue: NonNull<bindings::request_queue>,
@@ -63,13 +65,13 @@ unsafe impl Send for Disk {}
 unsafe impl Sync for Disk {}
 
 impl Disk {
-    /// Opens the disk or partition at `path`, with the rights and as seen by the calling
+    /// Opens the disk or partition at `path`, with the rights and in the namespaces of the calling
     /// task. May sleep.
     ///
     /// # Errors
     ///
-    /// As `open(2)` has them; `ENOTBLK` for what is no block device; `EOPNOTSUPP` for one
-    /// that has no requests, or whose writes do not say where they go (zoned disks).
+    /// The errors of `open(2)`; `ENOTBLK` for anything but a block device; `EOPNOTSUPP` for a
+    /// device without requests, or whose writes do not tell their position (zoned disks).
     pub(crate) fn open(path: &CStr) -> Result<Self> {
         let file = match OpenFile::open(path, Mode::Read) {
             Ok(file) if file.kind() == Kind::Block => file,
@@ -80,92 +82,93 @@ impl Disk {
         // SAFETY: The file is that of a block device, whose queue and disk live as
         // long as it is open.
         unsafe {
-            let device = bindings::krping_file_bdev(file.as_ptr());
-            if !bindings::krping_bdev_has_requests(device) {
+            let device = bindings::rust_helper_file_bdev(file.as_ptr());
+            if !bindings::rust_helper_bdev_has_requests(device) {
                 return Err(Error::from_errno(-(bindings::EOPNOTSUPP as c_int)));
             }
-            let queue = bindings::krping_bdev_queue(device);
+            let queue = bindings::rust_helper_bdev_queue(device);
             // INVARIANT: That queue has requests, as has been asked just now.
             Ok(Self {
                 file,
                 queue: NonNull::new(queue).ok_or(ENXIO)?,
-                start: bindings::krping_bdev_start(device),
-                size: bindings::krping_bdev_size(device),
-                block: bindings::krping_bdev_block(device),
+                start: bindings::rust_helper_bdev_start(device),
+                size: bindings::rust_helper_bdev_size(device),
+                block: bindings::rust_helper_bdev_block(device),
                 hardware_queues: (*queue).nr_hw_queues,
             })
         }
     }
 
-    /// What tells it from others.
+    /// Returns the identity of the disk or partition.
     pub(crate) fn identity(&self) -> Identity {
         self.file.identity()
     }
 
-    /// How large it is.
+    /// Returns the size.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
-    /// The unit in which it is addressed.
+    /// Returns the logical block size.
     pub(crate) fn block(&self) -> u32 {
         self.block
     }
 
-    /// How many [places](Request::place) its requests have.
+    /// Returns the number of possible [places](Request::place) of a request.
     pub(crate) fn places(&self) -> usize {
-        (self.hardware_queues as usize).saturating_mul(MAX_DEPTH)
+        self.hardware_queues as usize * MAX_DEPTH
     }
 
-    /// Whether it has not been removed.
+    /// Returns true until the disk is removed.
     pub(crate) fn is_there(&self) -> bool {
         // SAFETY: By the type invariant the file is an open block device.
-        unsafe { bindings::krping_file_bdev_is_there(self.file.as_ptr()) }
+        unsafe { bindings::rust_helper_file_bdev_is_there(self.file.as_ptr()) }
     }
 
-    /// The part of `len` bytes at `first` of the whole disk that is within it.
+    /// Returns the part of `len` bytes at `first` of the whole disk that is on the tapped disk or
+    /// partition.
     fn clip(&self, first: u64, len: u32) -> Option<Range> {
         let end = first.saturating_add(u64::from(len));
         let from = first.max(self.start);
         let to = end.min(self.start.saturating_add(self.size));
         // Neither exceeds `len`.
         (from < to).then(|| Range {
-            offset: from.wrapping_sub(self.start),
-            bytes: to.wrapping_sub(from) as u32,
-            skip: from.wrapping_sub(first) as u32,
+            offset: from - self.start,
+            bytes: (to - from) as u32,
+            skip: (from - first) as u32,
         })
     }
 }
 
-/// What a request does.
+/// Operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
-    /// Reads.
+    /// Read.
     Read,
-    /// Writes.
+    /// Write.
     Write,
-    /// Makes durable what has been written.
+    /// Make completed writes durable.
     Flush,
-    /// Gives up what is there.
+    /// Discard data.
     Discard,
-    /// Gives up what is there, beyond recovery.
+    /// Erase data beyond recovery.
     SecureErase,
-    /// Writes zeroes.
+    /// Write zeroes.
     WriteZeroes,
 }
 
-/// Where on the tapped disk or partition a request works. Units are bytes.
+/// Range of the tapped disk or partition that a request works on. Units are bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Range {
-    /// From here.
+    /// Start of the range.
     pub(crate) offset: u64,
-    /// So many.
+    /// Length of the range.
     pub(crate) bytes: u32,
-    /// How much of the request's data comes before those.
+    /// Length of the request's data before the range.
     pub(crate) skip: u32,
 }
 
-/// A request of a tapped disk, while a probe looks at it. It cannot be changed.
+/// A read-only view of a tapped disk's request, valid while a probe runs.
 ///
 /// # Invariants
 ///
@@ -178,11 +181,11 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// What it does; `None` for what is no matter of blocks, such as a command of a
-    /// user's to the drive.
+    /// Returns the operation; `None` for anything but block I/O, such as a user's command to the
+    /// drive.
     pub(crate) fn operation(&self) -> Option<Operation> {
         // SAFETY: By the type invariant.
-        match unsafe { bindings::krping_rq_op(self.raw.as_ptr()) } {
+        match unsafe { bindings::rust_helper_rq_op(self.raw.as_ptr()) } {
             bindings::req_op_REQ_OP_READ => Some(Operation::Read),
             bindings::req_op_REQ_OP_WRITE => Some(Operation::Write),
             bindings::req_op_REQ_OP_FLUSH => Some(Operation::Flush),
@@ -193,15 +196,16 @@ impl Request<'_> {
         }
     }
 
-    /// Whether the disk has to make it durable before it says that it is done.
+    /// Returns true if the disk must make the data durable before it completes the request.
     pub(crate) fn is_fua(&self) -> bool {
         // SAFETY: By the type invariant.
-        unsafe { bindings::krping_rq_is_fua(self.raw.as_ptr()) }
+        unsafe { bindings::rust_helper_rq_is_fua(self.raw.as_ptr()) }
     }
 
-    /// The place that it has from its beginning to its end, and that no other request of
-    /// the disk has meanwhile; but a flush has that of the request which asked for it.
-    /// Below [`Disk::places`], unless the disk has been given more queues since.
+    /// Returns the place of the request. It keeps its place from its beginning to its end, and no
+    /// other request of the disk has it meanwhile, except a flush, which has the place of the
+    /// request that asked for it. Places are below [`Disk::places`], unless queues were added to
+    /// the disk later.
     pub(crate) fn place(&self) -> usize {
         // SAFETY: By the type invariant; its hardware queue is that of its disk.
         let (queue, tag, scheduler_tag) = unsafe {
@@ -209,15 +213,15 @@ impl Request<'_> {
             let queue = (*(*raw).mq_hctx).queue_num;
             (queue, (*raw).tag, (*raw).internal_tag)
         };
-        // With a scheduler, the driver's tag comes late.
+        // With a scheduler, the driver's tag is assigned late.
         let tag = usize::try_from(scheduler_tag).or(usize::try_from(tag));
         (queue as usize)
             .saturating_mul(MAX_DEPTH)
             .saturating_add(tag.unwrap_or(usize::MAX))
     }
 
-    /// Where on the tapped disk or partition it works. Only discards have more than one
-    /// range; a flush, and what is for other partitions, has none.
+    /// Returns the ranges of the tapped disk or partition that the request works on. Only a discard
+    /// can have more than one range. A flush, or a request for another partition, has none.
     pub(crate) fn ranges(&self) -> impl Iterator<Item = Range> + '_ {
         let several = matches!(
             self.operation(),
@@ -227,8 +231,8 @@ impl Request<'_> {
             // SAFETY: By the type invariant.
             unsafe {
                 (
-                    bindings::krping_rq_offset(self.raw.as_ptr()),
-                    bindings::krping_rq_bytes(self.raw.as_ptr()),
+                    bindings::rust_helper_rq_offset(self.raw.as_ptr()),
+                    bindings::rust_helper_rq_bytes(self.raw.as_ptr()),
                 )
             }
         });
@@ -237,8 +241,7 @@ impl Request<'_> {
             .filter_map(|(first, len)| self.disk.clip(first, len))
     }
 
-    /// First byte and length of what each of its bios is about. Only a discard's may lie
-    /// apart.
+    /// Returns the first byte and the length of each bio. Only the bios of a discard may be apart.
     fn bios(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
         // SAFETY: By the type invariant; its bios are its own.
         let first = NonNull::new(unsafe { (*self.raw.as_ptr()).bio });
@@ -253,12 +256,11 @@ impl Request<'_> {
         })
     }
 
-    /// Copies `len` bytes of a write's data, from `skip` on, to `offset` of `to`. Any
-    /// context.
+    /// Copies `len` bytes of a write's data, starting at `skip`, to `offset` of `to`. Any context.
     ///
     /// # Errors
     ///
-    /// `EINVAL` where it has not so many, or `to` has not; some may have been copied.
+    /// `EINVAL` if the request or `to` has fewer bytes; some may have been copied.
     pub(crate) fn copy(&self, skip: usize, to: &Area, offset: usize, len: usize) -> Result {
         if self.operation() != Some(Operation::Write) {
             return Err(EINVAL);
@@ -267,7 +269,8 @@ impl Request<'_> {
         // SAFETY: By the type invariant, and a write's bios have data. `to` is valid for
         // so many bytes. A program may change its data meanwhile, in which case the disk
         // gets this or that just as well.
-        let copied = unsafe { bindings::krping_rq_copy(self.raw.as_ptr(), skip, to.cast(), len) };
+        let copied =
+            unsafe { bindings::rust_helper_rq_copy(self.raw.as_ptr(), skip, to.cast(), len) };
         if copied == len {
             Ok(())
         } else {
@@ -276,38 +279,38 @@ impl Request<'_> {
     }
 }
 
-/// Who looks at the requests of a tapped disk. In any context, in the way of the disk's
-/// I/O: must neither sleep nor wait.
+/// Watcher of a tapped disk's requests. Its methods run in any context, in the path of the disk's
+/// I/O, and must neither sleep nor wait.
 pub(crate) trait Watch: Send + Sync + 'static {
-    /// A program, which is the calling task, has begun a request. Only for a [`Tap`] that
+    /// Called when the calling task, a program, has begun a request. Only for a [`Tap`] that
     /// follows programs.
     fn started(&self, request: &Request<'_>);
 
-    /// The driver is about to be given a request: for the first time, or again after it
-    /// has handed it back.
+    /// Called when the driver is about to get a request: for the first time, or again after it has
+    /// handed the request back.
     fn issued(&self, request: &Request<'_>);
 }
 
-/// A disk, and who watches it.
+/// A disk and its watcher.
 pub(crate) struct Tapped<W> {
     /// The disk.
     pub(crate) disk: Disk,
-    /// Who watches it.
+    /// Watcher of the disk.
     pub(crate) watch: W,
 }
 
-/// The hooks on a disk. Dropping it removes them, and waits until no probe runs.
+/// Hooks on a disk. Dropping it removes them, and waits until no probe runs.
 pub(crate) struct Tap<W: Watch> {
     _issued: Registration<Tapped<W>>,
     _started: Option<Registration<Tapped<W>>>,
 }
 
 impl<W: Watch> Tap<W> {
-    /// Begins to watch, and with `programs` to tell whose requests are whose. May sleep.
+    /// Starts watching. With `programs`, also reports which program begins each request. May sleep.
     ///
     /// # Errors
     ///
-    /// `ENOENT` where the kernel has not these tracepoints; `ENOMEM`.
+    /// `ENOENT` if the kernel does not have these tracepoints; `ENOMEM`.
     pub(crate) fn new(tapped: &Arc<Tapped<W>>, programs: bool) -> Result<Self> {
         let started = if programs {
             let probe: Probe = probe_started::<W>;
@@ -328,7 +331,7 @@ impl<W: Watch> Tap<W> {
 }
 
 impl<W: Watch> Tapped<W> {
-    /// `rq`, if it is one of the disk's.
+    /// Returns `rq` if it is a request of the disk.
     ///
     /// # Safety
     ///
@@ -346,11 +349,11 @@ impl<W: Watch> Tapped<W> {
     }
 }
 
-/// A probe of these tracepoints. Its type is exactly that which the kernel calls: where it checks
-/// indirect calls (CFI), another pointer in place of `void *` would stop it.
+/// A probe of these tracepoints. Its type must match exactly what the kernel calls: where indirect
+/// calls are checked (CFI), another pointer type in place of `void *` would be fatal.
 type Probe = unsafe extern "C" fn(*mut c_void, *mut bindings::request);
 
-/// The probe of `block_io_start`.
+/// Probe of `block_io_start`.
 ///
 /// # Safety
 ///
@@ -366,7 +369,7 @@ unsafe extern "C" fn probe_started<W: Watch>(tapped: *mut c_void, rq: *mut bindi
     }
 }
 
-/// The probe of `block_rq_issue`.
+/// Probe of `block_rq_issue`.
 ///
 /// # Safety
 ///
@@ -382,14 +385,14 @@ unsafe extern "C" fn probe_issued<W: Watch>(tapped: *mut c_void, rq: *mut bindin
     }
 }
 
-/// The longest name of a task, with the NUL at its end.
+/// Longest name of a task, including the NUL at its end.
 const NAME_LEN: usize = bindings::TASK_COMM_LEN as usize;
 
-/// Whether the calling task is called `name`. Any context that is a task's.
+/// Returns true if the calling task has the name `name`. Any task context.
 pub(crate) fn caller_is(name: &[u8]) -> bool {
     let mut comm: [c_char; NAME_LEN] = [0; NAME_LEN];
     // SAFETY: There is room for a name. A rename may run at the same time, and mix both.
-    unsafe { bindings::krping_current_comm(comm.as_mut_ptr()) };
+    unsafe { bindings::rust_helper_current_comm(comm.as_mut_ptr()) };
     let len = comm.iter().position(|byte| *byte == 0).unwrap_or(NAME_LEN);
     comm.iter().take(len).eq(name)
 }

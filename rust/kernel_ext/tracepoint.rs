@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Functions that the kernel calls at its tracepoints.
+//! Probes: functions that the kernel calls at its tracepoints.
 //!
-//! Registration is the last step and removal the first: the drop of a
-//! [`Registration`] waits until no call is in progress. A probe runs in whatever
-//! context its tracepoint is in, so it must not sleep, allocate or wait.
+//! Register a probe last and remove it first: the drop of a [`Registration`] waits until no call is
+//! in progress. A probe runs in the context of its tracepoint, so it must not sleep, allocate or
+//! wait.
 //!
-//! Only the tracepoints of the kernel itself are found, not those of modules: these
-//! go with their modules.
+//! Only the tracepoints of the kernel itself are found. Those of modules disappear with their
+//! modules.
 //!
 //! C header: `include/linux/tracepoint.h`
 
@@ -20,7 +20,7 @@ use kernel::{
     sync::Arc, //
 };
 
-/// A probe at a tracepoint, removed when dropped.
+/// A registered probe, removed when dropped.
 ///
 /// # Invariants
 ///
@@ -37,11 +37,11 @@ unsafe impl<T: Send + Sync> Send for Registration<T> {}
 unsafe impl<T: Send + Sync> Sync for Registration<T> {}
 
 impl<T: Send + Sync + 'static> Registration<T> {
-    /// Has the kernel call `function` at the tracepoint `name`. May sleep.
+    /// Registers `function` at the tracepoint `name`. May sleep.
     ///
     /// # Errors
     ///
-    /// `ENOENT` where this kernel has no such tracepoint; `ENOMEM`.
+    /// `ENOENT` if this kernel has no such tracepoint; `ENOMEM`.
     ///
     /// # Safety
     ///
@@ -79,18 +79,18 @@ impl<T> Drop for Registration<T> {
                 self.function.as_ptr(),
                 Arc::as_ptr(&self.data).cast_mut().cast(),
             );
-            bindings::krping_settle_tracepoints();
+            bindings::rust_helper_settle_tracepoints();
         }
     }
 }
 
-/// What [`compare`] looks for, and what it has found.
+/// Argument of [`compare`]: the name to look for, and the tracepoint found.
 struct Search<'a> {
     name: &'a CStr,
     found: Option<NonNull<bindings::tracepoint>>,
 }
 
-/// The kernel's tracepoint `name`.
+/// Finds the kernel's tracepoint `name`.
 fn find(name: &CStr) -> Option<NonNull<bindings::tracepoint>> {
     let mut search = Search { name, found: None };
     // SAFETY: `compare` gets what it expects, and is called during the call only.
@@ -103,7 +103,7 @@ fn find(name: &CStr) -> Option<NonNull<bindings::tracepoint>> {
     search.found
 }
 
-/// Looks at one tracepoint.
+/// Compares the name of one tracepoint.
 ///
 /// # Safety
 ///

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The messages of disks and taps, and what a server checks of them.
+//! The messages of disks and taps, and the server's checks of requests.
 //!
-//! A [`Request`] is answered by one response of the same tag (`block_answer`); one message can have
-//! several. All numbers are big-endian. The data of a request goes by RDMA, at the key that the
-//! request advertises, where it is not small. That of a small write follows the request in the same
-//! message, or is all of the message ([`BareWrite`]); that of a small read is its answer.
+//! Each [`Request`] has one answer, of the same tag ([`answer`], [`survey`]). One message can carry
+//! several responses. All numbers are big-endian. Large data is moved by RDMA, with the key that
+//! the request advertises. The data of a small write follows the request in the same message, or is
+//! the whole message ([`BareWrite`]). The data of a small read is its answer.
 //!
-//! A request can be wrong in two ways. One that does not decode is a [`MessageError`], and breaks
-//! the protocol; one that decodes and asks for what the store does not have is answered with a
-//! [`Status`], as [`check`] says.
+//! A request can be wrong in two ways. If it does not decode, it breaks the protocol, and the
+//! result is a [`MessageError`]. If it decodes but the store cannot do it, it is answered with the
+//! [`Status`] that [`check`] returns.
 
 pub(crate) mod answer;
+pub(crate) mod answer_receipt;
 pub(crate) mod backoff;
 pub(crate) mod joining;
 pub(crate) mod segments;
 pub(crate) mod status;
 pub(crate) mod survey;
-pub(crate) mod telling;
 
 pub(crate) use status::Status;
 
@@ -28,31 +28,31 @@ use super::wire::{
 };
 use core::fmt;
 
-/// What a request asks for.
+/// The action that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// The server writes blocks of the store to the client's memory.
     Read,
     /// The server reads blocks from the client's memory or the message to the store.
     Write,
-    /// What was written before outlasts a loss of power.
+    /// Earlier writes must survive power loss once this is answered.
     Flush,
-    /// The blocks are not needed any more.
+    /// The client no longer needs the blocks.
     Discard,
     /// The blocks become zeroes.
     WriteZeroes,
-    /// A sign of life.
+    /// A keepalive.
     Ping,
-    /// The client is about to leave for good.
+    /// The client is about to disconnect for good.
     Close,
-    /// A tap has seen a read of these blocks: nothing is to be done.
+    /// A tap has seen a read of these blocks: the server leaves the store alone.
     Note,
-    /// A keepalive whose answer lists the requests that the server works on.
+    /// A keepalive whose answer lists the requests that the server is working on.
     Survey,
 }
 
 impl Action {
-    /// Its name in the log.
+    /// Returns the name in the log.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -96,49 +96,50 @@ impl Action {
         })
     }
 
-    /// Whether it changes the store.
+    /// Returns true where it changes the store.
     const fn changes(self) -> bool {
         matches!(self, Self::Write | Self::Discard | Self::WriteZeroes)
     }
 
-    /// Whether it is about certain blocks.
+    /// Returns true where it is about particular blocks.
     const fn has_place(self) -> bool {
         !matches!(self, Self::Flush | Self::Ping | Self::Close | Self::Survey)
     }
 
-    /// Whether it is about the connection, and so has the tag beyond those of requests.
+    /// Returns true where it is about the connection, not the store. Its tag is the one after those
+    /// of requests.
     pub(crate) const fn is_control(self) -> bool {
         matches!(self, Self::Ping | Self::Close | Self::Survey)
     }
 }
 
-/// What a client asks of a server.
+/// A client's request to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// What to do.
+    /// The action.
     pub(crate) action: Action,
-    /// What this changes outlasts a loss of power once it is answered.
+    /// The change must survive power loss once the request is answered (force unit access).
     pub(crate) fua: bool,
     /// The data of a write follows in the same message; that of a read comes with the answer.
     pub(crate) inline: bool,
-    /// The key stays valid: the answer shall not invalidate it.
+    /// The key stays valid: the answer must not invalidate it.
     pub(crate) keep: bool,
-    /// Blocks that become zeroes keep the space that they take.
+    /// Blocks that become zeroes keep their space in the store.
     pub(crate) keep_space: bool,
-    /// Which of the client's requests under way this is.
+    /// Identifies the request among those in flight on its connection.
     pub(crate) tag: u16,
-    /// Its number on this connection, which tells answers to it from those to others.
+    /// The number on this connection, which tells answers to this request from those to others.
     pub(crate) seq: u32,
-    /// Where on the disk, in bytes.
+    /// The place on the disk, in bytes.
     pub(crate) offset: u64,
-    /// Where the data is, or is to go; its size is that of the request, in bytes, for every action.
+    /// The client's memory for the data. For every action its size is the request's size, in bytes.
     pub(crate) remote: Advertisement,
 }
 
 impl Request {
-    /// Bytes on the wire, without data.
+    /// The number of bytes on the wire, without data.
     pub(crate) const LEN: usize = 32;
-    /// The most bytes of data that go without RDMA.
+    /// The maximum number of bytes of data sent without RDMA.
     pub(crate) const INLINE: u32 = 4096;
 
     const FUA: u8 = 1 << 0;
@@ -146,17 +147,17 @@ impl Request {
     const KEEP: u8 = 1 << 2;
     const KEEP_SPACE: u8 = 1 << 3;
 
-    /// Whether its answer says that something is on stable storage.
+    /// Returns true where a good answer means that data is on stable storage.
     pub(crate) const fn is_durable(&self) -> bool {
         self.fua || matches!(self.action, Action::Flush)
     }
 
-    /// How many bytes of the disk it is about.
+    /// Returns the number of bytes of the disk that it is about.
     pub(crate) fn bytes(&self) -> u32 {
         self.remote.size
     }
 
-    /// As it is sent; data follows.
+    /// Returns the bytes on the wire, which the data of a small write follows.
     pub(crate) fn encode(&self) -> [u8; Self::LEN] {
         let fua = if self.fua { Self::FUA } else { 0 };
         let inline = if self.inline { Self::DATA } else { 0 };
@@ -172,11 +173,11 @@ impl Request {
         )
     }
 
-    /// What a message of `len` bytes says that begins with `header`.
+    /// Decodes a message of `len` bytes that begins with `header`.
     ///
     /// # Errors
     ///
-    /// A [`MessageError`], where it is no request.
+    /// A [`MessageError`] where it is no valid request.
     pub(crate) fn decode(header: &[u8; Self::LEN], len: u32) -> Result<Self, MessageError> {
         const LEN: u32 = Request::LEN as u32;
 
@@ -230,9 +231,9 @@ impl Request {
 }
 
 impl Status {
-    /// Whether this answer to `request` says that something may be lost that was answered before:
-    /// that of a flush, whatever is wrong, and of a change that was to be durable, where it is not
-    /// its own fault.
+    /// Returns true where this answer to `request` means that data answered before may be lost: any
+    /// error of a flush, and an I/O error of a change that was to be durable. Other errors of such
+    /// a change are the request's own fault.
     pub(crate) const fn is_loss_of(self, request: &Request) -> bool {
         match self {
             Self::Ok => false,
@@ -242,26 +243,26 @@ impl Status {
     }
 }
 
-/// What a store takes.
+/// The limits of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// Bytes that it has.
+    /// The size of the store in bytes.
     pub(crate) size: u64,
-    /// Bytes of a block: what requests are multiples of.
+    /// The size of a block in bytes, of which the place and size of a request are multiples.
     pub(crate) block: u32,
-    /// The most bytes of a read or write.
+    /// The maximum number of bytes of a read or write.
     pub(crate) max_bytes: u32,
-    /// The most bytes of a discard or write-zeroes; 0 where there is neither.
+    /// The maximum number of bytes of a discard or write-zeroes; 0 where neither is supported.
     pub(crate) max_discard: u32,
-    /// It is not to be changed.
+    /// The store is read-only.
     pub(crate) read_only: bool,
 }
 
-/// Checks what a request asks for against what the store takes.
+/// Checks a request against the limits of the store.
 ///
 /// # Errors
 ///
-/// The status to answer with, in place of doing it.
+/// The status to answer with instead of executing the request.
 pub(crate) fn check(request: &Request, limits: &Limits) -> Result<(), Status> {
     let most = match request.action {
         Action::Flush | Action::Note => return Ok(()),
@@ -284,26 +285,27 @@ pub(crate) fn check(request: &Request, limits: &Limits) -> Result<(), Status> {
     }
 }
 
-/// How the immediate of a bare write says what it is: a write whose message is [`Request::INLINE`]
-/// bytes of data and nothing else, which saves soft-RoCE a packet.
+/// The encoding of the immediate data of bare writes. The message of a bare write is
+/// [`Request::INLINE`] bytes of data and nothing else, which saves soft-RoCE a packet.
 ///
-/// The tag takes as many bits as the depth that the client announced needs, and the rest is the
-/// place, in units of that size. What lies beyond is written by ordinary requests. Its number is 0,
-/// which no other request has.
+/// The low bits hold the tag, as many as the depth that the client announced needs. The other bits
+/// hold the place, in units of [`Request::INLINE`]. A write to a place that does not fit is sent as
+/// an ordinary request. The number of a bare write is 0, which no other request has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BareWrite {
     tag_bits: u32,
 }
 
 impl BareWrite {
-    /// On a connection whose tags are below `depth`.
+    /// Creates the encoding for a connection whose tags of requests are below `depth`.
     pub(crate) const fn new(depth: u16) -> Self {
         Self {
             tag_bits: u16::BITS.saturating_sub(depth.saturating_sub(1).leading_zeros()),
         }
     }
 
-    /// The immediate for a write of `bytes` at `offset`; `None` where it cannot be bare.
+    /// Returns the immediate data for a write of `bytes` at `offset`; `None` where the write cannot
+    /// be bare.
     pub(crate) fn encode(self, tag: u16, offset: u64, bytes: u32) -> Option<u32> {
         let size = u64::from(Request::INLINE);
         if bytes != Request::INLINE || offset.checked_rem(size) != Some(0) {
@@ -317,11 +319,11 @@ impl BareWrite {
         fits.then_some(shifted | tag)
     }
 
-    /// The write that an immediate stands for, which came with `bytes` of data.
+    /// Decodes immediate data that arrived with `bytes` of data.
     ///
     /// # Errors
     ///
-    /// [`MessageError::Length`] where that is not the size of one.
+    /// [`MessageError::Length`] where `bytes` is not the size of a bare write.
     pub(crate) fn decode(self, immediate: u32, bytes: u32) -> Result<Request, MessageError> {
         if bytes != Request::INLINE {
             return Err(MessageError::Length(bytes, Request::INLINE));
@@ -334,7 +336,7 @@ impl BareWrite {
             inline: true,
             keep: false,
             keep_space: false,
-            // No more than 16 bits are left.
+            // At most 16 bits remain.
             tag: (immediate & tags) as u16,
             seq: 0,
             offset: u64::from(place).saturating_mul(u64::from(Request::INLINE)),
@@ -343,26 +345,27 @@ impl BareWrite {
     }
 }
 
-/// Why a message of a disk or tap makes no sense. Reported as `EPROTO`.
+/// A message of a disk or tap that breaks the protocol. Reported as `EPROTO`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageError {
-    /// It has another length than it should: (got, should).
+    /// The length is wrong: (got, expected).
     Length(u32, u32),
-    /// It is of no known kind.
+    /// The kind of message or the action is unknown.
     Action(u8),
-    /// These flags mean nothing there.
+    /// These flags are unknown or do not apply to the action.
     Flags(u8),
-    /// More data than a message takes: (got, takes).
+    /// The data is too large for a message: (size, maximum).
     Inline(u32, u32),
-    /// There is no memory for its data.
+    /// The request moves data by RDMA but has no key.
     NoKey,
-    /// No such status.
+    /// The status is unknown.
     Status(u8),
-    /// What must be zero is not.
+    /// A reserved or unused field is not 0.
     Reserved,
-    /// The tag is none of those agreed upon, or of no request that is under way.
+    /// The message of this tag was not due: the tag is beyond those agreed upon, no request of it
+    /// is in flight, or too many are.
     Tag(u16),
-    /// The answer has not invalidated the key of what was asked.
+    /// The answer did not invalidate the key of its request.
     NotInvalidated,
 }
 

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What one command asks for.
+//! Commands: their options, their grammar and their errors.
 //!
-//! [`Order::parse`] makes a [`Command`] of what was written to `/proc/krping`, or a [`ParseError`]
-//! that says in a sentence what was wrong:
+//! [`Order::parse`] turns the text of a write to `/proc/krping` into a [`Command`], or into a
+//! [`ParseError`] with a sentence that says what is wrong. An example of a command:
 //!
 //! ```text
 //! client,addr=192.0.2.1,port=9999,count=100,size=4K,mem_mode=reg,server_inv,validate
 //! ```
 //!
-//! A `Command` is complete and free of contradictions: nothing after it has to check its fields
-//! against each other again. Its `Display` is the shortest command that means the same.
+//! A parsed `Command` is complete and free of contradictions: no other code has to check its fields
+//! against each other again. Its `Display` is the shortest command with the same meaning.
 //!
 //! [`Order::parse`]: order::Order::parse
 //! [`ParseError`]: parse_error::ParseError
+//!
+//! - [`order`] - a command, or one that stops what an earlier one left
+//! - [`parse`], [`value`], [`parse_error`] - the grammar
+//! - [`show`] - commands as text
+//! - [`addr`], [`allow`], [`cpus`], [`block_options`] - values of options
 
 pub(crate) mod addr;
 pub(crate) mod allow;
@@ -56,87 +61,90 @@ pub(crate) use cpus::CpuList;
 /// - `unsafe_global_rkey` is not set with [`MemMode::Reg`].
 /// - `persist`, `allow` and `max_memory` are set for a server only, and [`Test::FastReg`] is never
 ///   a server's.
-/// - `load` suits the test and the size. That of a client's or loopback's [`Test::WriteLatency`]
-///   has `imm` unless `poll` is set.
-/// - A microbenchmark has [`MemMode::Dma`], and one of latency no `validate`.
-/// - `block` suits the role and the test. What a disk or tap does not take has its default, which
-///   goes for `count` where it is no tap's client, and for `threads` where it is no server.
+/// - `load` suits the test and the size. The load of a client's or loopback's
+///   [`Test::WriteLatency`] has `imm` unless `poll` is set.
+/// - A microbenchmark has [`MemMode::Dma`], and a latency microbenchmark has no `validate`.
+/// - `block` suits the role and the test. Options that a disk or tap does not take have their
+///   defaults. Among these are `count`, except for a tap's client, and `threads`, except for a
+///   server.
 /// - [`Test::Caps`] is a client's, and all but the address, `timeout_ms`, `expect` and `tag` have
 ///   their defaults.
 /// - [`Test::Conformance`] is a loopback's, and has `cases`; no other test has any.
-/// - `max_p99_ns` and `min_bw` are set for tests only that measure the latency or the bandwidth, or
-///   for a server that leaves the test to its client.
+/// - `max_p99_ns` is set only for tests that measure the latency and `min_bw` only for tests that
+///   measure the bandwidth, or either for a server that leaves the test to its client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Command {
-    /// Whose part to play.
+    /// The side or sides of the test that the command runs.
     pub(crate) role: Role,
-    /// What to do. A server's [`Test::PingPong`] is whatever its client asks for.
+    /// The test to run. A server with [`Test::PingPong`] runs the test that its client asks for.
     pub(crate) test: Test,
     /// The server's address; a server without one listens on all of IPv4.
     pub(crate) addr: Option<Addr>,
-    /// The server's port; 0 is a free one, for a loopback only.
+    /// The server's port. 0, for a loopback only, picks a free port.
     pub(crate) port: u16,
-    /// How many iterations; 0 is until stopped.
+    /// The number of iterations of each thread, or of requests that a tap forwards; 0 is unlimited.
     pub(crate) count: u64,
-    /// After how many seconds to stop.
+    /// The time after which to stop, in seconds; `None` is never.
     pub(crate) duration_s: Option<u32>,
     /// Bytes of data in each iteration; 0 for [`Test::Caps`], and for a disk or tap, which have
     /// [`BlockOptions::bytes`].
     pub(crate) size: u32,
-    /// How a microbenchmark loads the connection.
+    /// The load that a microbenchmark puts on the connection.
     pub(crate) load: Load,
-    /// Log the data of each iteration.
+    /// Logs the data of each iteration.
     pub(crate) verbose: bool,
-    /// Compare what came back with what was sent.
+    /// Compares the data that arrives with the data that was sent.
     pub(crate) validate: bool,
     /// The server invalidates the client's key with its go-ahead.
     pub(crate) server_inv: bool,
     /// The server invalidates its key with its READ.
     pub(crate) read_inv: bool,
-    /// Local access uses the device's local DMA key.
+    /// The server of a ping/pong WRITEs from its buffer with the device's local DMA key.
     pub(crate) local_dma_lkey: bool,
-    /// Spin on completions.
+    /// Busy-polls for completions.
     pub(crate) poll: bool,
-    /// Serve one client after the other until stopped.
+    /// Serves clients until stopped, instead of as many as there are threads.
     pub(crate) persist: bool,
-    /// The client addresses that a server accepts.
+    /// The addresses of the clients that a server accepts.
     pub(crate) allow: AllowList,
-    /// The most that the buffers of all of a server's connections take, in bytes.
+    /// The maximum memory for the buffers of all connections of a server, in bytes; `None` is
+    /// unlimited.
     pub(crate) max_memory: Option<u64>,
-    /// The server or the disk goes on when the command is done.
+    /// Leaves the server or the disk running when the command returns.
     pub(crate) detach: bool,
-    /// Open all memory to the peer.
+    /// Opens all memory of this machine to the peer.
     pub(crate) unsafe_global_rkey: bool,
-    /// How buffers are opened to the peer.
+    /// The way to register buffers for the peer.
     pub(crate) mem_mode: MemMode,
     /// The IP type of service of the connection.
     pub(crate) tos: Option<u8>,
-    /// Depth of the send queue.
+    /// The depth of the send queue.
     pub(crate) txdepth: u32,
-    /// How many connections at once.
+    /// The number of client threads, each with its own connections; of a server, the number of
+    /// these that it serves.
     pub(crate) threads: u32,
-    /// The deadline of each wait, in milliseconds, where not the default.
+    /// The timeout of each wait, in milliseconds; `None` is the default.
     pub(crate) timeout_ms: Option<u32>,
-    /// On which CPUs the threads run.
+    /// The CPUs that the threads run on.
     pub(crate) cpus: CpuList,
-    /// Fail where the 99th percentile of the latency is above this.
+    /// The limit of the 99th percentile of the latency, in nanoseconds. The run fails above it.
     pub(crate) max_p99_ns: Option<u64>,
-    /// Fail where the bandwidth is below this, in bytes per second.
+    /// The lower limit of the bandwidth, in bytes per second. The run fails below it.
     pub(crate) min_bw: Option<u64>,
-    /// Fail where the run does not end so: with this errno, or well for 0.
+    /// The errno that the run must end with, positive; 0 is success. Any other end is a failure.
     pub(crate) expect: Option<i32>,
-    /// What data to send.
+    /// The pattern of the data.
     pub(crate) pattern: PatternKind,
-    /// Copied to the result.
+    /// The text of `tag=`, which is copied to the result.
     pub(crate) tag: Tag,
-    /// Of a disk, a tap, or the server of one.
+    /// The options of a disk, a tap, or the server of one.
     pub(crate) block: BlockOptions,
-    /// Which conformance tests to run.
+    /// The conformance tests to run.
     pub(crate) cases: CaseSet,
 }
 
 impl Command {
-    /// A command of that role with every default; it has no address yet.
+    /// Creates a command of that role with all defaults and without an address.
     pub(crate) const fn new(role: Role) -> Self {
         Self {
             role,
@@ -177,14 +185,13 @@ impl Command {
         }
     }
 
-    /// When to stop, in milliseconds.
+    /// Returns the time after which to stop, in milliseconds; `None` is never.
     pub(crate) fn duration_ms(&self) -> Option<u32> {
         self.duration_s.map(|s| s.saturating_mul(1000))
     }
 
-    /// Returns true where its WRITEs carry immediate data without being asked to.
-    ///
-    /// One who does not poll waits for a completion, and a WRITE without it raises none.
+    /// Returns true where WRITEs must carry immediate data even without `imm`: in a test whose
+    /// WRITEs otherwise show only in memory, a side that does not busy-poll needs the completion.
     pub(crate) fn needs_imm(&self) -> bool {
         self.test.shows_in_memory() && self.role != Role::Server && !self.poll
     }

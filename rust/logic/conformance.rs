@@ -2,7 +2,10 @@
 
 //! The conformance tests, `neg=`: their names, and sets of them.
 //!
-//! What a device must do in each is in [`expectation`](expectation).
+//! [`expectation`] has the rule for each test.
+//!
+//! [`observation`] is what was seen, [`deviation`] what of it is not as demanded, [`trial`] what a
+//! case came to.
 
 pub(crate) mod deviation;
 pub(crate) mod expectation;
@@ -11,15 +14,15 @@ pub(crate) mod trial;
 
 use core::fmt;
 
-/// One way to use a device wrongly, or up to a limit.
+/// A conformance test: one way to use a device wrongly, or up to a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Case {
-    /// WRITE with a key that a later registration has replaced.
+    /// WRITE with the old key of a region that was registered again with a new one.
     StaleRkey,
-    /// READ of memory that is opened for WRITEs.
+    /// READ of memory that is opened for WRITEs only.
     ReadOfWriteOnly,
-    /// WRITE to memory that is opened for READs.
+    /// WRITE to memory that is opened for READs only.
     WriteOfReadOnly,
     /// WRITE of one byte more than the region has.
     LengthPastMr,
@@ -33,34 +36,50 @@ pub(crate) enum Case {
     RegMrOnValid,
     /// SEND from memory whose local key is not valid.
     StaleLkey,
-    /// SEND of more than the receive holds.
+    /// SEND of a message larger than the receive buffer.
     SendTooLong,
     /// SEND with invalidation of a key that is not valid at the peer.
     SendInvStale,
-    /// SEND where no receive is posted, and no repetition allowed.
+    /// SEND to a peer that has no receive posted, without RNR retries.
     Rnr,
-    /// An operation that the device does not claim to have.
+    /// An operation that the device does not claim to support.
     UnsupportedOpcode,
-    /// WRITE of nothing, with a key that was never given out.
+    /// WRITE of 0 bytes, with a key that was never given out.
     ZeroLength,
     /// A post to a send queue that is full.
     SqFull,
-    /// As many completions as the queue holds.
+    /// Exactly as many completions as the completion queue holds.
     CqExact,
-    /// More completions than the queue holds.
+    /// More completions than the completion queue holds.
     CqOverrun,
-    /// A peer that is silent.
+    /// WRITE to a peer that no longer answers.
     RetryExhausted,
-    /// What is posted behind a request that fails.
+    /// Requests posted behind one that fails, and receives on both sides.
     FlushOrder,
-    /// The drain of a queue pair that works.
+    /// The drain of a queue pair in use.
     Drain,
-    /// A WRITE, and a message of the CM's, over a port that somebody takes down for it.
+    /// Atomic fetch-and-add at an address that is not a multiple of 8.
+    AtomicMisaligned,
+    /// Atomic fetch-and-add in memory that is opened for READs and WRITEs only.
+    AtomicNoRight,
+    /// More READs than the connection allows at a time.
+    ReadsBeyondDepth,
+    /// READ of memory that a WRITE before it fills.
+    ReadAfterWrite,
+    /// SEND of what a READ before it brings, with a fence between them.
+    ReadFence,
+    /// WRITE of a flag behind a WRITE of data, to memory that the responder watches.
+    WriteThenFlag,
+    /// A poll of the completion queue while its event handler runs.
+    HandlerPolls,
+    /// Requests for events of a completion queue, while completions come.
+    Rearm,
+    /// A WRITE, and then a message of the CM, while a person has taken the port down.
     PortDown,
 }
 
 /// All cases with their names, in the order in which they run.
-const NAMES: [(Case, &str); 21] = [
+const NAMES: [(Case, &str); 29] = [
     (Case::StaleRkey, "stale_rkey"),
     (Case::ReadOfWriteOnly, "read_of_write_only"),
     (Case::WriteOfReadOnly, "write_of_read_only"),
@@ -81,14 +100,22 @@ const NAMES: [(Case, &str); 21] = [
     (Case::RetryExhausted, "retry_exhausted"),
     (Case::FlushOrder, "flush_order"),
     (Case::Drain, "drain"),
+    (Case::AtomicMisaligned, "atomic_misaligned"),
+    (Case::AtomicNoRight, "atomic_no_right"),
+    (Case::ReadsBeyondDepth, "reads_beyond_depth"),
+    (Case::ReadAfterWrite, "read_after_write"),
+    (Case::ReadFence, "read_fence"),
+    (Case::WriteThenFlag, "write_then_flag"),
+    (Case::HandlerPolls, "handler_polls"),
+    (Case::Rearm, "rearm"),
     (Case::PortDown, "port_down"),
 ];
 
 impl Case {
-    /// How many there are.
+    /// The number of cases.
     pub(crate) const COUNT: usize = NAMES.len();
 
-    /// Its name in commands and results.
+    /// Returns the name in commands and results.
     pub(crate) fn as_str(self) -> &'static str {
         NAMES
             .iter()
@@ -107,28 +134,28 @@ impl Case {
 
 /// A set of cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CaseSet(u32);
+pub(crate) struct CaseSet(u64);
 
 impl CaseSet {
     /// No case.
     pub(crate) const EMPTY: Self = Self(0);
 
-    /// Every case that needs nobody's help. [`Case::PortDown`] does, as somebody must take the
-    /// port down: it runs where it is named.
+    /// Every case that runs without help. [`Case::PortDown`] needs a person who takes the port
+    /// down, so it runs only where it is named.
     pub(crate) const ALL: Self = Self(((1 << Case::COUNT) - 1) & !Self::bit(Case::PortDown));
 
-    /// Whether `case` is in it.
+    /// Returns true where the set contains `case`.
     pub(crate) const fn has(self, case: Case) -> bool {
         self.0 & Self::bit(case) != 0
     }
 
-    /// Those in it, in the order in which they run.
+    /// Returns an iterator over the cases of the set, in the order in which they run.
     pub(crate) fn iter(self) -> impl Iterator<Item = Case> {
         let all = NAMES.iter().map(|(case, _)| *case);
         all.filter(move |case| self.has(*case))
     }
 
-    const fn bit(case: Case) -> u32 {
+    const fn bit(case: Case) -> u64 {
         1 << (case as u8)
     }
 
@@ -137,7 +164,7 @@ impl CaseSet {
         self.0 |= Self::bit(case);
     }
 
-    /// Writes the names of all cases, for a sentence.
+    /// Writes the names of all cases, each after a comma, for a sentence.
     pub(crate) fn list(f: &mut fmt::Formatter<'_>) -> fmt::Result {
         NAMES.iter().try_for_each(|(_, name)| write!(f, ", {name}"))
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The data that is sent, and the places that it has in lists.
+//! The data that is sent, and its CRC-32.
+//!
+//! [`pattern`] makes and checks data, [`crc`] is its checksum.
 
 pub(crate) mod crc;
 pub(crate) mod pattern;
-pub(crate) mod place;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! The capabilities of an RDMA device: its claims, and the results of trying them.
+//!
+//! - [`claims`] - attributes that a device reports
+//! - [`preflight`] - objects that it was tried with
+//! - [`caps`] - both, and what commands can ask for then
 
 pub(crate) mod caps;
 pub(crate) mod claims;

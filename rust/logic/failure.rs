@@ -3,8 +3,11 @@
 //! The failure of a run: one value that becomes an errno for the writer, a sentence for the log,
 //! and a field of the result.
 //!
-//! A failure is made in completions and CM callbacks, so it is a small `Copy`
-//! value; it turns into text only when somebody reads it.
+//! Failures are created in completion handlers and CM callbacks, so a failure is a small `Copy`
+//! value. It is formatted only when it is read.
+//!
+//! [`cause`] decides which of several reports is the first cause, [`errno`] has the numbers and
+//! names of errnos, and [`verdict`] applies `expect=`.
 
 pub(crate) mod cause;
 pub(crate) mod errno;
@@ -36,6 +39,18 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
+    /// All operations, in the order of their numbers.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Send,
+        Self::Read,
+        Self::Write,
+        Self::Register,
+        Self::Invalidate,
+        Self::Receive,
+        Self::Control,
+        Self::Atomic,
+    ];
+
     /// Returns its usual name.
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -68,29 +83,29 @@ pub(crate) enum Failure {
     Protocol(Violation, u64),
     /// The peer's private data cannot be understood.
     PrivateData(PrivateDataError),
-    /// The peer sent a message of a disk or tap that makes no sense.
+    /// The peer sent a message of a disk or tap that breaks the protocol.
     Message(MessageError),
     /// The data that came back is not what was sent.
     Mismatch(Mismatch),
     /// The data that arrived at the peer is not what was sent.
     PeerMismatch,
-    /// This operation of a conformance test did not bring the data that was sent.
+    /// This operation of a conformance test did not transfer the data correctly.
     WrongData(&'static str),
-    /// The peer went away.
+    /// The peer disconnected.
     Disconnected,
     /// The client of this connection has made a new one in its place.
     Replaced,
     /// The server that a disk came back to is not the one it left, with the reason.
     OtherStore(&'static str),
-    /// It is in use, with what and by whom.
+    /// A resource is in use. The text is the sentence for the log.
     Busy(&'static str),
     /// The client's old connections have not ended yet: the server still works on their requests.
     OldWork,
     /// The RDMA device was removed.
     DeviceRemoved,
-    /// The device reported an asynchronous error: `enum ib_event_type`, its name.
+    /// The device reported an asynchronous error: (`enum ib_event_type`, its name).
     Async(u32, &'static str),
-    /// No progress for so many milliseconds while doing this.
+    /// There was no progress in this step: (the step, the timeout in milliseconds).
     TimedOut(&'static str, u32),
     /// The server has not answered a request within so many seconds, `request_timeout=`.
     Overdue(u32),
@@ -98,7 +113,8 @@ pub(crate) enum Failure {
     Interrupted,
     /// Another thread of the session failed.
     Cancelled,
-    /// The peer refused: the CM's reason, its text, and what a krping gave.
+    /// The peer rejected the connection: (the CM's reason, its text, the reason of a krping
+    /// server).
     Rejected(i32, &'static str, Option<Reject>),
     /// The peer never answered the connection request.
     Unreachable(i32),
@@ -108,26 +124,26 @@ pub(crate) enum Failure {
     PortDown,
     /// This side's device has lost the address that the connection is from.
     AddressGone,
-    /// The device's connection management does not answer.
+    /// The connection management of the device does not respond.
     ManagementDead,
-    /// This cannot be done here, with the reason.
+    /// This side does not support the operation, with the reason.
     Unsupported(&'static str),
-    /// The size asked for is above this limit.
+    /// The size is above this limit in bytes.
     TooLarge(u32),
-    /// The buffers of a connection take more than the others have left of `max_memory=`, so many
-    /// bytes.
+    /// The buffers of a connection need more than the other connections leave of `max_memory=`,
+    /// which is this many bytes.
     OverMemory(u64),
     /// The 99th percentile is above `max_p99=`: (got, limit), in nanoseconds.
     AboveP99(u64, u64),
     /// The bandwidth is below `min_bw=`: (got, limit), in bytes per second.
     BelowBandwidth(u64, u64),
-    /// The device did not conform: (cases that failed, cases that ran).
+    /// The device failed conformance tests: (cases that failed, cases that ran).
     Deviates(u32, u32),
     /// There is no such CPU, or it is offline.
     NoCpu(u32),
-    /// The run succeeded, and `expect=` this errno.
+    /// The run succeeded, although `expect=` names this errno, positive.
     Unexpected(i32),
-    /// A kernel function failed while doing this.
+    /// A kernel function failed: (the step, the errno, negative).
     Kernel(&'static str, i32),
 }
 
@@ -157,14 +173,14 @@ const STATUSES: [&str; 22] = [
     "general error",
 ];
 
-/// The status of a request that was flushed from a queue pair in error: a consequence of another
-/// cause.
+/// The status of a request that was flushed from a queue pair in error, which is a consequence of
+/// another failure.
 pub(crate) const STATUS_FLUSHED: u32 = 5;
 
 /// The status of a request whose retransmits the peer never acknowledged.
 const STATUS_RETRIES: u32 = 12;
 
-/// The wait of a connection attempt, as failures name it.
+/// The step of [`Failure::TimedOut`] for a connection attempt.
 pub(crate) const CONNECTING: &str = "connecting";
 
 pub(crate) fn status_name(status: u32) -> &'static str {
@@ -196,11 +212,12 @@ fn usual_cause(status: u32, op: Operation) -> &'static str {
 }
 
 impl Failure {
-    /// The highest rank: a cause of its own.
+    /// The highest rank, of a failure that is no consequence of another one.
     pub(crate) const CAUSE: u8 = 2;
 
-    /// Returns the rank, which is the higher the nearer this is to the cause: a failure is replaced
-    /// by one of a higher rank that is reported late, since events overtake completions.
+    /// Returns the rank. The nearer the failure is to the root cause, the higher its rank.
+    ///
+    /// Events overtake completions, so a failure is replaced by a later one of a higher rank.
     pub(crate) fn rank(&self) -> u8 {
         match self {
             Self::Completion {
@@ -212,7 +229,7 @@ impl Failure {
         }
     }
 
-    /// Returns true where another failure is to be expected as the cause of this one.
+    /// Returns true where this failure is a consequence of another one, which will be reported too.
     pub(crate) fn is_consequence(&self) -> bool {
         self.rank() == 0
     }
@@ -237,13 +254,13 @@ impl Failure {
         matches!(self, Self::TimedOut(CONNECTING, _) | Self::Unreachable(_))
     }
 
-    /// Returns true where it only shows that the peer ended (a disconnect or a flushed request) or
-    /// refused.
+    /// Returns true where it only shows that the peer disconnected (a disconnect or a flushed
+    /// request) or rejected the connection.
     pub(crate) fn is_of_the_peer(&self) -> bool {
         self.rank() < Self::CAUSE || matches!(self, Self::Rejected(..))
     }
 
-    /// Returns true where the run came to its end, but its result did not pass a check.
+    /// Returns true where the run finished, but its result did not pass a check.
     pub(crate) fn is_verdict(&self) -> bool {
         matches!(
             self,

@@ -2,17 +2,27 @@
 
 //! The logic of krping that needs no kernel interface.
 //!
-//! The grammar of commands, the messages on the wire, the data that is sent, and what is counted
-//! and measured. All of it is pure: no allocation, no `unsafe`, no kernel interface, and no way to
-//! panic, so that the same files build, are tested and are fuzzed on the host (`tests/host`).
+//! This includes the grammar of commands, the messages on the wire, the data that is sent, counters
+//! and measurements. All of it is pure: it does not allocate, has no `unsafe`, uses no kernel
+//! interface, and cannot panic. So the same files are built, tested and fuzzed on the host
+//! (`tests/host`).
 //!
 //! Rules for this directory:
 //!
 //! - Paths stay within `crate::logic`, since the host builds it as part of another crate.
-//! - Whatever comes from a writer or a peer is read with `get`, `split_at_checked` and their like,
-//!   and arithmetic on it saturates, wraps or is checked by name: the kernel builds Rust with
-//!   overflow checks, where a plain `+` can stop a machine.
+//! - Input of a writer or a peer is read with `get`, `split_at_checked` and similar methods.
+//!   Arithmetic on it uses the saturating, wrapping or checked methods: the kernel builds Rust with
+//!   overflow checks, so a plain `+` can panic the machine.
 //! - No 128-bit division and no floating point: the kernel has neither.
+//!
+//! Folders:
+//!
+//! - [`spec`] - the tables of tests and options, and what follows from them
+//! - [`command`] - commands, their grammar and errors
+//! - [`wire`], [`block`] - messages of tests, and of disks and taps
+//! - [`pingpong`], [`data`] - the state machines of the ping/pong; the data that is sent
+//! - [`conformance`], [`device`] - rules for devices; what a device claims and makes
+//! - [`failure`], [`measure`], [`text`] - why a run failed, what it measured, how both are written
 
 #![forbid(unsafe_code)]
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The ping/pong as two state machines, without any I/O.
+//! The ping/pong as two state machines without I/O, and the checks of private data.
 //!
-//! Each takes what the peer sent and answers with what to do next, or with the
-//! rule that the peer broke. Everything that a peer controls is checked here:
-//! the length of a message, the order of messages, and the size of what it
-//! advertises against the buffer that would be used for it.
+//! Each state machine takes a message of the peer, and returns the next step or the [`Violation`]
+//! of the protocol. It checks everything that a peer controls: the length of a message, the order
+//! of messages, invalidated keys, and the advertised size against the local buffer.
 
 use super::{
     command::MemMode,
@@ -31,30 +30,30 @@ pub(crate) enum Violation {
     SizeChanged(u32, u32),
     /// A message with immediate data, or a WRITE that brings some.
     Immediate,
-    /// A message came while none was due.
+    /// A message arrived while none was due.
     Early,
-    /// A go-ahead should have invalidated this key and did not.
+    /// A go-ahead did not invalidate this key, as it had to.
     NotInvalidated(u32),
-    /// A go-ahead invalidated this key, which nobody had asked for.
+    /// A go-ahead invalidated this key without having been asked to.
     Unasked(u32),
     /// A go-ahead invalidated a key that was not the advertised one:
     /// (invalidated, advertised).
     WrongKey(u32, u32),
     /// The peer serves no RDMA READ.
     NoReads,
-    /// Its private data is that of the wrong side.
+    /// The peer's private data names the wrong side.
     Role,
-    /// Its private data asks for what does not go together.
+    /// The peer's private data asks for options that do not go together.
     Contradiction,
-    /// Its private data is no answer to what was asked for.
+    /// The server's private data does not agree to the client's.
     Answer,
-    /// More was sent than the session's number of iterations.
+    /// The peer began another iteration after the number that it had announced.
     PastEnd,
-    /// A control message of a microbenchmark that makes no sense.
+    /// A control message of a microbenchmark is malformed or unexpected.
     Control,
-    /// A message of a length that neither data nor control messages have: (length, size of data).
+    /// A message has neither the length of data nor of a control message: (length, size of data).
     DataLength(u32, u32),
-    /// It counted another number of messages than came: (arrived, said).
+    /// The peer's count of messages differs from the number that arrived: (arrived, peer's count).
     Miscounted(u64, u64),
 }
 
@@ -106,11 +105,12 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Checks the private data of a client.
+/// Checks the private data of a client that connects.
 ///
 /// # Errors
 ///
-/// [`Violation::Role`], [`Violation::Contradiction`].
+/// [`Violation::Role`] where a server sent it, and [`Violation::Contradiction`] where its options
+/// do not go together.
 pub(crate) fn check_request(peer: &PrivateData) -> Result<(), Violation> {
     if peer.role != PeerRole::Client {
         return Err(Violation::Role);
@@ -132,7 +132,8 @@ pub(crate) fn check_request(peer: &PrivateData) -> Result<(), Violation> {
 ///
 /// # Errors
 ///
-/// [`Violation::Role`], [`Violation::Answer`].
+/// [`Violation::Role`] where a client sent it, and [`Violation::Answer`] where it differs from
+/// `asked`.
 pub(crate) fn check_answer(asked: &PrivateData, answer: &PrivateData) -> Result<(), Violation> {
     if answer.role != PeerRole::Server {
         return Err(Violation::Role);
@@ -144,7 +145,7 @@ pub(crate) fn check_answer(asked: &PrivateData, answer: &PrivateData) -> Result<
         && answer.validate == asked.validate
         && answer.pattern == asked.pattern
         && answer.size == asked.size;
-    // Only a microbenchmark's are sent.
+    // These fields are on the wire for a microbenchmark only.
     let same_load = !asked.test.is_microbench()
         || (answer.load == asked.load
             && answer.index == asked.index
@@ -166,7 +167,7 @@ pub(crate) struct Message {
     pub(crate) bytes: [u8; Advertisement::LEN],
     /// The rkey that it invalidated, where it was a SEND_WITH_INV.
     pub(crate) invalidated: Option<u32>,
-    /// True where it came with immediate data; it may be a WRITE that left the buffer as it was.
+    /// True where it came with immediate data; it may be a WRITE that did not use the buffer.
     pub(crate) has_immediate: bool,
 }
 
@@ -186,9 +187,9 @@ impl Message {
 /// The client's next step after a go-ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClientStep {
-    /// The server has read the source: advertise the sink.
+    /// The server has read the source. Advertise the sink.
     AdvertiseSink,
-    /// The server has written the sink: the iteration is over.
+    /// The server has written the sink. The iteration is over.
     Iterated,
 }
 
@@ -199,7 +200,8 @@ enum ClientState {
     SinkAdvertised,
 }
 
-/// The client's side: its last advertisement, and so the go-ahead that is due.
+/// The state machine of the client. It tracks the last advertisement, and so the go-ahead that is
+/// due.
 #[derive(Debug)]
 pub(crate) struct Client {
     state: ClientState,
@@ -207,7 +209,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Creates a client before its first iteration; with `remote_invalidate` each go-ahead must
+    /// Creates a client before its first iteration. With `remote_invalidate` each go-ahead must
     /// invalidate the key advertised before it.
     pub(crate) const fn new(remote_invalidate: bool) -> Self {
         Self {
@@ -216,12 +218,12 @@ impl Client {
         }
     }
 
-    /// Says that the source is being advertised: an iteration begins.
+    /// Notes that the source is being advertised, which begins an iteration.
     pub(crate) fn start(&mut self) {
         self.state = ClientState::SourceAdvertised;
     }
 
-    /// Takes a go-ahead for the advertisement of key `rkey`.
+    /// Handles a go-ahead for the advertisement of key `rkey`, and returns the next step.
     ///
     /// # Errors
     ///
@@ -256,7 +258,7 @@ impl Client {
 pub(crate) enum ServerStep {
     /// READ the source, then send a go-ahead.
     Read(Advertisement),
-    /// WRITE what was read to the sink, then send a go-ahead.
+    /// WRITE the data read last to the sink, then send a go-ahead.
     Write(Advertisement),
 }
 
@@ -267,21 +269,21 @@ enum ServerState {
     AwaitSink,
 }
 
-/// The server's side: the advertisement that is due.
+/// The state machine of the server. It tracks the advertisement that is due.
 #[derive(Debug)]
 pub(crate) struct Server {
     state: ServerState,
-    /// The size of the local buffer.
+    /// The size of the local buffer in bytes.
     buffer: u32,
-    /// The size of the source read last.
+    /// The size of the source read last, in bytes.
     size: u32,
-    /// Iterations left to serve; `None` where the peer did not say how many.
+    /// The number of iterations left to serve; `None` where the peer announced no number.
     left: Option<u64>,
 }
 
 impl Server {
-    /// Creates a server with a buffer of `buffer` bytes for a peer that announced `count`
-    /// iterations (0 where it goes on until it disconnects).
+    /// Creates a server with a buffer of `buffer` bytes. The peer announced `count` iterations; 0
+    /// means that it continues until it disconnects.
     pub(crate) const fn new(buffer: u32, count: u64) -> Self {
         Self {
             state: ServerState::AwaitSource,
@@ -291,7 +293,7 @@ impl Server {
         }
     }
 
-    /// Takes an advertisement.
+    /// Handles an advertisement, and returns the next step.
     ///
     /// # Errors
     ///
@@ -338,7 +340,8 @@ impl Server {
         self.state == ServerState::AwaitSource && self.left == Some(0)
     }
 
-    /// Returns true where the peer may disconnect now without having broken off.
+    /// Returns true where the peer may disconnect now: between iterations, and not before the end
+    /// of those that it announced.
     pub(crate) fn may_end(&self) -> bool {
         self.state == ServerState::AwaitSource && matches!(self.left, None | Some(0))
     }

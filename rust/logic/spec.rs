@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The options and tests, and which of them go together.
+//! Specification of the options and tests, and the rules for combining them.
+//!
+//! - [`tests`], [`options`] - the tables: a row for each test, a row for each option
+//! - [`option`], [`values`], [`limits`] - the facts that a row has; values with a grammar of their
+//!   own; ranges
+//! - [`role`], [`mem_mode`], [`load`] - types that options set
+//! - [`rules`], [`names`], [`places`], [`test_set`], [`opt_set`] - what goes together, and how
+//!   sentences name it
+//! - [`json`] - both tables for other programs
 
 pub(crate) mod json;
 pub(crate) mod limits;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Short strings in fixed memory.
+//!
+//! - [`json`] - objects and arrays, written member by member
+//! - [`alternatives`], [`number`] - lists and numbers in sentences
+//! - [`ratelimit`] - how many lines peers can cause
 
 pub(crate) mod alternatives;
 pub(crate) mod json;
@@ -9,7 +13,7 @@ pub(crate) mod ratelimit;
 
 use core::fmt;
 
-/// The name of a network interface; the kernel's limit without its NUL.
+/// The name of a network interface, with the kernel's limit (without the NUL).
 pub(crate) type IfName = Text<15>;
 
 /// The text of `tag=`, which is copied to the result.
@@ -18,7 +22,7 @@ pub(crate) type Tag = Text<64>;
 /// The path of a file or the name of a disk.
 pub(crate) type PathName = Text<255>;
 
-/// The name of a program; the kernel's limit without its NUL.
+/// The name of a program, with the kernel's limit (without the NUL).
 pub(crate) type Comm = Text<15>;
 
 /// A string of at most `N` printable ASCII characters, kept in place.
@@ -33,7 +37,7 @@ pub(crate) struct Text<const N: usize> {
 }
 
 impl<const N: usize> Text<N> {
-    /// The most characters it takes.
+    /// The maximum number of characters.
     pub(crate) const MAX: usize = N;
 
     /// The empty string.
@@ -42,7 +46,7 @@ impl<const N: usize> Text<N> {
         len: 0,
     };
 
-    /// Copies `text`, unless it is too long or holds anything but printable ASCII.
+    /// Copies `text`; `None` where it is too long or has anything but printable ASCII.
     pub(crate) fn new(text: &str) -> Option<Self> {
         if !is_printable(text) {
             return None;
@@ -52,17 +56,17 @@ impl<const N: usize> Text<N> {
             .get_mut(..text.len())?
             .copy_from_slice(text.as_bytes());
         new.len = text.len();
-        // INVARIANT: `text` is printable, fits, and the rest is as `EMPTY` has it.
+        // INVARIANT: `text` is printable ASCII and fits, and the bytes after it are still 0.
         Some(new)
     }
 
-    /// Returns its characters.
+    /// Returns the characters.
     pub(crate) fn as_str(&self) -> &str {
         let bytes = self.bytes.get(..self.len).unwrap_or_default();
         core::str::from_utf8(bytes).unwrap_or_default()
     }
 
-    /// Returns true where it has no characters.
+    /// Returns true where the string is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -80,13 +84,13 @@ impl<const N: usize> fmt::Debug for Text<N> {
     }
 }
 
-/// Returns true where `text` is nothing but printable ASCII, the space included.
+/// Returns true where `text` is only printable ASCII, including the space.
 pub(crate) fn is_printable(text: &str) -> bool {
     text.bytes().all(|b| matches!(b, b' '..=b'~'))
 }
 
-/// Shows `text` with everything that is not printable ASCII escaped, and cut to a length fit for a
-/// log line.
+/// Formats a text with everything but printable ASCII escaped, cut to a length that suits a log
+/// line.
 pub(crate) struct Escaped<'a>(pub(super) &'a str);
 
 impl fmt::Display for Escaped<'_> {

@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The messages that go over the wire.
+//! Messages on the wire, except those of connected disks and taps ([`super::block`]).
 //!
-//! - [`Advertisement`]: the 16 bytes of every SEND, the same as the C krping's and rping's.
-//! - [`PrivateData`]: what both sides of ours tell each other while they connect. A legacy peer
-//!   sends none and ignores ours.
-//! - [`Control`]: what the two sides of a microbenchmark tell each other before and after it.
-//! - [`Reject`]: why a server of ours refused, so that the client can say it.
+//! - [`Advertisement`]: the 16 bytes of each SEND of a ping/pong, the same as those of the C krping
+//!   and of rping. Other messages contain it.
+//! - [`PrivateData`]: the private data that both sides of a ping/pong or microbenchmark exchange
+//!   while they connect. A legacy peer sends none and ignores ours.
+//! - [`Hello`](hello::Hello): the private data of a disk or tap that connects.
+//! - [`Geometry`](hello::Geometry): the private data with which its server answers, and
+//!   [`Extensions`](extensions::Extensions) and [`Extras`](extras::Extras) behind it, which older
+//!   clients ignore.
+//! - [`Control`](control::Control): the messages that begin and end a microbenchmark, and its
+//!   keepalives.
+//! - [`Reject`]: the private data with which a server refuses a client, with the reason.
 //!
-//! All numbers are big-endian. Nothing that a peer sends is believed: what does not decode is an
-//! error, and reserved bytes must be zero so that a later version can give them a meaning.
+//! All numbers are big-endian. Decoding trusts no peer. An [`Advertisement`] can be any 16 bytes;
+//! its user checks them. The other messages begin with a mark. Private data and control messages
+//! that are malformed do not decode, and their reserved bytes and unknown flags must be 0, so that
+//! a later version can give them a meaning. Bytes behind private data are ignored, because
+//! transports pad it. A reject decodes whatever its version and its reserved bytes are. Extensions
+//! and extras without their mark are taken as absent, and their unknown flags are ignored.
 
 pub(crate) mod control;
 pub(crate) mod extensions;
@@ -25,19 +35,19 @@ pub(crate) use private_data::{
 
 use core::fmt;
 
-/// The advertisement of a buffer of the sender's, which the peer shall read from or write to.
+/// The advertisement of a buffer of the sender, which the peer is to read from or write to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Advertisement {
-    /// Its address.
+    /// The address of the buffer.
     pub(crate) addr: u64,
-    /// Its rkey.
+    /// The rkey of the buffer.
     pub(crate) rkey: u32,
-    /// Its size in bytes.
+    /// The size of the buffer in bytes.
     pub(crate) size: u32,
 }
 
 impl Advertisement {
-    /// Bytes on the wire.
+    /// The number of bytes on the wire.
     pub(crate) const LEN: usize = 16;
 
     /// Returns the advertisement of `size` bytes that are not reached by RDMA.
@@ -73,17 +83,17 @@ impl Advertisement {
 /// The reason why a server refused a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RejectReason {
-    /// The client speaks another version.
+    /// The client speaks another version of the protocol.
     Version,
     /// The client asked for more data than the server can serve.
     TooLarge,
-    /// The server does not do that test.
+    /// The server does not support the test.
     Test,
     /// The server has a client already.
     Busy,
     /// The server is being stopped.
     Stopping,
-    /// The server has no memory or no room on its device.
+    /// The server lacks memory or device resources.
     Resources,
     /// The server still works on requests of the client's old connections.
     OldWork,
@@ -93,7 +103,7 @@ pub(crate) enum RejectReason {
 
 /// The private data with which a server of ours refuses a client.
 ///
-/// Its layout is the same in every version, since two versions that differ say so with it.
+/// The layout is the same in every version, because it reports a difference of versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reject {
     /// The reason.
@@ -104,7 +114,7 @@ pub(crate) struct Reject {
 }
 
 impl Reject {
-    /// Bytes on the wire.
+    /// The number of bytes on the wire.
     pub(crate) const LEN: usize = 16;
 
     const MAGIC: [u8; 4] = *b"krpr";
@@ -178,7 +188,7 @@ impl fmt::Display for Reject {
     }
 }
 
-/// Writes bytes in order into a message; what they do not reach is 0.
+/// Returns a message that begins with the bytes of `fields`; the rest is 0.
 pub(crate) fn pack<const N: usize>(fields: impl Iterator<Item = u8>) -> [u8; N] {
     let mut message = [0; N];
     for (byte, field) in message.iter_mut().zip(fields) {
@@ -187,12 +197,11 @@ pub(crate) fn pack<const N: usize>(fields: impl Iterator<Item = u8>) -> [u8; N] 
     message
 }
 
-/// The rest of a message that is read in order.
+/// A reader of a message's fields in order, which holds the bytes that are left.
 pub(crate) struct Fields<'a>(pub(super) &'a [u8]);
 
 impl Fields<'_> {
-    /// Takes the next `N` bytes. Each layout is read as long as it is; past its end there would be
-    /// zeros.
+    /// Takes the next `N` bytes; returns zeros where fewer are left.
     pub(crate) fn take<const N: usize>(&mut self) -> [u8; N] {
         let Some((field, rest)) = self.0.split_first_chunk() else {
             return [0; N];

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A limit of what the buffers of several memories take together.
+//! A limit for the buffers of several memories together.
 
 #![forbid(unsafe_code)]
 
-use crate::logic::failure::errno;
+use crate::{
+    logic::failure::errno,
+    rdma::memory::Account, //
+};
 use kernel::{
     page::PAGE_SIZE,
     prelude::*,
@@ -17,56 +20,41 @@ use kernel::{
     }, //
 };
 
-/// What buffers may still take, in bytes.
+/// The bytes that buffers may still take.
 pub(crate) struct Budget {
     left: Atomic<u64>,
 }
 
 impl Budget {
-    /// Creates one of `bytes`. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Creates a budget of `bytes`. May sleep.
     pub(crate) fn new(bytes: u64) -> Result<Arc<Self>> {
         let left = Atomic::new(bytes);
         Ok(Arc::new(Self { left }, GFP_KERNEL)?)
     }
+}
 
-    /// Takes what a buffer of `bytes` takes, in whole pages, until the charge is dropped. Any
-    /// context.
-    ///
-    /// # Errors
-    ///
-    /// `EDQUOT` where less is left.
-    pub(super) fn charge(self: &Arc<Self>, bytes: usize) -> Result<Charge> {
+/// Returns what a buffer of `bytes` takes: whole pages.
+fn price(bytes: usize) -> Option<u64> {
+    Some(bytes.checked_next_multiple_of(PAGE_SIZE)? as u64)
+}
+
+impl Account for Budget {
+    /// Charges whole pages; `EDQUOT` where less is left. Any context.
+    fn charge(&self, bytes: usize) -> Result {
         let spent = || Error::from_errno(-errno::EDQUOT);
-        let bytes = bytes
-            .checked_next_multiple_of(PAGE_SIZE)
-            .ok_or_else(spent)? as u64;
+        let bytes = price(bytes).ok_or_else(spent)?;
         let mut left = self.left.load(Relaxed);
         loop {
             let rest = left.checked_sub(bytes).ok_or_else(spent)?;
             match self.left.cmpxchg(left, rest, Relaxed) {
-                Ok(_) => break,
+                Ok(_) => return Ok(()),
                 Err(other) => left = other,
             }
         }
-        Ok(Charge {
-            budget: self.clone(),
-            bytes,
-        })
     }
-}
 
-/// What one buffer has taken of a budget.
-pub(super) struct Charge {
-    budget: Arc<Budget>,
-    bytes: u64,
-}
-
-impl Drop for Charge {
-    fn drop(&mut self) {
-        self.budget.left.fetch_add(self.bytes, Relaxed);
+    fn uncharge(&self, bytes: usize) {
+        // It has been charged, so it has a price.
+        self.left.fetch_add(price(bytes).unwrap_or(0), Relaxed);
     }
 }

@@ -32,7 +32,7 @@ impl Cell for Word {
 
 /// The first bytes of a buffer, as words.
 pub(crate) struct Words<'a> {
-    memory: &'a Contiguous,
+    pages: &'a Contiguous,
     words: &'a [Word],
 }
 
@@ -44,52 +44,44 @@ impl Cells for Words<'_> {
     }
 
     fn crc(&self, words: usize) -> u32 {
-        let bytes = words
-            .min(self.words.len())
-            .saturating_mul(size_of::<Word>());
+        let bytes = words.min(self.words.len()) * size_of::<Word>();
         // Whole words of the data are within the memory.
-        self.memory.crc32(bytes).unwrap_or(0)
+        self.pages.crc32(bytes).unwrap_or(0)
     }
 }
 
-impl Memory {
-    /// Has `make` write to the first `len` bytes of a buffer, for the device to see. Any
-    /// context.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` where the buffer has less; nothing is written.
-    pub(crate) fn fill(
-        &mut self,
-        buffer: BufferId,
-        len: usize,
-        make: impl FnOnce(&Words<'_>),
-    ) -> Result {
-        let buffer = self.buffer(buffer)?;
-        let memory = &buffer.memory;
-        let words = memory.words(len)?;
-        make(&Words { memory, words });
-        buffer.sync_for_device(0, len)
-    }
+/// Has `make` write to the first `len` bytes of a buffer, for the device to see. Any context.
+///
+/// # Errors
+///
+/// `EINVAL` where the buffer has less; nothing is written.
+pub(crate) fn fill(
+    memory: &Memory,
+    buffer: BufferId,
+    len: usize,
+    make: impl FnOnce(&Words<'_>),
+) -> Result {
+    let pages = memory.pages(buffer)?;
+    let words = pages.words(len)?;
+    make(&Words { pages, words });
+    memory.sync_for_device(buffer, 0, len)
+}
 
-    /// Shows `look` what the device has put into the first `len` bytes of a buffer. Any
-    /// context.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` where the buffer has less.
-    pub(crate) fn inspect<R>(
-        &self,
-        buffer: BufferId,
-        len: usize,
-        look: impl FnOnce(&Words<'_>) -> R,
-    ) -> Result<R> {
-        let buffer = self.buffer(buffer)?;
-        let memory = &buffer.memory;
-        let words = memory.words(len)?;
-        buffer.sync_for_cpu(0, len)?;
-        let seen = look(&Words { memory, words });
-        buffer.sync_for_device(0, len)?;
-        Ok(seen)
-    }
+/// Shows `look` what the device has put into the first `len` bytes of a buffer. Any context.
+///
+/// # Errors
+///
+/// `EINVAL` where the buffer has less.
+pub(crate) fn inspect<R>(
+    memory: &Memory,
+    buffer: BufferId,
+    len: usize,
+    look: impl FnOnce(&Words<'_>) -> R,
+) -> Result<R> {
+    let pages = memory.pages(buffer)?;
+    let words = pages.words(len)?;
+    memory.sync_for_cpu(buffer, 0, len)?;
+    let seen = look(&Words { pages, words });
+    memory.sync_for_device(buffer, 0, len)?;
+    Ok(seen)
 }

@@ -1,183 +1,236 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Completion queues and what they report.
+//! Completion queues and work completions.
 //!
 //! C header: `include/rdma/ib_verbs.h`
 
+use super::event::{
+    handle_completion_event,
+    handle_cq_event,
+    EventContext, //
+};
 use crate::{
     bindings,
-    cm::{
-        static_text,
-        CmId, //
-    },
-    engine::outcome::Outcome,
-    logic::failure::{
-        Failure,
-        Operation, //
-    }, //
+    rdma::memory::place::Owner, //
 };
 use core::ptr::NonNull;
 use kernel::{
     error::from_err_ptr,
-    ffi::c_void,
     prelude::*,
     sync::Arc, //
 };
 
-/// How completions are found.
+/// The way in which completions are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PollMode {
     /// The core calls back from a softirq after the device's event.
     Event,
-    /// The workload's thread looks, see [`CompletionQueue::poll`].
+    /// A thread of the owner polls, see [`QueuePair::poll`](super::qp::QueuePair::poll).
     Direct,
+    /// Polling by a thread of the owner, with events of the device for the completion queue: one
+    /// [`EventHandler::completion_event`](super::event::EventHandler::completion_event) for each
+    /// [`QueuePair::arm`](super::qp::QueuePair::arm).
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    Notified,
 }
 
-/// A successful completion.
+/// A completion, successful or not.
 ///
-/// Nobody but this file makes one, and it is shown only as long as it is handled. So who has
-/// one can take it for the device's word: that a key is invalid, that a READ is done.
-#[derive(Debug)]
-pub(crate) struct WorkCompletion {
-    /// What completed.
-    pub(crate) op: Operation,
-    /// For a receive, the number that it was posted with.
-    pub(crate) slot: usize,
-    /// For a receive and an RDMA READ, how many bytes arrived.
-    pub(crate) bytes: u32,
-    /// For a receive, the key that the peer invalidated with its SEND.
-    pub(crate) invalidated: Option<u32>,
-    /// For a receive, the immediate that came with it.
-    pub(crate) immediate: Option<u32>,
-    /// A receive that a WRITE with an immediate has taken, and left as it was.
-    pub(crate) written: bool,
-    _made_here: (),
+/// Only the callback of completions makes one, and it is shown only as long as it is handled. So
+/// it can be taken for the device's word: that a key is invalid, that a READ is done.
+#[derive(Clone, Copy)]
+pub(crate) struct WorkCompletion<'a> {
+    wc: &'a bindings::ib_wc,
+    entry: u32,
+    owner: Owner,
 }
 
-impl WorkCompletion {
-    pub(super) fn new(op: Operation, slot: usize, wc: &bindings::ib_wc) -> Self {
-        let invalidated = (wc.wc_flags & bindings::ib_wc_flags_IB_WC_WITH_INVALIDATE as i32 != 0)
+impl<'a> WorkCompletion<'a> {
+    /// Wraps the completion of the request with completion entry `entry`, of the queue pair
+    /// whose memory is that of `owner`.
+    pub(super) fn new(wc: &'a bindings::ib_wc, entry: u32, owner: Owner) -> Self {
+        Self { wc, entry, owner }
+    }
+
+    /// Returns the number of the completion entry that the request was posted with.
+    pub(super) fn entry(&self) -> u32 {
+        self.entry
+    }
+
+    /// Returns the owner of the memory that the request named.
+    pub(super) fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    /// Returns the status, of `enum ib_wc_status`. Unless it is success, no other field but
+    /// [`vendor_err`](Self::vendor_err) is valid.
+    pub(crate) fn status(&self) -> u32 {
+        self.wc.status
+    }
+
+    /// Returns true where the request was done.
+    pub(crate) fn is_success(&self) -> bool {
+        self.wc.status == bindings::ib_wc_status_IB_WC_SUCCESS
+    }
+
+    /// Returns the driver's number for an error.
+    pub(crate) fn vendor_err(&self) -> u32 {
+        self.wc.vendor_err
+    }
+
+    /// Returns the operation that the device says it has done: `enum ib_wc_opcode`.
+    pub(crate) fn opcode(&self) -> Opcode {
+        Opcode(self.wc.opcode)
+    }
+
+    /// Returns the number of bytes that arrived, for a receive and an RDMA READ.
+    pub(crate) fn byte_len(&self) -> u32 {
+        self.wc.byte_len
+    }
+
+    /// Returns the key that the peer invalidated with its SEND, for a receive.
+    pub(crate) fn invalidated(&self) -> Option<u32> {
+        (self.is_success()
+            && self.wc.wc_flags & bindings::ib_wc_flags_IB_WC_WITH_INVALIDATE as i32 != 0)
             // SAFETY: With this flag the union holds the key; any bits are valid.
-            .then(|| unsafe { *wc.ex.invalidate_rkey.as_ref() });
-        let immediate = (wc.wc_flags & bindings::ib_wc_flags_IB_WC_WITH_IMM as i32 != 0)
-            // SAFETY: With this flag the union holds the immediate; any bits are valid.
-            .then(|| u32::from_be(unsafe { *wc.ex.imm_data.as_ref() }));
-        Self {
-            op,
-            slot,
-            immediate,
-            bytes: wc.byte_len,
-            invalidated,
-            written: wc.opcode == bindings::ib_wc_opcode_IB_WC_RECV_RDMA_WITH_IMM,
-            _made_here: (),
-        }
+            .then(|| unsafe { *self.wc.ex.invalidate_rkey.as_ref() })
+    }
+
+    /// Returns the immediate data that came with a message, for a receive.
+    pub(crate) fn immediate(&self) -> Option<u32> {
+        (self.wc.wc_flags & bindings::ib_wc_flags_IB_WC_WITH_IMM as i32 != 0)
+            // SAFETY: With this flag the union holds the immediate data; any bits are valid.
+            .then(|| u32::from_be(unsafe { *self.wc.ex.imm_data.as_ref() }))
     }
 }
 
-/// Any completion, as the device gives it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RawCompletion {
-    /// What completed.
-    pub(crate) op: Operation,
-    /// The number that it was posted with.
-    pub(crate) slot: usize,
-    /// `enum ib_wc_status`.
-    pub(crate) status: u32,
-    /// Whether it says, where it was done, that it was the operation that was posted.
-    pub(crate) names_its_op: bool,
-}
+/// The operation of a completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Opcode(bindings::ib_wc_opcode);
 
-impl RawCompletion {
-    pub(super) fn new(op: Operation, slot: usize, wc: &bindings::ib_wc) -> Self {
-        let opcode = match op {
-            Operation::Send | Operation::Control => bindings::ib_wc_opcode_IB_WC_SEND,
-            Operation::Read => bindings::ib_wc_opcode_IB_WC_RDMA_READ,
-            Operation::Write => bindings::ib_wc_opcode_IB_WC_RDMA_WRITE,
-            Operation::Register => bindings::ib_wc_opcode_IB_WC_REG_MR,
-            Operation::Invalidate => bindings::ib_wc_opcode_IB_WC_LOCAL_INV,
-            Operation::Receive => bindings::ib_wc_opcode_IB_WC_RECV,
-            Operation::Atomic => bindings::ib_wc_opcode_IB_WC_MASKED_COMP_SWAP,
-        };
-        Self {
-            op,
-            slot,
-            status: wc.status,
-            // Other completions need not have an opcode.
-            names_its_op: wc.status != bindings::ib_wc_status_IB_WC_SUCCESS || wc.opcode == opcode,
-        }
-    }
+#[allow(
+    dead_code,
+    reason = "there are these, whichever the users of the module take"
+)]
+impl Opcode {
+    /// SEND, with or without invalidation or immediate data.
+    pub(crate) const SEND: Self = Self(bindings::ib_wc_opcode_IB_WC_SEND);
+    /// RDMA READ.
+    pub(crate) const RDMA_READ: Self = Self(bindings::ib_wc_opcode_IB_WC_RDMA_READ);
+    /// RDMA WRITE.
+    pub(crate) const RDMA_WRITE: Self = Self(bindings::ib_wc_opcode_IB_WC_RDMA_WRITE);
+    /// Atomic fetch-and-add.
+    pub(crate) const FETCH_ADD: Self = Self(bindings::ib_wc_opcode_IB_WC_FETCH_ADD);
+    /// Atomic compare-and-swap with masks.
+    pub(crate) const MASKED_COMP_SWAP: Self = Self(bindings::ib_wc_opcode_IB_WC_MASKED_COMP_SWAP);
+    /// REG_MR.
+    pub(crate) const REG_MR: Self = Self(bindings::ib_wc_opcode_IB_WC_REG_MR);
+    /// LOCAL_INV.
+    pub(crate) const LOCAL_INV: Self = Self(bindings::ib_wc_opcode_IB_WC_LOCAL_INV);
+    /// A receive that a SEND has taken.
+    pub(crate) const RECV: Self = Self(bindings::ib_wc_opcode_IB_WC_RECV);
+    /// A receive that an RDMA WRITE with immediate data has taken, and left as it was.
+    pub(crate) const RECV_RDMA_WITH_IMM: Self =
+        Self(bindings::ib_wc_opcode_IB_WC_RECV_RDMA_WITH_IMM);
 }
 
 /// A completion queue of the core's API.
 ///
 /// # Invariants
 ///
-/// `raw` is a completion queue on the device of `_id`, freed by this
+/// `raw` is a completion queue on the device of the identifier of `_events`, freed by this
 /// object alone. Queue pairs that use it are destroyed before it is dropped.
 pub(super) struct CompletionQueue {
     raw: NonNull<bindings::ib_cq>,
     mode: PollMode,
-    _outcome: Arc<Outcome>,
-    _id: Arc<CmId>,
+    _events: Arc<EventContext>,
 }
 
 impl CompletionQueue {
-    /// Allocates a queue for `entries` completions on the device of `id`, whose
-    /// errors go to `outcome`. May sleep.
-    pub(super) fn new(
-        id: &Arc<CmId>,
-        entries: u32,
-        mode: PollMode,
-        outcome: &Arc<Outcome>,
-    ) -> Result<Self> {
+    /// Allocates a queue for `entries` completions on the device of the identifier of `events`,
+    /// which gets its errors. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` for an unbound identifier; `ERANGE` or the driver's error for a size beyond its
+    /// limit.
+    pub(super) fn new(entries: u32, mode: PollMode, events: Arc<EventContext>) -> Result<Self> {
         let context = match mode {
             PollMode::Event => bindings::ib_poll_context_IB_POLL_SOFTIRQ,
-            PollMode::Direct => bindings::ib_poll_context_IB_POLL_DIRECT,
+            PollMode::Direct | PollMode::Notified => bindings::ib_poll_context_IB_POLL_DIRECT,
         };
         let entries = i32::try_from(entries).map_err(|_| ERANGE)?;
-        // SAFETY: The device is alive while `id` is.
+        // SAFETY: The device is alive while the identifier is.
         let raw = from_err_ptr(unsafe {
-            bindings::krping_alloc_cq(
-                id.device()?.as_ptr(),
-                Arc::as_ptr(outcome).cast_mut().cast(),
+            bindings::rust_helper_alloc_cq(
+                events.id.device()?.as_ptr(),
+                Arc::as_ptr(&events).cast_mut().cast(),
                 entries,
                 context,
             )
         })?;
         // SAFETY: The queue is ours, and nothing is attached to it yet. The
-        // context, the outcome, is held at least as long as the queue.
+        // context is held at least as long as the queue.
         unsafe { (*raw).event_handler = Some(handle_cq_event) };
+        if mode == PollMode::Notified {
+            // SAFETY: As above. The core has no use for the events of a queue that is polled: it
+            // never asks the device for one.
+            unsafe { (*raw).comp_handler = Some(handle_completion_event) };
+        }
         // INVARIANT: Allocated just now.
         Ok(Self {
             raw: NonNull::new(raw).ok_or(ENOMEM)?,
             mode,
-            _outcome: outcome.clone(),
-            _id: id.clone(),
+            _events: events,
         })
     }
 
-    /// The raw queue.
+    /// Returns the raw queue, valid while `self` lives.
     pub(super) fn as_ptr(&self) -> *mut bindings::ib_cq {
         self.raw.as_ptr()
     }
 
-    /// How many completions the device says that it holds, as many as asked for or more.
+    /// Returns the number of completions that the device says it holds, as many as asked for or
+    /// more.
     pub(super) fn entries(&self) -> u32 {
         // SAFETY: The queue is alive, and does not change its size.
         u32::try_from(unsafe { (*self.as_ptr()).cqe }).unwrap_or(0)
     }
 
-    /// Whether completions are found by polling only.
+    /// Returns true where completions are found by polling only.
     pub(super) fn is_polled(&self) -> bool {
-        self.mode == PollMode::Direct
+        self.mode != PollMode::Event
     }
 
-    /// Handles up to `budget` completions; none where the core does that.
+    /// Asks the device for an event when the next completion comes. Returns true where
+    /// completions that have come already may have none, so that it has to be polled once more.
+    /// Any context but the event's own.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where the events are not the owner's; the driver's.
+    pub(super) fn arm(&self) -> Result<bool> {
+        if self.mode != PollMode::Notified {
+            return Err(EINVAL);
+        }
+        // SAFETY: The queue is alive.
+        match unsafe { bindings::rust_helper_req_notify_cq(self.as_ptr()) } {
+            0 => Ok(false),
+            error if error < 0 => Err(Error::from_errno(error)),
+            _ => Ok(true),
+        }
+    }
+
+    /// Handles up to `budget` completions, and returns their number; none where the core does
+    /// that. Process context.
     pub(super) fn poll(&self, budget: u16) -> usize {
         match self.mode {
             PollMode::Event => 0,
             // SAFETY: The queue is alive and made for being polled directly.
-            PollMode::Direct => usize::try_from(unsafe {
+            PollMode::Direct | PollMode::Notified => usize::try_from(unsafe {
                 bindings::ib_process_cq_direct(self.as_ptr(), i32::from(budget))
             })
             .unwrap_or(0),
@@ -191,24 +244,10 @@ impl Drop for CompletionQueue {
             // ib_free_cq() waits until the softirq has given the queue back, but the
             // core rearms it after that.
             // SAFETY: May sleep here, and no lock is held; the queue is alive.
-            unsafe { bindings::krping_settle_softirq_cq(self.as_ptr()) };
+            unsafe { bindings::rust_helper_settle_softirq_cq(self.as_ptr()) };
         }
         // SAFETY: By the type invariant it is there, and is freed once; its
         // queue pair is gone. No handler of it runs any more.
         unsafe { bindings::ib_free_cq(self.as_ptr()) }
     }
-}
-
-/// The callback of errors of a completion queue. May be called in any context.
-///
-/// # Safety
-///
-/// `context` is the `Outcome` that the queue was allocated with.
-unsafe extern "C" fn handle_cq_event(event: *mut bindings::ib_event, context: *mut c_void) {
-    // SAFETY: The event is valid during the call, and the outcome is held at
-    // least as long as the queue.
-    let (kind, outcome) = unsafe { ((*event).event, &*context.cast::<Outcome>()) };
-    // SAFETY: The kernel's names of events are static.
-    let name = unsafe { static_text(bindings::ib_event_msg(kind)) };
-    outcome.fail(Failure::Async(kind, name));
 }

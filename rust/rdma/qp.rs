@@ -1,77 +1,68 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Reliable connected queue pairs, and the workloads that their completions
-//! drive.
+//! Queue pairs, and the handlers that their completions drive.
 //!
-//! A [`QueuePair`] owns everything that its work requests refer to: the memory,
-//! the completion entries, the completion queue, and the [`Workload`] that its
-//! completions are handed to. Its drop stops the workload, drains and destroys
-//! the queue pair, frees the completion queue, and only then the rest: no
+//! A [`QueuePair`] owns everything that its work requests refer to: the memory, the completion
+//! entries, the completion queue, and the [`Completions`] handler. Its drop stops the handler,
+//! drains and destroys the queue pair, frees the completion queue, and only then the rest: no
 //! completion outlives what it needs.
 //!
-//! The workload and the memory are under one lock, taken with bottom halves off:
-//! a completion handler, in a softirq, and the thread that starts or
-//! ends the workload never work on it at once. In it, nothing sleeps and nothing
-//! is allocated. It is taken before the lock of [`Outcome`], never after.
+//! The handler and the memory are under one lock, taken with bottom halves off: a completion, in
+//! a softirq, and a thread that calls [`QueuePair::with`] never work on them at once. Under it,
+//! nothing sleeps and nothing is allocated.
 //!
 //! C header: `include/rdma/ib_verbs.h`
+//!
+//! - [`completions`], [`queue`] - the handler of completions, and the view that it posts through
+//! - [`caps`], [`entry`], [`drain`] - sizes, completion entries, and the end
+//! - [`trial`] - queues that are only tried
 
-mod depths;
+mod caps;
+mod completions;
 mod drain;
+mod entry;
 mod queue;
-pub(crate) mod sizing;
-mod workload;
+pub(crate) mod trial;
 
-pub(crate) use depths::Depths;
-pub(crate) use drain::DRAINS;
-pub(crate) use queue::Queue;
-pub(crate) use workload::{
-    Settle,
-    Workload, //
+pub(crate) use caps::{
+    QueuePairCaps,
+    DRAIN_REQUESTS, //
 };
+pub(crate) use completions::{
+    Completions,
+    Settle, //
+};
+pub(crate) use queue::Queue;
 
-use drain::Drain;
-
+use super::{
+    cm::QueuePairPlace,
+    cq::{
+        CompletionQueue,
+        PollMode,
+        WorkCompletion, //
+    },
+    event::{
+        handle_qp_event,
+        EventContext,
+        EventHandler, //
+    },
+    memory::Memory, //
+};
 use crate::{
     bindings,
-    cm::{
-        outcome_of,
-        static_text,
-        QueuePairPlace, //
-    },
-    engine::outcome::{
-        new_bell,
-        Outcome, //
-    },
-    kernel_ext::{
-        blk::request::Request,
-        spinlock::SpinLockBh, //
-    },
-    logic::failure::{
-        Failure,
-        Operation, //
-    },
-    mr::{
-        Memory,
-        Region, //
-    },
-    rdma::{
-        cq::{
-            CompletionQueue,
-            PollMode,
-            RawCompletion,
-            WorkCompletion, //
-        },
-        wr::batch::Batch, //
-    }, //
+    kernel_ext::spinlock::SpinLockBh, //
 };
 use core::{
     marker::PhantomPinned,
     ptr::NonNull, //
 };
+use drain::Drain;
+use entry::{
+    target,
+    Entry, //
+};
 use kernel::{
     error::to_result,
-    ffi::c_void,
     prelude::*,
     static_lock_class,
     sync::{
@@ -83,127 +74,93 @@ use kernel::{
     }, //
 };
 
-/// Operations that completions tell apart.
-const OPERATIONS: usize = 8;
-
-/// Where the device finds the callback of a request.
-///
-/// # Invariants
-///
-/// `raw` is the first field, so that a pointer to it is one to the entry.
-#[repr(C)]
-struct Entry {
-    raw: bindings::ib_cqe,
-    owner: *const c_void,
-    op: Operation,
-    slot: usize,
-}
-
-/// The entry of an operation in a slot.
-fn entry_index(op: Operation, slot: usize) -> usize {
-    slot.saturating_mul(OPERATIONS).saturating_add(op as usize)
-}
-
-/// All operations, in the order of their entries.
-const ALL: [Operation; OPERATIONS] = [
-    Operation::Send,
-    Operation::Read,
-    Operation::Write,
-    Operation::Register,
-    Operation::Invalidate,
-    Operation::Receive,
-    Operation::Control,
-    Operation::Atomic,
-];
-
-struct Inner<W> {
-    /// Taken out at the end: completions then have nothing to drive. In a box, as it is too
-    /// large to be moved over the stack.
-    workload: Option<KBox<W>>,
-    /// Its requests name `memory`.
-    batch: Batch,
-    memory: Memory,
+struct Inner<C: Completions> {
+    /// Taken out at the end: completions then have nothing to drive.
+    completions: Option<C>,
+    memory: Memory<C::Foreign>,
 }
 
 /// Neither is ever pinned by its place here, so both may be moved out of it.
-impl<W> Unpin for Inner<W> {}
+impl<C: Completions> Unpin for Inner<C> {}
 
-/// A queue pair, its memory, and its workload. Always pinned on the heap.
+/// A queue pair, its memory, and the handler of its completions. Always pinned on the heap.
 ///
 /// # Invariants
 ///
-/// - `raw` is the queue pair of `place`'s identifier, destroyed by this object
-///   alone, in its drop or in [`end`](Self::end); what it used goes after it, in the order
-///   of the fields.
+/// - `raw` is the queue pair of `place`'s identifier, destroyed by this object alone, in its drop
+///   or in [`end`](Self::end); what it used goes after it, in the order of the fields.
 /// - `entries` point to this object.
 #[pin_data(PinnedDrop)]
-pub(crate) struct QueuePair<W: Workload> {
+pub(crate) struct QueuePair<C: Completions> {
     cq: CompletionQueue,
     #[pin]
-    inner: SpinLockBh<Inner<W>>,
-    entries: KVVec<Entry>,
+    inner: SpinLockBh<Inner<C>>,
+    entries: KVVec<Entry<C::Tag>>,
     drain: Drain,
     raw: NonNull<bindings::ib_qp>,
-    outcome: Arc<Outcome>,
+    events: Arc<EventContext>,
     place: QueuePairPlace,
-    /// Whether it has been destroyed.
+    /// 1 once it has been destroyed.
     destroyed: Atomic<u32>,
     #[pin]
     _pin: PhantomPinned,
 }
 
-// SAFETY: All mutable state is behind the lock; the verbs may be called from any
-// task, and `W` is `Send`.
-unsafe impl<W: Workload> Send for QueuePair<W> {}
-// SAFETY: As above.
-unsafe impl<W: Workload> Sync for QueuePair<W> {}
+// SAFETY: All mutable state is behind the lock; the verbs may be called from any task, and `C`
+// and its tags are `Send`.
+unsafe impl<C: Completions> Send for QueuePair<C> {}
+// SAFETY: Shared access to the handler and the memory is behind the lock, tags are `Sync`, and
+// the verbs may be called from several tasks at once.
+unsafe impl<C: Completions> Sync for QueuePair<C> {}
 
-impl<W: Workload> QueuePair<W> {
-    /// Creates a queue pair on the identifier of `memory`. May sleep.
+impl<C: Completions> QueuePair<C> {
+    /// Creates a queue pair on the identifier of `memory`, with a completion entry for each of
+    /// `tags`. Asynchronous events go to `handler`. May sleep.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; `EBUSY` where the identifier has a queue pair; `EINVAL` or what
-    /// else the device says for depths beyond it.
+    /// `ENOMEM`; `EBUSY` where the identifier has a queue pair; `EINVAL` or the driver's error
+    /// for sizes beyond its limits.
     pub(crate) fn new(
-        memory: Memory,
-        depths: Depths,
+        memory: Memory<C::Foreign>,
+        caps: &QueuePairCaps,
         poll: PollMode,
-        workload: KBox<W>,
+        tags: &[C::Tag],
+        handler: Arc<dyn EventHandler>,
+        completions: C,
     ) -> Result<Pin<KBox<Self>>> {
         let room = KBox::<Self>::new_uninit(GFP_KERNEL)?;
-        let owner = room.as_ptr().cast();
-        let entries = Self::entries(depths.slots, owner)?;
-        let drained = new_bell()?;
-        let batch = Batch::new(depths.batch, usize::from(depths.pieces))?;
+        let entries = Entry::list(tags, handle_completion::<C>, room.as_ptr().cast())?;
+        let drain = Drain::new(room.as_ptr().cast(), handle_drained::<C>)?;
         let place = memory.id().claim_queue_pair()?;
-        let id = place.id();
-        let outcome = id.outcome().clone();
-        let cq = CompletionQueue::new(id, depths.entries()?, poll, &outcome)?;
+        let id = place.id().clone();
+        let events = Arc::new(EventContext { handler, id }, GFP_KERNEL)?;
+        let cq = CompletionQueue::new(caps.completions()?, poll, events.clone())?;
+        let id = events.id.as_ptr();
         let mut attr = bindings::ib_qp_init_attr {
             event_handler: Some(handle_qp_event),
-            qp_context: id.as_ptr().cast(),
-            ..depths.attributes(&cq)?
+            qp_context: Arc::as_ptr(&events).cast_mut().cast(),
+            ..caps.attributes(&cq, events.id.qp_type())?
         };
-        // SAFETY: The identifier is bound to the device of the domain and the
-        // completion queue. The context, the identifier, is held until the queue
-        // pair has been destroyed, after which no event comes.
-        to_result(unsafe { bindings::rdma_create_qp(id.as_ptr(), memory.pd(), &mut attr) })?;
+        // SAFETY: The identifier is bound to the device of the domain and the completion queue.
+        // The context is held until the queue pair has been destroyed, after which no event
+        // comes.
+        to_result(unsafe { bindings::rdma_create_qp(id, memory.pd().as_ptr(), &mut attr) })?;
         // SAFETY: The identifier is valid; the call above set its queue pair.
-        let raw = NonNull::new(unsafe { (*id.as_ptr()).qp }).ok_or(ENODEV)?;
+        let raw = NonNull::new(unsafe { (*id).qp }).ok_or(ENODEV)?;
         // Nothing below fails, so the queue pair always gets its owner.
-        let init = pin_init!(&this in Self {
+        let init = pin_init!(Self {
             inner <- SpinLockBh::new(
-                Inner { workload: Some(workload), batch, memory },
-                c"krping_qp",
+                Inner { completions: Some(completions), memory },
+                c"rdma_qp",
                 static_lock_class!(),
             ),
             // INVARIANT: The entries point to where the object stays.
             entries,
-            drain: Drain::new(this.as_ptr().cast_const().cast(), handle_drained::<W>, drained),
+            drain,
             cq,
             raw,
-            outcome,
+            events,
             place,
             destroyed: Atomic::new(0),
             _pin: PhantomPinned,
@@ -214,70 +171,46 @@ impl<W: Workload> QueuePair<W> {
         }
     }
 
-    /// The entries of `slots` slots of the queue pair at `owner`.
-    fn entries(slots: usize, owner: *const c_void) -> Result<KVVec<Entry>> {
-        let count = slots.checked_mul(OPERATIONS).ok_or(ERANGE)?;
-        let mut entries = KVVec::with_capacity(count, GFP_KERNEL)?;
-        for slot in 0..slots {
-            for op in ALL {
-                let entry = Entry {
-                    raw: bindings::ib_cqe {
-                        done: Some(handle_completion::<W>),
-                    },
-                    owner,
-                    op,
-                    slot,
-                };
-                entries.push_within_capacity(entry).map_err(|_| ENOMEM)?;
-            }
-        }
-        Ok(entries)
-    }
-
-    /// Runs `f` on the workload and the queue, unless it has been stopped. Any
-    /// context but hard interrupts; `f` must not sleep.
-    pub(crate) fn with<R>(&self, f: impl FnOnce(&mut W, &mut Queue<'_>) -> R) -> Option<R> {
+    /// Runs `f` on the handler and the queue, unless the handler has been stopped. Any context
+    /// but hard interrupts; `f` must not sleep.
+    pub(crate) fn with<R>(
+        &self,
+        f: impl FnOnce(&mut C, &mut Queue<'_, C::Tag, C::Foreign>) -> R,
+    ) -> Option<R> {
         let mut inner = self.inner.lock();
         let Inner {
-            workload,
-            batch,
+            completions,
             memory,
         } = &mut *inner;
-        let mut queue = Queue {
-            raw: self.raw,
-            entries: &self.entries,
-            memory,
-            batch,
-            outcome: &self.outcome,
-        };
-        workload.as_mut().map(|workload| f(workload, &mut queue))
+        let mut queue = Queue::new(self.raw, &self.entries, memory);
+        completions
+            .as_mut()
+            .map(|completions| f(completions, &mut queue))
     }
 
-    /// Ends the workload and hands it back: what completes from now on drives
-    /// nothing. `None` where it was stopped before.
-    pub(crate) fn stop(&self) -> Option<KBox<W>> {
-        self.inner.lock().workload.take()
+    /// Ends the handler and hands it back: completions from now on drive nothing. `None` where
+    /// it was stopped before. Any context but hard interrupts.
+    pub(crate) fn stop(&self) -> Option<C> {
+        self.inner.lock().completions.take()
     }
 
-    /// Stops the workload, drains and destroys the queue pair, and hands the workload back
-    /// once `give_back` was called with each request that a region still had. Process
+    /// Stops the handler, drains and destroys the queue pair, and hands the handler back once
+    /// `give_back` was called with each object that a region was still mapped over. Process
     /// context; sleeps.
     pub(crate) fn end(
         this: Pin<KBox<Self>>,
-        mut give_back: impl FnMut(&mut W, Request),
-    ) -> Option<KBox<W>> {
-        let mut workload = this.stop();
+        mut give_back: impl FnMut(&mut C, C::Foreign),
+    ) -> Option<C> {
+        let mut completions = this.stop();
         this.destroy();
-        while let Some(region) = this.pop_region() {
-            if let (Some(request), Some(workload)) = (region.into_request(), &mut workload) {
-                give_back(workload, request);
+        // Without the lock, since freeing a region sleeps.
+        let pop_region = || this.inner.lock().memory.pop_region();
+        while let Some(region) = pop_region() {
+            if let (Some(object), Some(completions)) = (region.into_object(), &mut completions) {
+                give_back(completions, object);
             }
         }
-        workload
-    }
-
-    fn pop_region(&self) -> Option<Region> {
-        self.inner.lock().memory.pop_region()
+        completions
     }
 
     /// Drains and destroys it, once.
@@ -285,36 +218,50 @@ impl<W: Workload> QueuePair<W> {
         if self.destroyed.xchg(1, Relaxed) != 0 {
             return;
         }
-        if let Err(error) = self.drain.flush(self.raw, &self.cq, W::PATIENCE_MS) {
-            let failure = Failure::Kernel("flushing a queue pair", error.to_errno());
-            pr_warn!("{}; it is destroyed all the same\n", failure);
+        if let Err(error) = self.drain.flush(self.raw, &self.cq, C::DRAIN_TIMEOUT_MS) {
+            C::undrained(error);
         }
         // SAFETY: By the type invariant; only the drop and `end` come here, which have the
-        // object alone, and whose workload has been stopped, so nothing is posted any more.
-        // The device uses no memory of a queue pair that is destroyed. A completion that is
-        // still to be handled finds its entry: the completion queue is the first of the
-        // fields to go, after the last handler.
+        // object alone, and whose handler has been stopped, so nothing is posted any more. The
+        // device uses no memory of a queue pair that is destroyed. A completion that is still to
+        // be handled finds its entry: the completion queue is the first of the fields to go,
+        // after the last callback.
         unsafe { bindings::rdma_destroy_qp(self.place.id().as_ptr()) };
     }
 
-    /// Handles up to `budget` completions, for [`PollMode::Direct`]. Returns how
-    /// many there were. Process context.
+    /// Handles up to `budget` completions, for [`PollMode::Direct`], and returns their number.
+    /// Process context.
     pub(crate) fn poll(&self, budget: u16) -> usize {
         self.cq.poll(budget)
     }
 
-    /// How many completions the device says that their queue holds.
-    pub(crate) fn completions(&self) -> u32 {
-        self.cq.entries()
-    }
-
-    /// The state that the device says it is in: `enum ib_qp_state`. Process context;
-    /// may sleep.
+    /// Asks the device for an event when the next completion comes, for
+    /// [`PollMode::Notified`]. Returns true where completions may have come meanwhile that have
+    /// none: poll once more. Any context but the event's own.
     ///
     /// # Errors
     ///
-    /// What the device says.
-    pub(crate) fn state(&self) -> Result<u32> {
+    /// `EINVAL` in any other mode; the driver's.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn arm(&self) -> Result<bool> {
+        self.cq.arm()
+    }
+
+    /// Returns the number of completions that the device says their queue holds.
+    pub(crate) fn max_completions(&self) -> u32 {
+        self.cq.entries()
+    }
+
+    /// Returns the state that the device says the queue pair is in: `enum ib_qp_state`. Process
+    /// context; may sleep.
+    ///
+    /// # Errors
+    ///
+    /// The driver's.
+    pub(crate) fn query_state(&self) -> Result<u32> {
         let mut attr = bindings::ib_qp_attr::default();
         let mut init = bindings::ib_qp_init_attr::default();
         // SAFETY: By the type invariant the queue pair is alive; both are valid for
@@ -330,87 +277,41 @@ impl<W: Workload> QueuePair<W> {
         Ok(attr.qp_state)
     }
 
-    /// Puts it into error, without a word to the peer. Process context; may sleep.
+    /// Puts the queue pair into the error state, without a message to the peer. Process context;
+    /// may sleep.
     ///
     /// # Errors
     ///
-    /// What the device says.
-    pub(crate) fn break_off(&self) -> Result {
-        self.drain.enter_error(self.raw)
+    /// The driver's.
+    pub(crate) fn modify_to_error(&self) -> Result {
+        self.drain.modify_to_error(self.raw)
     }
 
-    /// Puts it into error and waits until all requests have completed, which the
-    /// workload is shown. For [`PollMode::Direct`]. Process context; sleeps.
+    /// Puts the queue pair into error and waits until all requests have completed, which the
+    /// handler is shown. For [`PollMode::Direct`]. Process context; sleeps.
     ///
     /// # Errors
     ///
-    /// What the device says; `ETIMEDOUT` where it does not flush its queues.
+    /// The driver's; `ETIMEDOUT` where it does not flush its queues.
     pub(crate) fn drain(&self) -> Result {
-        self.drain.flush(self.raw, &self.cq, W::PATIENCE_MS)?;
+        self.drain.flush(self.raw, &self.cq, C::DRAIN_TIMEOUT_MS)?;
         // SAFETY: By the type invariant the queue pair is ours, and nobody else polls.
         // It has just been seen to flush what is posted, so this ends as well.
         unsafe { bindings::ib_drain_qp(self.raw.as_ptr()) };
         Ok(())
     }
 
-    /// Whether the workload is to [`look`](Self::look) at all.
-    pub(crate) fn watches(&self) -> bool {
-        self.with(|workload, _| workload.watches()).unwrap_or(false)
-    }
-
-    /// Has the workload look for what no completion tells, for
-    /// [`PollMode::Direct`]. Returns whether there was any. Process context.
-    pub(crate) fn look(&self) -> bool {
-        self.with(|workload, queue| match workload.look(queue) {
-            Ok(false) => false,
-            Ok(true) => {
-                queue.outcome.touch();
-                true
-            }
-            Err(failure) => {
-                queue.outcome.fail(failure);
-                true
-            }
-        })
-        .unwrap_or(false)
-    }
-
-    /// Where this queue pair reports to.
-    pub(crate) fn outcome(&self) -> &Arc<Outcome> {
-        &self.outcome
-    }
-
-    fn completed(&self, op: Operation, slot: usize, wc: &bindings::ib_wc) {
-        let done = self.with(|workload, queue| {
-            if workload.takes(&RawCompletion::new(op, slot, wc)) {
-                return None;
-            }
-            let result = if wc.status == bindings::ib_wc_status_IB_WC_SUCCESS {
-                // After the end, a peer has nothing to be served any more.
-                if queue.outcome.settled() {
-                    return None;
-                }
-                // That this side says that it is there is no sign of the other.
-                if op != Operation::Control {
-                    queue.outcome.touch();
-                }
-                workload.completed(queue, &WorkCompletion::new(op, slot, wc))
-            } else {
-                Err(Failure::Completion {
-                    status: wc.status,
-                    vendor: wc.vendor_err,
-                    op,
-                    iteration: workload.iteration(),
-                })
-            };
-            result.map_err(|failure| queue.outcome.fail(failure)).ok()
+    fn completed(&self, entry: &Entry<C::Tag>, wc: &bindings::ib_wc) {
+        let done = self.with(|completions, queue| {
+            let wc = WorkCompletion::new(wc, entry.index, queue.memory().owner());
+            completions.completed(queue, entry.tag, &wc)
         });
-        done.flatten().settle();
+        done.settle();
     }
 }
 
 #[pinned_drop]
-impl<W: Workload> PinnedDrop for QueuePair<W> {
+impl<C: Completions> PinnedDrop for QueuePair<C> {
     fn drop(self: Pin<&mut Self>) {
         drop(self.stop());
         self.destroy();
@@ -421,31 +322,17 @@ impl<W: Workload> PinnedDrop for QueuePair<W> {
 ///
 /// # Safety
 ///
-/// Called by the core for a request whose entry is one of a `QueuePair<W>`.
-unsafe extern "C" fn handle_completion<W: Workload>(
+/// Called by the core for a request whose entry is one of a `QueuePair<C>`.
+unsafe extern "C" fn handle_completion<C: Completions>(
     _cq: *mut bindings::ib_cq,
     wc: *mut bindings::ib_wc,
 ) {
-    // SAFETY: The completion is valid during the call.
-    let wc = unsafe { &*wc };
-    // SAFETY: As this function's.
-    let (queue_pair, entry) = unsafe { target::<W>(wc) };
-    queue_pair.completed(entry.op, entry.slot, wc);
-}
-
-/// The queue pair and the entry that a completion belongs to.
-///
-/// # Safety
-///
-/// `wc` is that of a request whose entry is one of a `QueuePair<W>`, and is being
-/// handled.
-unsafe fn target<'a, W: Workload>(wc: &'a bindings::ib_wc) -> (&'a QueuePair<W>, &'a Entry) {
-    // SAFETY: The completion's entry is the first field of an `Entry` that points
-    // to its queue pair, and both live until the completion queue has been freed, which
-    // waits for the handling of this one.
+    // SAFETY: The completion is valid during the call. Its entry and the queue pair, which owns
+    // that, live until the completion queue has been freed, which waits for this call.
     unsafe {
-        let entry = &*(*wc.__bindgen_anon_1.wr_cqe.as_ref()).cast::<Entry>();
-        (&*entry.owner.cast::<QueuePair<W>>(), entry)
+        let wc = &*wc;
+        let (queue_pair, entry) = target::<QueuePair<C>, C::Tag>(wc);
+        queue_pair.completed(entry, wc);
     }
 }
 
@@ -453,40 +340,15 @@ unsafe fn target<'a, W: Workload>(wc: &'a bindings::ib_wc) -> (&'a QueuePair<W>,
 ///
 /// # Safety
 ///
-/// Called by the core for a request whose entry is one of a `QueuePair<W>`'s drain.
-unsafe extern "C" fn handle_drained<W: Workload>(
+/// Called by the core for a request whose entry is one of a `QueuePair<C>`'s drain.
+unsafe extern "C" fn handle_drained<C: Completions>(
     _cq: *mut bindings::ib_cq,
     wc: *mut bindings::ib_wc,
 ) {
-    // SAFETY: The completion is valid during the call; otherwise as this function's.
-    let (queue_pair, entry) = unsafe { target::<W>(&*wc) };
-    queue_pair.drain.done(entry.slot);
-}
-
-/// The callback of asynchronous events of a queue pair. Called by a worker.
-///
-/// # Safety
-///
-/// `context` is the identifier of a `CmId` that the queue pair was created on.
-unsafe extern "C" fn handle_qp_event(event: *mut bindings::ib_event, context: *mut c_void) {
-    // SAFETY: The event is valid during the call, and the identifier is held until
-    // the queue pair has been destroyed.
-    let (kind, outcome) = unsafe { ((*event).event, outcome_of(context.cast())) };
-    if kind == bindings::ib_event_type_IB_EVENT_COMM_EST {
-        // A message has overtaken the client's last word of three, which may be lost: the
-        // connection is up.
-        // SAFETY: As above. It may be called in any context; where the CM knows already, it
-        // fails, which does not matter.
-        let _ = unsafe { bindings::rdma_notify(context.cast(), kind) };
-    }
-    if matches!(
-        kind,
-        bindings::ib_event_type_IB_EVENT_QP_FATAL
-            | bindings::ib_event_type_IB_EVENT_QP_REQ_ERR
-            | bindings::ib_event_type_IB_EVENT_QP_ACCESS_ERR
-    ) {
-        // SAFETY: The kernel's names of events are static.
-        let name = unsafe { static_text(bindings::ib_event_msg(kind)) };
-        outcome.fail(Failure::Async(kind, name));
+    // SAFETY: The completion is valid during the call. Its entry and the queue pair, which owns
+    // that, live until the completion queue has been freed, which waits for this call.
+    unsafe {
+        let (queue_pair, entry) = target::<QueuePair<C>, ()>(&*wc);
+        queue_pair.drain.done(entry.index);
     }
 }

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Work requests: what a queue pair is asked to do.
+//! Work requests to the send queue.
 //!
-//! A [`WorkRequest`] names memory by its place in the queue pair's own
-//! [`Memory`], so it cannot outlive what it names. [`Chain`] turns a list of
-//! them into the linked C structures of one post; a [`batch`] does so once, for
-//! lists of equal requests.
+//! A [`WorkRequest`] names memory by its ids in the queue pair's own [`Memory`], so it cannot
+//! outlive what it names. [`Chain`] turns a list of them into the linked C structures of one
+//! post; a [`PreparedList`](prepared::PreparedList) does so once, for lists of equal requests.
+//!
+//! C header: `include/rdma/ib_verbs.h` (`ib_post_send()`)
 
-pub(crate) mod batch;
-pub(crate) mod probe;
+pub(crate) mod atomic;
+pub(crate) mod prepared;
 
-use crate::{
-    bindings,
-    logic::{
-        failure::Operation,
-        wire::Advertisement, //
-    },
-    mr::{
-        Access,
+use super::{
+    memory::{
         BufferId,
+        ForeignMemory,
         Memory,
         RegionId, //
-    }, //
+    },
+    mr::Access, //
+};
+use crate::{
+    bindings,
+    rdma::mr::Remote, //
 };
 use core::mem::{
     ManuallyDrop,
@@ -35,14 +36,14 @@ pub(crate) const MAX_CHAIN: usize = 8;
 /// The most scatter/gather elements of a request in a list.
 const MAX_PARTS: usize = 2;
 
-/// A part of a buffer, as a local operand.
+/// A part of a buffer, as the local operand of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Local {
     /// The buffer.
     pub(crate) buffer: BufferId,
-    /// Where in it.
+    /// The first byte.
     pub(crate) offset: u32,
-    /// How many bytes of it.
+    /// The number of bytes.
     pub(crate) len: u32,
     /// The region whose key gives access; `None` for the local DMA lkey.
     pub(crate) region: Option<RegionId>,
@@ -53,51 +54,49 @@ pub(crate) struct Local {
 pub(crate) enum WorkRequest {
     /// SEND, or SEND_WITH_INV of the peer's key.
     Send {
-        /// What to send.
+        /// The message.
         local: Local,
         /// The peer's key that its arrival invalidates.
         invalidate: Option<u32>,
-        /// Wait for READs before it.
+        /// Wait for the READs before it.
         fence: bool,
         /// Complete on success too.
         signaled: bool,
-        /// Complete as [`Operation::Control`], apart from SENDs of data.
-        control: bool,
     },
-    /// SEND with an immediate.
+    /// SEND with immediate data.
     SendImmediate {
-        /// What to send; the second part may be missing.
+        /// The message; the second part may be missing.
         parts: (Local, Option<Local>),
-        /// What the peer's completion carries.
+        /// The immediate data, which the peer's completion carries.
         immediate: u32,
         /// Complete on success too.
         signaled: bool,
     },
     /// RDMA READ.
     Read {
-        /// Where the data goes.
+        /// The place of the data.
         local: Local,
-        /// What the peer advertised.
-        remote: Advertisement,
+        /// The peer's memory.
+        remote: Remote,
         /// READ_WITH_INV of the local region.
         invalidate_local: bool,
         /// Complete on success too.
         signaled: bool,
     },
-    /// READ_WITH_INV into all that a region of this side is mapped over.
+    /// READ_WITH_INV into all that a sink of this side is mapped over.
     ReadInto {
         /// The sink, which must be valid, and stays so for this side until
-        /// [`Memory::read_into`] has seen the READ's completion.
+        /// [`Memory::read_completed`] has seen the READ's completion.
         region: RegionId,
-        /// What the peer advertised.
-        remote: Advertisement,
+        /// The peer's memory.
+        remote: Remote,
     },
-    /// RDMA WRITE.
+    /// RDMA WRITE. One of no bytes has no operand.
     Write {
-        /// Where the data comes from.
+        /// The data.
         local: Local,
-        /// What the peer advertised.
-        remote: Advertisement,
+        /// The peer's memory.
+        remote: Remote,
         /// Complete on success too.
         signaled: bool,
     },
@@ -105,20 +104,31 @@ pub(crate) enum WorkRequest {
     Register {
         /// The region, which must not be valid.
         region: RegionId,
-        /// What the peer may do.
+        /// The operations that the key permits.
         access: Access,
-        /// Give the region a new key first; without, it has been given one.
+        /// Give the region a new key first; otherwise it has been given one.
         renew_key: bool,
+        /// Complete on success too.
+        signaled: bool,
     },
     /// LOCAL_INV.
     Invalidate {
         /// The region, over a buffer, which must be valid.
         region: RegionId,
-        /// Wait for READs before it.
+        /// Wait for the READs before it.
         fence: bool,
         /// Complete on success too.
         signaled: bool,
     },
+}
+
+/// The state that regions must be in for a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Checks {
+    /// Regions are registered while they are invalid, and invalidated while they are valid.
+    State,
+    /// The device is to find out. Regions are over buffers, so it cannot do harm.
+    None,
 }
 
 /// A list of requests that is being put together, in place.
@@ -189,20 +199,20 @@ impl Chain {
         }
     }
 
-    /// Translates `list`, whose memory is `memory`'s and whose completions carry `number`,
-    /// and hands its head to `post`. Regions are noted as valid or invalid as the list will make
-    /// them: it is as good as posted.
+    /// Translates `list`, whose memory is `memory`'s, and hands its head to `post`. `cqe_of`
+    /// gives each request its completion entry, and the number of that. Regions are noted as
+    /// valid or invalid as the list will make them: it is as good as posted.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for an empty or too long list, an operand outside its buffer,
-    /// or a region in the wrong state; otherwise what `post` returns.
-    pub(super) fn build(
+    /// `EINVAL` for an empty or too long list, an operand outside its buffer, or a region in
+    /// the wrong state; otherwise the error of `cqe_of` or `post`.
+    pub(super) fn build<F: ForeignMemory>(
         &mut self,
         list: &[WorkRequest],
-        memory: &mut Memory,
-        number: usize,
-        cqe_of: impl Fn(Operation) -> *mut bindings::ib_cqe,
+        memory: &mut Memory<F>,
+        checks: Checks,
+        cqe_of: impl Fn(&WorkRequest) -> Result<(*mut bindings::ib_cqe, u32)>,
         post: impl FnOnce(*const bindings::ib_send_wr) -> Result,
     ) -> Result {
         if list.is_empty() || list.len() > MAX_CHAIN {
@@ -211,7 +221,7 @@ impl Chain {
         let mut head: *mut bindings::ib_send_wr = core::ptr::null_mut();
         let mut last = head;
         for ((request, slot), sge) in list.iter().zip(&mut self.requests).zip(&mut self.sges) {
-            let raw = slot.write(request.translate(memory, number, &cqe_of, sge)?);
+            let raw = request.translate(memory, checks, cqe_of(request)?, slot, sge)?;
             // Every variant begins with the common part.
             let wr = core::ptr::from_mut(raw).cast::<bindings::ib_send_wr>();
             if last.is_null() {
@@ -227,18 +237,22 @@ impl Chain {
 }
 
 impl Local {
-    /// Writes the scatter/gather element for this operand.
-    fn sge<'a>(
+    /// Writes the scatter/gather element of this operand.
+    fn write_sge<'a, F: ForeignMemory>(
         &self,
-        memory: &Memory,
+        memory: &Memory<F>,
         slot: &'a mut MaybeUninit<[bindings::ib_sge; MAX_PARTS]>,
     ) -> Result<&'a mut bindings::ib_sge> {
-        let [first, _] = slot.write([self.raw(memory)?, bindings::ib_sge::default()]);
+        let [first, _] = slot.write([self.sge(memory)?, bindings::ib_sge::default()]);
         Ok(first)
     }
 
-    /// The scatter/gather element for this operand.
-    pub(crate) fn raw(&self, memory: &Memory) -> Result<bindings::ib_sge> {
+    /// Returns the scatter/gather element of this operand.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where it is not within its buffer, or of another memory.
+    pub(super) fn sge<F: ForeignMemory>(&self, memory: &Memory<F>) -> Result<bindings::ib_sge> {
         Ok(bindings::ib_sge {
             addr: memory.dma(self.buffer, self.offset as usize, self.len as usize)?,
             length: self.len,
@@ -296,32 +310,28 @@ impl Raw {
 }
 
 impl WorkRequest {
-    fn translate(
+    /// Writes the request in C's form to `raw`, and its elements to `slot`.
+    fn translate<'a, F: ForeignMemory>(
         &self,
-        memory: &mut Memory,
-        number: usize,
-        cqe_of: &impl Fn(Operation) -> *mut bindings::ib_cqe,
+        memory: &mut Memory<F>,
+        checks: Checks,
+        (cqe, entry): (*mut bindings::ib_cqe, u32),
+        raw: &'a mut MaybeUninit<Raw>,
         slot: &mut MaybeUninit<[bindings::ib_sge; MAX_PARTS]>,
-    ) -> Result<Raw> {
-        Ok(match *self {
+    ) -> Result<&'a mut Raw> {
+        Ok(raw.write(match *self {
             Self::Send {
                 local,
                 invalidate,
                 fence,
                 signaled,
-                control,
             } => {
                 let opcode = match invalidate {
                     None => bindings::ib_wr_opcode_IB_WR_SEND,
                     Some(_) => bindings::ib_wr_opcode_IB_WR_SEND_WITH_INV,
                 };
-                let op = if control {
-                    Operation::Control
-                } else {
-                    Operation::Send
-                };
-                let mut wr = header(opcode, cqe_of(op), fence, signaled);
-                set_operand(&mut wr, local.sge(memory, slot)?);
+                let mut wr = header(opcode, cqe, fence, signaled);
+                set_operand(&mut wr, local.write_sge(memory, slot)?);
                 if let Some(key) = invalidate {
                     set_invalidate(&mut wr, key);
                 }
@@ -333,10 +343,10 @@ impl WorkRequest {
                 signaled,
             } => {
                 let opcode = bindings::ib_wr_opcode_IB_WR_SEND_WITH_IMM;
-                let mut wr = header(opcode, cqe_of(Operation::Send), false, signaled);
-                let rest = second.map(|local| local.raw(memory)).transpose()?;
+                let mut wr = header(opcode, cqe, false, signaled);
+                let rest = second.map(|local| local.sge(memory)).transpose()?;
                 let count = if rest.is_some() { 2 } else { 1 };
-                let elements = slot.write([first.raw(memory)?, rest.unwrap_or_default()]);
+                let elements = slot.write([first.sge(memory)?, rest.unwrap_or_default()]);
                 wr.sg_list = elements.as_mut_ptr();
                 wr.num_sge = count;
                 // SAFETY: Every bit pattern is valid for either member of this union.
@@ -354,8 +364,8 @@ impl WorkRequest {
                 } else {
                     bindings::ib_wr_opcode_IB_WR_RDMA_READ
                 };
-                let mut wr = header(opcode, cqe_of(Operation::Read), false, signaled);
-                let sge = local.sge(memory, slot)?;
+                let mut wr = header(opcode, cqe, false, signaled);
+                let sge = local.write_sge(memory, slot)?;
                 if invalidate_local {
                     set_invalidate(&mut wr, sge.lkey);
                 }
@@ -366,15 +376,15 @@ impl WorkRequest {
                 Raw::rdma(wr, remote.addr, remote.rkey)
             }
             Self::ReadInto { region, remote } => {
-                memory.reading(region, number)?;
+                memory.reading(region, entry)?;
                 let opcode = bindings::ib_wr_opcode_IB_WR_RDMA_READ_WITH_INV;
-                let mut wr = header(opcode, cqe_of(Operation::Read), false, true);
-                let sink = memory.advertise(region)?;
+                let mut wr = header(opcode, cqe, false, true);
+                let sink = memory.remote(region)?;
                 let key = memory.lkey(Some(region))?;
                 let [sge, _] = slot.write([
                     bindings::ib_sge {
                         addr: sink.addr,
-                        length: sink.size,
+                        length: sink.len,
                         lkey: key,
                     },
                     bindings::ib_sge::default(),
@@ -389,23 +399,29 @@ impl WorkRequest {
                 signaled,
             } => {
                 let opcode = bindings::ib_wr_opcode_IB_WR_RDMA_WRITE;
-                let mut wr = header(opcode, cqe_of(Operation::Write), false, signaled);
-                set_operand(&mut wr, local.sge(memory, slot)?);
+                let mut wr = header(opcode, cqe, false, signaled);
+                if local.len > 0 {
+                    set_operand(&mut wr, local.write_sge(memory, slot)?);
+                }
                 Raw::rdma(wr, remote.addr, remote.rkey)
             }
             Self::Register {
                 region,
                 access,
                 renew_key,
+                signaled,
             } => {
                 let opcode = bindings::ib_wr_opcode_IB_WR_REG_MR;
                 if renew_key {
                     memory.renew_key(region)?;
                 }
-                let key = memory.registered(region)?;
+                let key = match checks {
+                    Checks::State => memory.registering(region)?,
+                    Checks::None => memory.registering_unchecked(region)?,
+                };
                 Raw {
                     reg: ManuallyDrop::new(bindings::ib_reg_wr {
-                        wr: header(opcode, cqe_of(Operation::Register), false, false),
+                        wr: header(opcode, cqe, false, signaled),
                         mr: memory.mr(region)?,
                         key,
                         access: access.flags() as i32,
@@ -417,15 +433,15 @@ impl WorkRequest {
                 fence,
                 signaled,
             } => {
-                if !memory.is_valid(region) {
+                if checks == Checks::State && !memory.is_valid(region) {
                     return Err(EINVAL);
                 }
                 let opcode = bindings::ib_wr_opcode_IB_WR_LOCAL_INV;
-                let mut wr = header(opcode, cqe_of(Operation::Invalidate), fence, signaled);
-                set_invalidate(&mut wr, memory.key(region)?);
+                let mut wr = header(opcode, cqe, fence, signaled);
+                set_invalidate(&mut wr, memory.rkey(region)?);
                 memory.invalidating(region)?;
                 Raw::plain(wr)
             }
-        })
+        }))
     }
 }

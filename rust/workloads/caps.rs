@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The thread of a command that asks what a device can do.
+//! The `caps` command: reports the capabilities of a device.
 //!
-//! The device is found as a client finds it, and its connection management is asked
-//! ([`management`]), but nothing is connected. What it says of itself is followed by a
-//! preflight: protection domains, completion queues, queue pairs and regions as a run makes
-//! them are made and destroyed, and the largest of them that can be had are searched for.
-//! Nothing is posted.
+//! The device is found as a client finds it. Its attributes are read and its connection management
+//! is tested ([`management`]), but no connection is made. A preflight follows: it creates and
+//! destroys protection domains, completion queues, queue pairs and regions of the sizes that a run
+//! needs, and searches for the largest that the device makes. Nothing is posted.
 
 #![forbid(unsafe_code)]
 
@@ -16,9 +15,12 @@ use crate::{
         CmId, //
     },
     engine::{
+        claims,
+        depths::Depths,
         dial::dial,
         drive::failed,
         entry::{
+            workload,
             Client,
             Entry, //
         },
@@ -29,7 +31,7 @@ use crate::{
         },
         management,
         outcome::{
-            new_bell,
+            new_wait_queue,
             Outcome, //
         },
         results::Report,
@@ -59,16 +61,18 @@ use crate::{
         failure::Failure,
         spec::tests::Family, //
     },
-    mr::Memory,
+    mr::{
+        new_memory,
+        Memory, //
+    },
     rdma::{
         device::{
             Device,
             Transport, //
         },
         qp::{
-            sizing,
-            Depths,
-            DRAINS, //
+            trial,
+            DRAIN_REQUESTS, //
         }, //
     }, //
 };
@@ -77,11 +81,11 @@ use kernel::{
     sync::Arc, //
 };
 
-/// The most bytes that a request is asked to hold itself: no device says how many it
-/// takes, and none is known that takes as many.
+/// Inline data, in bytes, that the preflight asks for first. Devices do not report their limit, and
+/// none is known that takes this much.
 const MOST_INLINE: u32 = 4096;
 
-/// What a device can do.
+/// Workload that reports the capabilities of a device.
 pub(crate) static ENTRY: Entry = Entry {
     families: &[Family::Caps],
     client: Client::Threads(start),
@@ -92,17 +96,21 @@ pub(crate) static ENTRY: Entry = Entry {
 };
 
 /// Starts the session's thread, for the device that leads to `addr`.
-///
-/// # Errors
-///
-/// `ENOMEM`.
 fn start(session: &Arc<Session>, addr: SocketAddress) -> Result<(), Failure> {
     session.spawn(move |session, worker| run(session, worker, &addr))
 }
 
 fn run(session: &Session, worker: &Worker, addr: &SocketAddress) {
     let mut report = Report::new(session.id, worker.id, "client", &session.command);
-    let found = find(session, worker, addr, &mut report);
+    let no_memory = failed("starting the client");
+    let found = new_wait_queue()
+        .and_then(|wait_queue| Outcome::new(&wait_queue))
+        .map_err(&no_memory)
+        .and_then(|outcome| {
+            worker.attach(&outcome).map_err(&no_memory)?;
+            find(session, worker, addr, &outcome, &mut report)
+                .map_err(|failure| outcome.cause_of(failure))
+        });
     let (caps, result) = match &found {
         Ok((caps, result)) => (Some(caps), *result),
         Err(failure) => (None, Err(*failure)),
@@ -117,24 +125,20 @@ fn run(session: &Session, worker: &Worker, addr: &SocketAddress) {
     });
 }
 
-/// Finds the device that leads to `addr`, and what it can do; then whether all works
-/// that must.
+/// Finds the device that leads to `addr`, and returns its capabilities. The inner result is an
+/// error if something that every run needs does not work.
 ///
 /// # Errors
 ///
-/// The failure before anything is known.
+/// The failure that kept the capabilities from being found.
 #[inline(never)]
 fn find(
     session: &Session,
     worker: &Worker,
     addr: &SocketAddress,
+    outcome: &Arc<Outcome>,
     report: &mut Report<'_>,
 ) -> Result<(Caps, Result<(), Failure>), Failure> {
-    let no_memory = failed("starting the client");
-    let outcome = new_bell()
-        .and_then(|bell| Outcome::new(&bell))
-        .map_err(&no_memory)?;
-    worker.attach(&outcome).map_err(&no_memory)?;
     let timeout = session.timeout();
     let id = dial(
         session,
@@ -144,14 +148,11 @@ fn find(
         timeout,
         report,
         |_, _| (),
-    )
-    .map_err(|failure| outcome.cause_of(failure))?;
+    )?;
     let device = id.device().map_err(failed("finding the device"))?;
     let mut caps = Caps {
-        claims: device.claims(),
-        port: device
-            .query_port()
-            .map_err(failed("asking for the port's attributes"))?,
+        claims: claims::claims(&device),
+        port: claims::port(&device).map_err(failed("asking for the port's attributes"))?,
         management: Management::NotAsked,
         preflight: Preflight::default(),
         limits: None,
@@ -161,7 +162,7 @@ fn find(
         Ok(()) => Management::Answers,
         Err(Failure::ManagementDead) => Management::Silent,
         Err(Failure::Unsupported(_) | Failure::PortDown) => Management::NotAsked,
-        Err(failure) => return Err(outcome.cause_of(failure)),
+        Err(failure) => return Err(failure),
     };
     let name = device.name();
     let (number, name, transport) = (session.id, name.as_str(), device.transport());
@@ -179,20 +180,20 @@ fn find(
         number,
         caps.management.as_str()
     );
-    let disk = session.registry.workload(Family::Disk);
+    let disk = workload(&session.registry, Family::Disk);
     let disk = disk.and_then(|disk| disk.depths.ok_or(EINVAL));
-    let bench = Bench {
+    let device_under_test = DeviceUnderTest {
         id: &id,
-        outcome: &outcome,
+        outcome,
         device,
         room: queue_limits(session, &device),
         disk: disk.map_err(failed("finding what a disk needs"))?,
     };
-    let result = bench.try_all(&mut caps.preflight);
+    let result = device_under_test.try_all(&mut caps.preflight);
     pr_info!("{}: caps: preflight: {}\n", number, caps.preflight);
     if result.is_ok() {
         let iwarp = transport == Transport::Iwarp;
-        let limits = Limits::new(&caps.claims, &caps.preflight, iwarp, DRAINS);
+        let limits = Limits::new(&caps.claims, &caps.preflight, iwarp, DRAIN_REQUESTS);
         pr_info!("{}: caps: limits: {}\n", number, limits);
         caps.limits = Some(limits);
     }
@@ -203,29 +204,30 @@ fn find(
     Ok((caps, result))
 }
 
-/// Where things are tried.
-struct Bench<'a> {
+/// The device under test and what the preflight needs to know about it.
+struct DeviceUnderTest<'a> {
     id: &'a Arc<CmId>,
     outcome: &'a Outcome,
     device: Device<'a>,
     room: QueueLimits,
-    /// How large a disk's queue pairs are.
+    /// Returns the size of a disk's queue pair for a number of outstanding requests.
     disk: fn(u16) -> Depths,
 }
 
-impl Bench<'_> {
-    /// Tries all items, as far as what must work does, and notes what became of them.
+impl DeviceUnderTest<'_> {
+    /// Tries the items in order and stores the results in `preflight`. Stops at the first item that
+    /// must work and does not.
     #[inline(never)]
     fn try_all(&self, preflight: &mut Preflight) -> Result<(), Failure> {
         let plain = Depths::plain(DEFAULT_TXDEPTH, RECEIVES as u32);
         let entries = plain.entries().map_err(failed("sizing the queues"))?;
-        let requests = DEFAULT_TXDEPTH.saturating_add(DRAINS);
+        let requests = DEFAULT_TXDEPTH + DRAIN_REQUESTS;
         self.must(preflight, Item::ProtectionDomain, 1, |_| Ok(()))?;
         self.must(preflight, Item::Completions, entries, |memory| {
-            sizing::make_completions(memory, entries)
+            trial::make_completion_queue(memory.pd(), entries)
         })?;
         self.must(preflight, Item::Requests, requests, |memory| {
-            sizing::make_queue_pair(memory, &plain)
+            trial::make_queue_pair(memory.pd(), &plain.caps())
         })?;
         self.must(preflight, Item::Region, DEFAULT_SIZE, |memory| {
             make_region(memory, DEFAULT_SIZE)
@@ -233,34 +235,40 @@ impl Bench<'_> {
 
         let bytes = u32::try_from(self.device.max_buffer()).unwrap_or(u32::MAX);
         self.most(preflight, Item::MostBytes, bytes, make_region)?;
-        let requests = self.room.requests.min(MOST_TXDEPTH).saturating_add(DRAINS);
+        let requests = self
+            .room
+            .requests
+            .min(MOST_TXDEPTH)
+            .saturating_add(DRAIN_REQUESTS);
         self.most(
             preflight,
             Item::MostRequests,
             requests,
             |memory, requests| {
-                let send = requests.saturating_sub(DRAINS);
-                sizing::make_queue_pair(memory, &Depths { send, ..plain })
+                let send = requests.saturating_sub(DRAIN_REQUESTS);
+                trial::make_queue_pair(memory.pd(), &Depths { send, ..plain }.caps())
             },
         )?;
-        let pieces = self.device.max_pieces(false).min(MOST_SGE);
+        let pieces = self.device.max_send_sge().min(MOST_SGE);
         self.most(preflight, Item::MostSge, pieces, |memory, pieces| {
             let pieces = u8::try_from(pieces).map_err(|_| ERANGE)?;
-            sizing::make_queue_pair(memory, &Depths { pieces, ..plain })
+            trial::make_queue_pair(memory.pd(), &Depths { pieces, ..plain }.caps())
         })?;
         self.most(
             preflight,
             Item::MostInline,
             MOST_INLINE,
-            |memory, inline| sizing::make_queue_pair(memory, &Depths { inline, ..plain }),
+            |memory, inline| {
+                trial::make_queue_pair(memory.pd(), &Depths { inline, ..plain }.caps())
+            },
         )?;
         self.most(preflight, Item::MostDepth, MOST_DEPTH, |memory, depth| {
             let depth = u16::try_from(depth).map_err(|_| ERANGE)?;
-            sizing::make_queue_pair(memory, &(self.disk)(depth))
+            trial::make_queue_pair(memory.pd(), &(self.disk)(depth).caps())
         })
     }
 
-    /// Tries what must work.
+    /// Tries an item that must work for any run.
     fn must(
         &self,
         preflight: &mut Preflight,
@@ -276,7 +284,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Searches for the most that works.
+    /// Searches for the largest amount of an item that the device makes, `asked` at most.
     fn most(
         &self,
         preflight: &mut Preflight,
@@ -289,22 +297,22 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Makes something in a protection domain of its own, and destroys both. Returns the
-    /// errno, positive, or 0.
+    /// Makes an object in a protection domain of its own, and destroys both. Returns the errno,
+    /// positive, or 0.
     ///
     /// # Errors
     ///
-    /// What ends the run: a signal, or the device's removal.
+    /// The failure that ended the run: a signal, or the removal of the device.
     fn attempt(&self, make: impl FnOnce(&mut Memory) -> Result) -> Result<i32, Failure> {
         if let Some(failure) = self.outcome.failure() {
             return Err(failure);
         }
-        let made = Memory::new(self.id, false).and_then(|mut memory| make(&mut memory));
-        Ok(made.map_or_else(|error| error.to_errno().saturating_neg(), |()| 0))
+        let made = new_memory(self.id.rdma(), false).and_then(|mut memory| make(&mut memory));
+        Ok(made.map_or_else(|error| -error.to_errno(), |()| 0))
     }
 }
 
-/// Makes a buffer, and a region over it, as each memory mode does.
+/// Makes a buffer and a region over it, as every memory mode does.
 fn make_region(memory: &mut Memory, bytes: u32) -> Result {
     let buffer = memory.add_buffer(bytes as usize)?;
     memory.add_region(buffer).map(drop)

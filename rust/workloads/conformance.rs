@@ -1,31 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Conformance tests: a device is used wrongly, or up to a limit, and must do what is
-//! specified.
+//! Conformance tests: a device is used wrongly or up to a limit, and must do what is specified.
 //!
-//! A case has a connection of its own within this host, a [`Pair`], whose two queue
-//! pairs only record what completes. One thread posts to both, polls both, and looks
-//! at the states of both, so nothing happens behind the back of a case. What is seen
-//! is compared in [`logic`](crate::logic::conformance::expectation); what a case does is in
-//! [`cases`], its queues in [`setup`].
+//! Each case has its own connection within this host, a [`Pair`], whose two queue pairs only record
+//! completions. One thread posts to both, polls both and checks the states of both, so a case sees
+//! everything that happens. [`logic`](crate::logic::conformance::expectation) compares the
+//! observations with the rules; [`cases`] has the actions of the cases, and [`setup`] their queues.
 //!
-//! Unlike other tests, these wait: each wait ends at a deadline or when the command is
-//! cancelled, and what did not come until then is part of what is seen.
+//! Unlike other tests, these wait: each wait ends at a deadline or when the command is cancelled.
+//! An event that has not come by then is an observation, too.
+//!
+//! - [`runner`] - the thread, which runs one case after the other
+//! - [`cases`], [`limits`], [`order`], [`events`] - the cases; [`setup`]: queue sizes and
+//!   memory of each
+//! - [`pair`], [`end`], [`probe`], [`recorder`] - the connection of a case, its ends, requests that
+//!   may be wrong, and the record of completions
 
 #![forbid(unsafe_code)]
 
 pub(crate) mod cases;
 pub(crate) mod end;
+mod events;
 mod limits;
+mod order;
 pub(crate) mod pair;
+mod probe;
 mod recorder;
 pub(crate) mod runner;
 pub(crate) mod setup;
+mod watch;
 
 pub(crate) use end::End;
 pub(crate) use pair::{
+    Deadlines, //
     Pair,
-    Patience, //
 };
 pub(crate) use recorder::Recorder;
 pub(crate) use setup::Setup;

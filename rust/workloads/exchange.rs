@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The 16-byte messages that every workload starts its steps with: their
-//! buffers, and how they are sent and received.
+//! Buffers of the 16-byte messages of the ping/pong, and the requests that send and receive them.
 
 #![forbid(unsafe_code)]
 
 use crate::{
     engine::{
+        completion::WorkCompletion,
         limits::RECEIVES,
+        queue::Queue,
         traffic::Traffic, //
     },
     logic::{
@@ -19,13 +20,9 @@ use crate::{
         BufferId,
         Memory, //
     },
-    rdma::{
-        cq::WorkCompletion,
-        qp::Queue,
-        wr::{
-            Local,
-            WorkRequest, //
-        }, //
+    rdma::wr::{
+        Local,
+        WorkRequest, //
     }, //
 };
 use kernel::{
@@ -33,18 +30,18 @@ use kernel::{
     sync::Arc, //
 };
 
-/// A receive buffer's size: larger than a message, so that a longer one is
-/// recognised as such.
+/// Size of a receive buffer, in bytes: larger than a message, so that a longer message is
+/// recognised.
 const RECEIVE_SIZE: u32 = 64;
 
 const MESSAGE_SIZE: u32 = Advertisement::LEN as u32;
 
-/// Turns the error of a memory operation that cannot fail into a failure.
+/// Converts the error of a memory operation that cannot fail for a correct caller.
 pub(crate) fn memory_failed(error: Error) -> Failure {
     Failure::Kernel("using a buffer", error.to_errno())
 }
 
-/// One message buffer to send from and a few to receive into.
+/// Message buffers of one side: one to send from, and [`RECEIVES`] to receive into.
 pub(crate) struct Exchange {
     outgoing: BufferId,
     incoming: [BufferId; RECEIVES],
@@ -53,10 +50,6 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     /// Adds the buffers to `memory`. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
     pub(crate) fn new(memory: &mut Memory, traffic: Arc<Traffic>) -> Result<Self> {
         Ok(Self {
             outgoing: memory.add_buffer(MESSAGE_SIZE as usize)?,
@@ -68,11 +61,7 @@ impl Exchange {
         })
     }
 
-    /// Posts all receives, before the connection is made.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Posts all receives. Must be called before the connection is made.
     pub(crate) fn prepare(&self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         for (slot, buffer) in self.incoming.iter().enumerate() {
             queue.post_receive(slot, *buffer, RECEIVE_SIZE)?;
@@ -80,15 +69,11 @@ impl Exchange {
         Ok(())
     }
 
-    /// Takes a message out of the receive that completed, and posts it again.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Reads the message of a completed receive, and posts the receive again.
     pub(crate) fn receive(
         &self,
         queue: &mut Queue<'_>,
-        wc: &WorkCompletion,
+        wc: &WorkCompletion<'_>,
     ) -> Result<Message, Failure> {
         let buffer = *self
             .incoming
@@ -100,20 +85,16 @@ impl Exchange {
             .read(buffer, 0, &mut bytes)
             .map_err(memory_failed)?;
         queue.post_receive(wc.slot, buffer, RECEIVE_SIZE)?;
-        self.traffic.received(wc.bytes);
+        self.traffic.received(wc.bytes());
         Ok(Message {
-            len: wc.bytes,
+            len: wc.bytes(),
             bytes,
-            invalidated: wc.invalidated,
-            has_immediate: wc.immediate.is_some(),
+            invalidated: wc.invalidated(),
+            has_immediate: wc.immediate().is_some(),
         })
     }
 
-    /// Writes `advertisement` where the next SEND takes it from.
-    ///
-    /// # Errors
-    ///
-    /// None that a caller could cause.
+    /// Writes `advertisement` to the buffer that the next SEND is posted from.
     pub(crate) fn fill(
         &self,
         queue: &mut Queue<'_>,
@@ -124,7 +105,7 @@ impl Exchange {
             .map_err(memory_failed)
     }
 
-    /// The SEND of the message, for a list that is about to be posted.
+    /// Returns the SEND of the message, to be added to a list.
     pub(crate) fn send(&self, invalidate: Option<u32>, fence: bool, signaled: bool) -> WorkRequest {
         WorkRequest::Send {
             local: Local {
@@ -136,7 +117,6 @@ impl Exchange {
             invalidate,
             fence,
             signaled,
-            control: false,
         }
     }
 
@@ -145,7 +125,7 @@ impl Exchange {
         self.traffic.sent(MESSAGE_SIZE);
     }
 
-    /// What the connection has moved.
+    /// Returns the connection's traffic counters.
     pub(crate) fn traffic(&self) -> &Traffic {
         &self.traffic
     }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The stress of fast registration: register and invalidate, as fast as the send
-//! queue takes it.
+//! Fast registration stress: registers and invalidates memory as fast as the send queue allows.
 //!
-//! A few regions over one buffer are each registered and invalidated by one
-//! list, whose last completion posts it again with a new key. The server only
-//! keeps the connection up.
+//! One or more regions cover the same buffer. One list registers and invalidates a region; when its
+//! last request completes, the list is posted again with a new key. The server only keeps the
+//! connection up.
 
 #![forbid(unsafe_code)]
 
@@ -17,21 +16,28 @@ use crate::{
     engine::{
         client as engine_client,
         client::Client,
+        completion::WorkCompletion,
+        depths::Depths,
         entry::{
             Client as ClientEntry,
             Entry, //
         },
         limits::RECEIVES,
         outcome::Progress,
+        queue::Queue,
         results::Report,
         server,
         side::{
             Lead,
             Side,
             Summary, //
-        }, //
+        },
+        workload::Workload, //
     },
-    kernel_ext::time::Deadline,
+    kernel_ext::time::{
+        monotonic_ns,
+        Deadline, //
+    },
     logic::{
         command::Command,
         failure::{
@@ -46,24 +52,14 @@ use crate::{
         RegionId, //
     },
     rdma::{
-        cq::WorkCompletion,
-        qp::{
-            Depths,
-            Queue,
-            Workload, //
-        },
+        device::Device,
         wr::WorkRequest, //
-    }, //
+    },
+    workloads::pingpong::entry::check_read_inv, //
 };
-use kernel::{
-    prelude::*,
-    time::{
-        Instant,
-        Monotonic, //
-    }, //
-};
+use kernel::prelude::*;
 
-/// The stress of registrations. Its server is the ping/pong's, which nothing is sent to.
+/// Fast registration stress. Its server is that of the ping/pong, and receives no messages.
 pub(crate) static ENTRY: Entry = Entry {
     families: &[Family::FastReg],
     client: ClientEntry::Threads(|session, addr| engine_client::start(session, addr, lead)),
@@ -75,12 +71,13 @@ pub(crate) static ENTRY: Entry = Entry {
 
 fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
     let command = &client.session.command;
-    client.lead(report, |limits, memory, _| {
+    let check = |device: &Device<'_>| check_read_inv(command.read_inv, device);
+    client.lead(report, check, |limits, memory, _| {
         FastReg::new(command, limits.txdepth, memory)
     })
 }
 
-/// The most regions that are worked on at a time.
+/// Most regions that are in use at a time.
 const MAX_REGIONS: u32 = 32;
 
 /// The client's workload.
@@ -88,21 +85,17 @@ pub(crate) struct FastReg {
     regions: KVec<RegionId>,
     count: u64,
     duration_ms: Option<u32>,
-    /// When to stop.
+    /// Deadline of a run that is limited by time.
     until: Option<Deadline>,
     txdepth: u32,
     posted: u64,
     finished: u64,
-    started: Instant<Monotonic>,
-    ended: Instant<Monotonic>,
+    started_ns: u64,
+    ended_ns: u64,
 }
 
 impl FastReg {
     /// Adds the buffer and the regions to `memory`. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
     #[inline(never)]
     pub(crate) fn new(command: &Command, txdepth: u32, memory: &mut Memory) -> Result<KBox<Self>> {
         let buffer = memory.add_buffer(command.size as usize)?;
@@ -110,7 +103,7 @@ impl FastReg {
         for _ in 0..(txdepth / 2).clamp(1, MAX_REGIONS) {
             regions.push(memory.add_region(buffer)?, GFP_KERNEL)?;
         }
-        let now = Instant::now();
+        let now = monotonic_ns();
         Ok(KBox::new(
             Self {
                 regions,
@@ -120,8 +113,8 @@ impl FastReg {
                 txdepth,
                 posted: 0,
                 finished: 0,
-                started: now,
-                ended: now,
+                started_ns: now,
+                ended_ns: now,
             },
             GFP_KERNEL,
         )?)
@@ -140,6 +133,7 @@ impl FastReg {
                 region,
                 access: Access::RemoteWrite,
                 renew_key: true,
+                signaled: false,
             },
             WorkRequest::Invalidate {
                 region,
@@ -147,14 +141,14 @@ impl FastReg {
                 signaled: true,
             },
         ])?;
-        self.posted = self.posted.wrapping_add(1);
+        self.posted += 1;
         Ok(())
     }
 }
 
 impl Side for FastReg {
     fn depths(&self) -> Depths {
-        // The server says nothing; the queue pair has room for a message all the same.
+        // The server sends nothing, but the receive queue has room for messages anyway.
         Depths::plain(self.txdepth.max(2 * MAX_REGIONS), RECEIVES as u32)
     }
 
@@ -165,7 +159,7 @@ impl Side for FastReg {
     fn summary(&self) -> Summary<'_> {
         Summary {
             iterations: self.finished,
-            times: Some((self.started, self.ended)),
+            times: Some((self.started_ns, self.ended_ns)),
             stretch: None,
             histogram: None,
             figures: None,
@@ -175,8 +169,8 @@ impl Side for FastReg {
 
 impl Lead for FastReg {
     fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        self.started = Instant::now();
-        self.ended = self.started;
+        self.started_ns = monotonic_ns();
+        self.ended_ns = self.started_ns;
         self.until = self.duration_ms.map(Deadline::after_ms);
         for index in 0..self.regions.len() {
             self.post_pair(queue, index)?;
@@ -188,19 +182,21 @@ impl Lead for FastReg {
 impl Workload for FastReg {
     type Done = ();
 
-    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure> {
+    const OPERATIONS: &'static [Operation] = &[Operation::Register, Operation::Invalidate];
+
+    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion<'_>) -> Result<(), Failure> {
         if wc.op != Operation::Invalidate {
             return Ok(());
         }
-        // Pairs complete in the order of their posts, which goes round.
+        // Pairs complete in the order in which they were posted, which is round-robin.
         let index = self
             .finished
             .checked_rem(self.regions.len() as u64)
             .unwrap_or(0) as usize;
-        self.finished = self.finished.wrapping_add(1);
-        self.ended = Instant::now();
+        self.finished += 1;
+        self.ended_ns = monotonic_ns();
         if self.until.is_some_and(Deadline::passed) {
-            // What is under way is the last, once.
+            // The pairs in flight are the last ones. This is decided only once.
             self.count = self.posted;
             self.until = None;
         }

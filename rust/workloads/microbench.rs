@@ -1,35 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The microbenchmarks: one side of a connection whose latency, bandwidth or
-//! message rate is measured.
+//! The microbenchmarks: one side of a connection whose latency, bandwidth or message rate is
+//! measured.
 //!
-//! Each side says that it is ready, and where its buffer is. The side that leads
-//! then begins; when it has done all that it was to do, it says so, and ends with
-//! the answer of the other, which has its own figures. `docs/protocol.md` has the
-//! messages.
+//! Each side tells the other that it is ready, and where its buffer is. The leading side then
+//! begins. It says so when it has done all its operations, and ends when the other side has
+//! answered with its own figures. `docs/protocol.md` describes the messages.
+//!
+//! - [`entry`], [`roles`], [`plan`] - how the engine runs it, and what follows from the command
+//! - [`verb`] - the facts about each operation that is measured
+//! - [`latency`], [`bandwidth`], [`poster`] - what follows a completion, and the posting of lists
+//! - [`control_channel`], [`buffers`] - control messages and receives; source and sink of the data
+//! - [`team`] - what the queue pairs of one thread share
 
 #![forbid(unsafe_code)]
 
 mod bandwidth;
 mod buffers;
+mod control_channel;
 pub(crate) mod entry;
 mod latency;
-mod link;
 mod plan;
 mod poster;
 mod roles;
 mod team;
+mod verb;
 
 use super::exchange::memory_failed;
 use crate::{
     engine::{
+        completion::WorkCompletion,
         outcome::Progress,
+        queue::Queue,
         side::{
             elapsed_ns,
             Follow,
             Side, //
         },
-        traffic::Traffic, //
+        traffic::Traffic,
+        workload::Workload, //
     },
     logic::{
         data::pattern::Mismatch,
@@ -46,15 +55,10 @@ use crate::{
     },
     mr::Memory,
     rdma::{
-        cq::WorkCompletion,
-        qp::{
-            Queue,
-            Workload, //
-        },
+        mr::Remote,
         wr::{
-            batch::{
-                Immediate,
-                Kind,
+            prepared::{
+                PreparedList,
                 Template, //
             },
             List, //
@@ -62,9 +66,10 @@ use crate::{
     }, //
 };
 use bandwidth::Bandwidth;
-use buffers::{
-    check,
-    Buffers, //
+use buffers::Buffers;
+use control_channel::{
+    Arrival,
+    ControlChannel, //
 };
 use kernel::{
     prelude::*,
@@ -74,63 +79,55 @@ use latency::{
     Latency,
     Mark, //
 };
-use link::{
-    Arrival,
-    Link, //
-};
 use plan::Plan;
 use poster::Poster;
 use team::Team;
 
-/// What this side does.
+/// Work of this side.
 enum Work {
     Latency(Latency),
     Bandwidth(Bandwidth),
-    /// Nothing: it is read from or written to.
+    /// None: the peer reads from this side or writes to it.
     Passive,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// The peer has not said yet that it is ready.
+    /// The peer has not sent [`Control::Ready`] yet.
     Waiting,
-    /// Operations are under way, at either side.
+    /// Operations are in flight, on either side.
     Running,
-    /// This side has said that it is done.
+    /// This side has sent [`Control::Done`].
     Done,
 }
 
 /// One side of a microbenchmark.
 pub(crate) struct Microbench {
     plan: Plan,
-    link: Link,
+    channel: ControlChannel,
     buffers: Buffers,
     work: Work,
     phase: Phase,
-    /// It has said that its warm-up is over.
+    /// This side has reported the end of its warm-up.
     warm: bool,
-    /// The peer of a duplex test has said that its warm-up is over.
+    /// The peer has sent [`Control::Alive`]; in a duplex test this reports the end of its warm-up.
     peer_is_warm: bool,
-    /// It was let go on from its warm-up.
+    /// The thread has let this side continue after its warm-up.
     has_gone: bool,
-    /// It is not to wait for others when it has done what is measured.
+    /// This side need not wait for other queue pairs once its measured operations are done.
     may_end: bool,
-    /// Operations of the peer's that took a receive here.
+    /// Number of the peer's operations that took a receive here.
     arrivals: u64,
-    /// Operations and nanoseconds that the peer measured.
+    /// Number of operations and nanoseconds that the peer measured.
     peer: Option<(u64, u64)>,
-    /// What was wrong with the data that arrived here.
+    /// First difference between the data that arrived here and the data that was sent.
     mismatch: Option<Mismatch>,
-    /// The peer says that something was wrong with what arrived there.
+    /// The peer has reported a mismatch in the data that arrived there.
     peer_mismatch: bool,
 }
 
 impl Microbench {
     /// Adds the buffers to `memory`. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
     #[inline(never)]
     pub(crate) fn new(
         plan: Plan,
@@ -138,12 +135,11 @@ impl Microbench {
         traffic: Arc<Traffic>,
         team: Option<Arc<Team>>,
     ) -> Result<KBox<Self>> {
-        let operation = plan.operation();
-        let link = Link::new(
+        let channel = ControlChannel::new(
             memory,
             traffic.clone(),
             plan.size,
-            plan.is_target() && operation == Operation::Send,
+            plan.is_target() && plan.is_received(),
             plan.receives(),
         )?;
         let buffers = Buffers::new(&plan, memory)?;
@@ -156,7 +152,13 @@ impl Microbench {
         if let Some(hold) = plan.hold() {
             window = window.holding_at(hold);
         }
-        let poster = Poster::new(window, operation, plan.size, traffic);
+        let capacity = if plan.posts() {
+            usize::from(plan.load.postlist)
+        } else {
+            0
+        };
+        let list = PreparedList::new(capacity, usize::from(plan.load.sge))?;
+        let poster = Poster::new(window, list, plan.verb, plan.size, traffic);
         let work = if !plan.posts() {
             Work::Passive
         } else if plan.test.is_latency() {
@@ -175,7 +177,7 @@ impl Microbench {
         Ok(KBox::new(
             Self {
                 plan,
-                link,
+                channel,
                 buffers,
                 work,
                 phase: Phase::Waiting,
@@ -196,54 +198,62 @@ impl Microbench {
         Failure::Protocol(violation, self.iteration())
     }
 
-    /// Tells the peer where the buffer is that is opened to it, and opens it.
+    /// Opens the buffer to the peer, and tells the peer that this side is ready and where the
+    /// buffer is.
     fn say_ready(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         let advertisement = self.buffers.advertisement(queue.memory())?;
         let mut list = List::new();
         self.buffers.register(&mut list);
-        self.link.send(queue, &Control::Ready(advertisement), list)
+        self.channel
+            .send(queue, &Control::Ready(advertisement), list)
     }
 
-    /// Compares what has arrived here, where that was asked for and anything has.
+    /// Checks the data that has arrived here, if that was requested and any has.
     fn check(&self, queue: &Queue<'_>) -> Result<Option<Mismatch>, Failure> {
         let plan = &self.plan;
-        let buffer = match plan.operation() {
-            _ if !plan.validate => None,
-            Operation::Send => self.link.data(),
-            // Of the other side's WRITEs, this one hears when the peer is done.
-            Operation::Write if self.peer.is_none() => None,
-            _ => self.buffers.sink,
+        let buffer = if !plan.validate {
+            None
+        } else if plan.is_received() {
+            self.channel.data()
+        } else if !plan.fetches() && self.peer.is_none() {
+            // The peer's WRITEs are known to have arrived only when the peer says that it is done.
+            None
+        } else {
+            self.buffers.sink
         };
         match buffer {
-            Some(buffer) => check(queue, buffer, plan),
+            Some(buffer) => verb::compare(plan.verb, &plan.data(), queue, buffer, self.iteration()),
             None => Ok(None),
         }
     }
 
-    /// The peer is ready, with its buffer at `remote`.
+    /// Handles the peer's report that it is ready, with its buffer at `remote`.
     fn ready(&mut self, queue: &mut Queue<'_>, remote: Advertisement) -> Result<(), Failure> {
         let plan = &self.plan;
         if plan.posts() {
             let buffers = &self.buffers;
-            let (kind, buffer) = match plan.operation() {
-                Operation::Read => (Kind::Read(remote), buffers.sink),
-                Operation::Write if plan.load.imm => {
-                    (Kind::Write(remote, Immediate::Sent), buffers.source)
-                }
-                Operation::Write => (Kind::Write(remote, Immediate::None), buffers.source),
-                _ => (Kind::Send, buffers.source),
+            let to = Remote::from(remote);
+            let buffer = if plan.fetches() {
+                buffers.sink
+            } else {
+                buffers.source
             };
             let buffer = buffer.ok_or_else(|| memory_failed(EINVAL))?;
-            if !matches!(kind, Kind::Send) && remote.size < plan.size {
+            if !plan.is_received() && remote.size < plan.size {
                 return Err(self.broken(Violation::Control));
             }
-            queue.fill_batch(&Template {
-                kind,
+            let template = Template {
+                operation: verb::request(plan.verb, to, plan.load.imm),
                 buffer,
                 region: buffers.local_region(),
                 len: plan.size,
                 inline: plan.load.inline,
-            })?;
+            };
+            match &mut self.work {
+                Work::Latency(latency) => latency.poster.fill(queue, &template)?,
+                Work::Bandwidth(bandwidth) => bandwidth.poster.fill(queue, &template)?,
+                Work::Passive => {}
+            }
         }
         self.phase = Phase::Running;
         if !self.plan.leading {
@@ -260,7 +270,7 @@ impl Microbench {
         match (control, self.phase) {
             (Control::Ready(remote), Phase::Waiting) => self.ready(queue, remote),
             (Control::Alive, Phase::Running) => {
-                // At the latest when its warm-up is over.
+                // The peer sends this at the end of its warm-up, or earlier as a keepalive.
                 self.peer_is_warm = true;
                 self.peer_goes_on(queue)?;
                 self.say_warm(queue)
@@ -274,7 +284,7 @@ impl Microbench {
                 },
                 phase,
             ) if self.peer.is_none()
-                // The side that leads says so first.
+                // The leading side sends this first.
                 && phase == if self.plan.leading { Phase::Done } else { Phase::Running } =>
             {
                 let said = iterations.saturating_add(self.plan.warmup());
@@ -293,9 +303,10 @@ impl Microbench {
         }
     }
 
-    /// An operation of the peer's has taken a receive.
+    /// Handles an operation of the peer's that has taken a receive.
     fn arrived(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        // More than announced, at the wrong time, or where none is to arrive.
+        // An operation is wrong at this time, beyond the announced number, or where none is
+        // expected.
         let due = self.plan.counts_arrivals()
             && self.phase != Phase::Waiting
             && self.peer.is_none()
@@ -303,20 +314,21 @@ impl Microbench {
         if !due {
             return Err(self.broken(Violation::Early));
         }
-        self.arrivals = self.arrivals.wrapping_add(1);
+        self.arrivals += 1;
         if let Work::Latency(latency) = &mut self.work {
             latency.arrived(queue)?;
             return self.step(queue);
         }
         if self.arrivals > self.plan.warmup() && (self.has_gone || !self.plan.leading) {
-            // The peer goes on. If that is because this side said so, it has read the message:
-            // data may take its buffer now.
+            // The peer has left its warm-up. If this side told it to, it has read that message, so
+            // data may take the buffer of the message now.
             self.go_on(queue)?;
         }
         self.say_warm(queue)
     }
 
-    /// The side that leads measures now, so the other one does.
+    /// Continues after the warm-up on the side that does not lead, since the leading side measures
+    /// now.
     fn peer_goes_on(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         if self.plan.leading {
             return Ok(());
@@ -324,7 +336,7 @@ impl Microbench {
         self.go_on(queue)
     }
 
-    /// Returns true where nothing is done until [`go_on`](Self::go_on).
+    /// Returns true if this side does nothing until [`go_on`](Self::go_on).
     fn held(&self) -> bool {
         match &self.work {
             Work::Latency(latency) => latency.held(),
@@ -333,14 +345,15 @@ impl Microbench {
         }
     }
 
-    /// Returns true where this side and the peer have done the operations of their warm-ups.
+    /// Returns true if this side and the peer have ended their warm-ups, or would with one more
+    /// operation.
     fn is_warm(&self) -> bool {
         let peer_is_warm = !self.plan.load.duplex || self.peer_is_warm;
         peer_is_warm && (self.held() || self.iteration() >= self.plan.warmup())
     }
 
-    /// Says once that the warm-up has come to its end, where somebody waits for that: to the
-    /// thread that leads, and by the other side of a duplex test to that one.
+    /// Reports the end of the warm-up once: the leading side to its thread, the other side of a
+    /// duplex test to the leading side. Nobody else waits for it.
     fn say_warm(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         if self.phase != Phase::Running || self.warm {
             return Ok(());
@@ -352,12 +365,12 @@ impl Microbench {
             }
         } else if self.plan.load.duplex && self.held() {
             self.warm = true;
-            self.link.send(queue, &Control::Alive, List::new())?;
+            self.channel.send(queue, &Control::Alive, List::new())?;
         }
         Ok(())
     }
 
-    /// Goes on from the warm-up.
+    /// Continues after the warm-up.
     fn go_on(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         match &mut self.work {
             Work::Latency(latency) => latency.go(queue),
@@ -374,10 +387,11 @@ impl Microbench {
         }
     }
 
-    /// Goes on to the end, where that is due.
+    /// Takes the next step towards the end of the test, if it is due: reports that everything is
+    /// measured, sends [`Control::Done`], or finishes.
     fn step(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         let finished = match &self.work {
-            // The side that leads ends this.
+            // The leading side ends this.
             Work::Latency(latency) => !self.plan.leading || latency.finished(),
             Work::Bandwidth(bandwidth) => bandwidth.poster.window.finished(),
             Work::Passive => true,
@@ -388,7 +402,7 @@ impl Microbench {
                 queue.outcome.advance(Progress::Measured);
                 return Ok(());
             }
-            if !self.plan.leading || self.plan.operation() == Operation::Read {
+            if !self.plan.leading || self.plan.fetches() {
                 self.mismatch = self.check(queue)?;
             }
             self.phase = Phase::Done;
@@ -398,11 +412,11 @@ impl Microbench {
                 elapsed_ns: summary.elapsed_ns(),
                 mismatch: self.mismatch.is_some(),
             };
-            self.link.send(queue, &done, List::new())?;
+            self.channel.send(queue, &done, List::new())?;
         }
         if self.phase == Phase::Done && self.plan.leading && self.peer.is_some() {
-            if self.plan.operation() != Operation::Read {
-                // What the peer wrote or sent is all there only now.
+            if !self.plan.fetches() {
+                // Only now has all data arrived that the peer wrote or sent.
                 self.mismatch = self.check(queue)?;
             }
             self.verdict()?;
@@ -415,21 +429,24 @@ impl Microbench {
 impl Workload for Microbench {
     type Done = ();
 
-    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure> {
+    const OPERATIONS: &'static [Operation] = verb::OPERATIONS;
+
+    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion<'_>) -> Result<(), Failure> {
         match wc.op {
             Operation::Receive => {
                 let iteration = self.iteration();
-                match self.link.receive(queue, wc, iteration)? {
+                match self.channel.receive(queue, wc, iteration)? {
                     Arrival::Data => self.arrived(queue)?,
                     Arrival::Control(control) => self.control(queue, control)?,
                 }
-                // Only now: others are posted, and the answer is not to wait.
-                self.link.post_next(queue)
+                // Post this last: other receives are still posted, and the answer must not wait.
+                self.channel.post_next(queue)
             }
             Operation::Control => {
-                self.link.sent();
-                // What was let go on waits until the peer has heard of that; later it is no more.
-                if self.has_gone && self.plan.is_unseen() && self.link.has_sent_all() {
+                self.channel.sent();
+                // After `go`, operations continue only when the send of the message about it has
+                // completed. Later calls do nothing.
+                if self.has_gone && self.plan.is_unseen() && self.channel.has_sent_all() {
                     return self.go_on(queue);
                 }
                 Ok(())

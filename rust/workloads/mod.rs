@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The workloads: what a connection is used for.
+//! Workloads: the uses of a connection.
+//!
+//! Each exports the `Entry` through which the engine starts and serves it. None knows another, but
+//! for the messages and data that ping/pong, fast registration and microbenchmarks have in common.
+//!
+//! - [`pingpong`] - the ping/pong of C krping and rping; [`exchange`] has its 16-byte messages
+//! - [`fastreg`] - a stress of fast registration
+//! - [`microbench`] - latency, bandwidth and message rate of one operation
+//! - [`conformance`] - wrong uses of a device, and what must come of them
+//! - [`caps`] - what a device can do
 
 #![forbid(unsafe_code)]
 

@@ -43,7 +43,7 @@ def _functions(module=None):
 def function(name, module=None):
 	"""Where a function of a module is, or one of the kernel itself: its start and end."""
 	functions = _functions(module)
-	start = dict((each, address) for address, each in functions)[name]
+	start = {each: address for address, each in functions}[name]
 	return start, min(address for address, _ in functions if address > start)
 
 

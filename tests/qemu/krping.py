@@ -6,8 +6,7 @@ costs more than most runs.
 	from krping import ADDR, run
 
 	assert run(f"loopback,addr={ADDR},count=10") == 0
-	server = krping.Command(f"server,port={port}")	# runs beside the test
-	krping.wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,port={port}")	# runs beside the test
 	...
 	assert server.wait() == 0
 
@@ -25,9 +24,14 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
+
+# The front's modules are for those who import this one.
+SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts")
+sys.path.append(SCRIPTS)
 
 ADDR = os.environ.get("KRPING_ADDR", "10.99.0.1")
 ADDR6 = os.environ.get("KRPING_ADDR6", "fd99::1")
@@ -121,7 +125,9 @@ def run_fails(text, number, sentence):
 
 
 def name(number):
-	"""An errno's name."""
+	"""An errno's name, as krping writes it."""
+	if number == errno.EOPNOTSUPP:
+		return "EOPNOTSUPP"
 	return errno.errorcode.get(number, str(number)) if number else "success"
 
 
@@ -329,6 +335,14 @@ def listens(port):
 	"""Whether anything listens on PORT, in the kernel or not."""
 	return any(each["state"] == "LISTEN" and each["src-addr"].endswith(f":{port}")
 		   for each in rdma("resource", "show", "cm_id"))
+
+
+def serve(text):
+	"""Start the server TEXT, which names its port, and return it once that listens."""
+	server = Command(text)
+	port = re.search(r"\bport=(\d+)", text)[1]
+	wait_for(lambda: listens(port))
+	return server
 
 
 _idle = resources()

@@ -11,6 +11,8 @@ Messages are lies that have arrived.
 """
 
 import collections
+import contextlib
+import glob
 import json
 import os
 import re
@@ -18,22 +20,14 @@ import signal
 import subprocess
 import threading
 
+import compiled
 import krping
 from krping import ADDR, new_port, wait_for
 
-SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "liar")
-BINARY = "/tmp/krping-liar"
+LIAR = compiled.Compiled("krping-liar", "-O1", *sorted(glob.glob(f"{compiled.HERE}/liar/*.c")),
+			 "-lrdmacm", "-libverbs")
 # What any side may take for one step, in ms.
 PATIENCE = 10000 * krping.SLOW
-
-
-def build():
-	"""Build the program, unless that has been done since the guest's start."""
-	if not os.path.exists(BINARY):
-		names = [name for name in sorted(os.listdir(SOURCES)) if name.endswith(".c")]
-		subprocess.run(("gcc", "-O1", "-o", f"{BINARY}.new", *names, "-lrdmacm",
-				"-libverbs"), cwd=SOURCES, check=True)
-		os.rename(f"{BINARY}.new", BINARY)
 
 
 class Counts:
@@ -55,8 +49,7 @@ class Liar(krping.Program):
 	"""The program. Within, it runs."""
 
 	def __init__(self, *words):
-		build()
-		super().__init__(BINARY, *map(str, words))
+		super().__init__(LIAR.build(), *map(str, words))
 
 	def __enter__(self):
 		return self
@@ -98,7 +91,7 @@ class Server(Liar):
 	def connections(self):
 		"""How the connections have ended that it has not told of yet: for each the
 		worst that may come of its lies, and which one that was."""
-		found = re.findall("^connection [0-9]+ ([a-z]+) (.*)$", self.output(), re.M)
+		found = re.findall("^connection [0-9]+ ([a-z]+) (.*)$", self.output(), re.MULTILINE)
 		fresh = found[self.seen:]
 		self.seen = len(found)
 		return fresh
@@ -120,10 +113,8 @@ class Server(Liar):
 		"""End it, and return what it has counted."""
 		while self.poll() is None:
 			self.send_signal(signal.SIGTERM)
-			try:
+			with contextlib.suppress(subprocess.TimeoutExpired):
 				self.wait(0.2)
-			except subprocess.TimeoutExpired:
-				pass
 		return self.report()
 
 

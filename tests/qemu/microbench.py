@@ -11,15 +11,24 @@ import dataclasses
 
 import krping
 from krping import ADDR, new_tag, run_ok, traffic
+from krping_front import tables
 
-LATENCY = ("wlat", "rlat", "slat")
-BANDWIDTH = ("bw", "rbw", "sbw")
+# Those whose data can be of any size.
+LATENCY, BANDWIDTH = (tuple(name for name in tables.names(family)
+			    if name in tables.option("size")["goes"]["client"])
+		      for family in ("latency", "bandwidth"))
 TESTS = LATENCY + BANDWIDTH
 # What counters call the operation of each.
-OPERATION = {"wlat": "write", "rlat": "read", "slat": "send",
-	     "bw": "write", "rbw": "read", "sbw": "send"}
+OPERATION = {row["name"]: row["verb"] for row in tables.TESTS if row["name"] in TESTS}
 # A control message, in bytes; where the data is as long, it has one more.
 CONTROL = 24
+
+
+def any_of(*families, option="qps"):
+	"""The tests of FAMILIES that OPTION goes with, as sentences list them."""
+	goes = tables.option(option)["goes"]["client"]
+	chosen = [name for name in tables.names(*families) if name in goes]
+	return " or ".join(filter(None, (", ".join(chosen[:-1]), chosen[-1])))
 
 
 def ceil(amount, unit):

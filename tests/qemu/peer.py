@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Peers of krping that misbehave: peer.c, built once in a guest.
+"""Peers of krping that misbehave: peer.c.
 
 	server = peer.server(port, "on=sink", "scribble=3:0x20:1")
 	assert run(f"client,addr={ADDR},port={port},count=1,validate") == errno.EBADMSG
 	peer.end(server, "status 10 of request")
 """
 
-import os
 import re
 import struct
-import subprocess
 
 import krping
+from compiled import Compiled
 from krping import ADDR, Program
 
-SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peer.c")
-BINARY = "/tmp/krping-peer"
+PEER = Compiled("krping-peer", "peer.c", "-lrdmacm", "-libverbs")
 
 MAGIC = 0x6b727067
 REJECT_MAGIC = 0x6b727072
@@ -25,37 +23,14 @@ DMA, REG = 1, 2
 SERVER_INV, READ_INV, VALIDATE, BINARY_DATA = 1, 2, 4, 8
 
 
-_compiler = None
-
-
-def build_ahead():
-	"""Begin to build the program: it takes as long as a dozen tests."""
-	global _compiler
-	if not _compiler and not os.path.exists(BINARY):
-		_compiler = subprocess.Popen(("gcc", "-o", f"{BINARY}.new", SOURCE,
-					      "-lrdmacm", "-libverbs"))
-
-
-def build():
-	"""Build the program, unless that has been done since the guest's start."""
-	global _compiler
-	build_ahead()
-	if _compiler:
-		assert _compiler.wait(60) == 0, f"gcc ended with {_compiler.returncode}"
-		os.rename(f"{BINARY}.new", BINARY)
-		_compiler = None
-
-
 def client(port, *options, addr=ADDR, before=()):
 	"""A client of the server on PORT. BEFORE is what shall run it."""
-	build()
-	return Program(*before, BINARY, "client", addr, str(port), *options)
+	return Program(*before, PEER.build(), "client", addr, str(port), *options)
 
 
 def server(port, *options):
 	"""A server for one client, which listens already."""
-	build()
-	program = Program(BINARY, "server", ADDR, str(port), *options)
+	program = Program(PEER.build(), "server", ADDR, str(port), *options)
 	krping.wait_for(lambda: "listening" in program.output() or program.poll() is not None)
 	assert program.poll() is None, program.output()
 	return program

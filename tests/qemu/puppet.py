@@ -16,36 +16,16 @@ import threading
 import time
 
 import krping
+from compiled import Compiled
 from krping import ADDR
 
-SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "puppet.c")
-BINARY = "/tmp/krping-puppet"
+PUPPET = Compiled("krping-puppet", "-O1", "puppet.c", "-lrdmacm", "-libverbs")
 
 MAGIC = b"krpg"
 BLOCK, TAP = 9, 10
 READ, WRITE, FLUSH, DISCARD, ZEROES, PING, CLOSE, NOTE = range(1, 9)
 FUA, DATA, KEEP = 1, 2, 4
 OK, IO, NO_SPACE, READ_ONLY, OUT_OF_RANGE, UNSUPPORTED, INVALID = range(7)
-
-_compiler = None
-
-
-def build_ahead():
-	"""Begin to build the program: it takes a while."""
-	global _compiler
-	if not _compiler and not os.path.exists(BINARY):
-		_compiler = subprocess.Popen(("gcc", "-O1", "-o", f"{BINARY}.new", SOURCE,
-					      "-lrdmacm", "-libverbs"))
-
-
-def build():
-	"""Build the program, unless that has been done since the guest's start."""
-	global _compiler
-	build_ahead()
-	if _compiler:
-		assert _compiler.wait(60) == 0, f"gcc ended with {_compiler.returncode}"
-		os.rename(f"{BINARY}.new", BINARY)
-		_compiler = None
 
 
 # What is said, as hexadecimal digits
@@ -94,12 +74,12 @@ class Puppet(krping.Program):
 	"""The program, with what it says. Within, it runs."""
 
 	def __init__(self, *words):
-		build()
+		binary = PUPPET.build()
 		self.ours, theirs = os.pipe()
 		read, self.write = os.pipe()
 		self.lines, self.seen = [], 0
 		self.stdin_fd = read
-		subprocess.Popen.__init__(self, (BINARY,) + words, stdin=read, stdout=theirs,
+		subprocess.Popen.__init__(self, (binary,) + words, stdin=read, stdout=theirs,
 					  stderr=subprocess.STDOUT)
 		os.close(theirs)
 		os.close(read)

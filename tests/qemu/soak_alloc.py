@@ -235,7 +235,7 @@ class Failures:
 		diag(f"{total} failures: " +
 		     ", ".join(f"{count} {name}" for name, count in self.counts.most_common()))
 		for name, count in self.counts.items():
-			options.counts[f"{kind}.{name.split("(")[0]}"] += count
+			options.counts[f"{kind}.{name.split('(')[0]}"] += count
 		assert self.lost <= 1 + total // 20, f"{self.lost} of {total} have no reason"
 
 

@@ -111,7 +111,7 @@ class Client:
 					stack.enter_context(writer.opened())
 				for writer in writers:
 					writer.write_again()
-				if all([writer.flush() for writer in writers]) \
+				if all(writer.flush() for writer in writers) \
 				   and not self.promises.unsure():
 					for writer in writers:
 						writer.check_all()

@@ -118,7 +118,7 @@ DISTURBED = ("loss", "duplicate", "reorder", "corrupt")
 
 def reads_too_early():
 	"""Whether soft-RoCE has shown in this boot that it completes READs before their data is
-	there, when packets are lost or late (docs/internals.md). It warns of that once."""
+	there, when packets are lost or late (docs/failures.md). It warns of that once."""
 	return "rxe_completer" in network.call("dmesg")
 
 

@@ -15,6 +15,7 @@ import time
 import block
 import krping
 import liar
+import microbench
 import network
 import tap
 from block import MIB
@@ -31,7 +32,7 @@ TIMEOUT = 4000 if krping.SLOW == 1 else 30000
 STORE = "/tmp/hostile-store"
 IWARP = krping.DEVICE.startswith("siw")
 # What clients of ours ask liars for. Without poll wlat wants immediates.
-TESTS = ["", "", "", "wlat", "rlat", "slat", "bw", "rbw", "sbw"]
+TESTS = ["", "", "", *microbench.TESTS]
 if IWARP:
 	TESTS.remove("wlat")
 	# siw has "QP fatal error" for what it cannot send any more, and posts nothing to a
@@ -105,8 +106,7 @@ def clients_of_tests(seed, messages):
 	"""Ping/pongs and microbenchmarks."""
 	tag = new_tag()
 	port = krping.new_port()
-	server = Command(f"server,persist,port={port},tag={tag},timeout={TIMEOUT}")
-	wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,persist,port={port},tag={tag},timeout={TIMEOUT}")
 	modes = ("", ",mem_mode=reg,server_inv", ",poll", ",size=20000,pattern=binary",
 		 ",sbw", ",bw,size=4096")
 	with Beside(lambda run: krping.run_ok(f"client,addr={ADDR},port={port},count=20,validate"
@@ -144,8 +144,7 @@ def clients_of_taps(seed, messages):
 	canary = random.Random(seed).randbytes(WHOLE // 2)
 	with open(STORE, "wb") as file:
 		file.write(bytes(WHOLE // 2) + canary)
-	server = Command(f"server,tap,persist,store={STORE},port={port},tag={tag},timeout={TIMEOUT}")
-	wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,tap,persist,store={STORE},port={port},tag={tag},timeout={TIMEOUT}")
 	lie_to("tap", port, tag, seed, messages)
 	assert server.interrupt() == errno.EINTR
 	with open(STORE, "rb") as file:
@@ -160,7 +159,7 @@ def commands(rng):
 		test = rng.choice(TESTS)
 		if test:
 			words += [test, f"size={rng.choice((1, 16, 24, 64, 1000, 4096))}"]
-			if test in ("bw", "rbw", "sbw") and rng.random() < 0.3:
+			if test in microbench.BANDWIDTH and rng.random() < 0.3:
 				words.append("duplex")
 		else:
 			words.append(f"size={rng.choice((1, 15, 64, 64, 1000, 4096, 65536))}")
@@ -253,7 +252,7 @@ def main(argv=None):
 	parser.add_argument("only", nargs="*")
 	options = parser.parse_args(argv)
 	seed, rounds = options.seed, options.rounds
-	liar.build()
+	liar.LIAR.build()
 	suite = Suite(check=check, limit=(300 + rounds) * krping.SLOW)
 	# Most lies to a disk's server have an answer, and the connection goes on: there
 	# are many in little time.

@@ -6,6 +6,7 @@ its writer can hear it, and leave nothing: no thread, object, disk or line; and 
 to work. A command that has come to its end before says that instead.
 """
 
+import collections.abc
 import contextlib
 import errno
 import signal
@@ -65,7 +66,7 @@ def tapped():
 
 
 # What is interrupted, and what it needs beside it, which gives the port.
-COMMANDS = {
+COMMANDS: dict[str, tuple[str, collections.abc.Callable]] = {
 	"ping/pong": (f"loopback,addr={ADDR}", nothing),
 	"threads": (f"loopback,addr={ADDR},threads=3,poll", nothing),
 	"reg": (f"loopback,addr={ADDR},mem_mode=reg,server_inv,validate", nothing),

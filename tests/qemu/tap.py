@@ -19,30 +19,22 @@ import subprocess
 import time
 
 import krping
+from compiled import Compiled
 from krping import ADDR, Command, Program, new_port, new_tag, wait_for
 
 MIB = 1 << 20
 # A second, and slack for emulation.
 SOON = 2.5
-SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "write_data.c")
-BINARY = "/tmp/write_data"
+WRITE_DATA = Compiled("write_data", "-O2", "write_data.c")
 BLKPG = 0x1269
 NULL_BLK = "/sys/kernel/config/nullb"
-
-
-def build():
-	"""Build write_data, unless that has been done since the guest's start."""
-	if not os.path.exists(BINARY):
-		subprocess.run(("gcc", "-O2", "-o", f"{BINARY}.new", SOURCE), check=True)
-		os.rename(f"{BINARY}.new", BINARY)
 
 
 class Writer(Program):
 	"""A write_data beside the test."""
 
 	def __init__(self, disk, *options):
-		build()
-		super().__init__(BINARY, str(disk), *options)
+		super().__init__(WRITE_DATA.build(), str(disk), *options)
 
 	def succeed(self, timeout=60):
 		"""Wait for its end, which must be a good one. Return the writes and bytes that it

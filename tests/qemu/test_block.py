@@ -508,10 +508,10 @@ def figures():
 	assert found["read_requests"] == found["requests"] - 11, found
 	assert found["disk_read_bytes"] == served["disk_read_bytes"] >= 20 * 8192, found
 	for stage in ("queued_ns", "wire_ns", "total_ns"):
-		each = found[stage]
-		assert each["count"] == found["requests"], (stage, found)
-		ordered = [each[key] for key in ("min", "p50", "p90", "p99", "p99_9", "max")]
-		assert ordered == sorted(ordered) and each["min"] <= each["mean"] <= each["max"], each
+		took = found[stage]
+		assert took["count"] == found["requests"], (stage, found)
+		ordered = [took[key] for key in ("min", "p50", "p90", "p99", "p99_9", "max")]
+		assert ordered == sorted(ordered) and took["min"] <= took["mean"] <= took["max"], took
 	assert found["total_ns"]["max"] >= found["wire_ns"]["max"], found
 
 

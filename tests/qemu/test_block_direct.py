@@ -180,7 +180,8 @@ def zeroes():
 					found = raw.get(0, MIB)
 					block.compare(found[:4096], b"\xff" * 4096)
 					block.compare(found[4096:4096 + 512 * 1024], bytes(512 * 1024))
-					block.compare(found[4096 + 512 * 1024:], b"\xff" * (MIB - 4096 - 512 * 1024))
+					block.compare(found[4096 + 512 * 1024:],
+						      b"\xff" * (MIB - 4096 - 512 * 1024))
 
 
 @suite.test("the server is killed and started again: the disk goes on with the same store")

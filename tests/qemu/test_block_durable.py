@@ -17,8 +17,7 @@ import tap
 from block import MIB, Raw, Server, call
 from krping import Log, new_port, run_fails, wait_for
 from ktap import Suite, diag
-from puppet import (DATA, FLUSH, FUA, IO, OK, PING, READ, WRITE, geometry, hello, request,
-		    response)
+from puppet import DATA, FLUSH, FUA, IO, OK, PING, READ, WRITE, geometry, hello, request, response
 
 suite = Suite(check=block.check, limit=400)
 
@@ -27,7 +26,7 @@ BAD = 800 * 512
 BLOCK = b"D" * 4096
 DEPTH = 8
 
-puppet.build_ahead()
+puppet.PUPPET.begin()
 
 
 def remove():

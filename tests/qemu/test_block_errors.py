@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# debug: yes
 """Commands of disks that cannot be: the right errno, and what is wrong in the log; and
 stores that fail."""
 
@@ -12,7 +13,7 @@ import krping
 import network
 import tap
 from block import MIB, Disk, Raw, Server, call
-from krping import ADDR, Command, Log, listens, new_port, run_fails, wait_for
+from krping import ADDR, Command, Log, new_port, run_fails, wait_for
 from ktap import Suite
 
 suite = Suite(check=block.check, limit=60)
@@ -244,8 +245,7 @@ def no_device():
 @suite.test("a server of something else refuses a disk, and a server of blocks all else")
 def strangers():
 	port = new_port()
-	server = Command(f"server,persist,port={port}")
-	wait_for(lambda: listens(port))
+	server = krping.serve(f"server,persist,port={port}")
 	run_fails(f"{CLIENT},port={port}", errno.ECONNREFUSED, "ECONNREFUSED")
 	run_fails(f"{CLIENT},queues=4,port={port}", errno.ECONNREFUSED, "ECONNREFUSED")
 	krping.run_ok(f"client,addr={ADDR},port={port},count=3")

@@ -55,67 +55,56 @@ def held(disk, program, seconds=0.5):
 	assert after["requests"] == before["requests"], (before, after)
 
 
+def lives(server, options, seconds, fail, mend, waits, still=True, back=BACK):
+	"""I/O on a disk of SERVER with OPTIONS, for so many SECONDS, goes on after each of WAITS:
+	between FAIL() and MEND() for so long, and STILL where nothing may be done meanwhile. At
+	last it is BACK in time. Return the disk's figures."""
+	with server, server.disk(options) as disk:
+		fio = verify(disk, seconds)
+		for wait in waits:
+			moves(disk, fio.program)
+			fail()
+			try:
+				if still:
+					held(disk, fio.program, wait)
+				else:
+					time.sleep(wait)
+			finally:
+				mend()
+		moves(disk, fio.program, back)
+		fio.succeed()
+		return disk.figures()
+
+
 @suite.test("the RDMA device is removed and comes back: I/O goes on")
 def device_removed():
 	remove()
-	with Server(f"size=16M,store={FILE},persist,timeout=2000") as server, \
-	     server.disk("timeout=2000") as disk:
-		fio = verify(disk, 15)
-		for _ in range(2):
-			moves(disk, fio.program)
-			network.unplug()
-			try:
-				held(disk, fio.program)
-			finally:
-				network.plug()
-		moves(disk, fio.program)
-		fio.succeed()
-		assert disk.figures()["reconnects"] >= 2, disk.figures()
+	figures = lives(Server(f"size=16M,store={FILE},persist,timeout=2000"), "timeout=2000", 30,
+			network.unplug, network.plug, (0.5, 0.5))
+	assert figures["reconnects"] >= 2, figures
 	remove()
 
 
 @suite.test("the RDMA device is removed, with the blocks in the server's memory")
 def device_removed_ram():
-	with Server("size=16M,store=ram,persist,timeout=2000") as server, \
-	     server.disk("queues=2,timeout=2000") as disk:
-		fio = verify(disk, 3)
-		moves(disk, fio.program)
-		network.unplug()
-		time.sleep(0.3)
-		network.plug()
-		moves(disk, fio.program)
-		fio.succeed()
-		assert disk.figures()["reconnects"] >= 1, disk.figures()
+	figures = lives(Server("size=16M,store=ram,persist,timeout=2000"), "queues=2,timeout=2000",
+			3, network.unplug, network.plug, (0.3,), still=False)
+	assert figures["reconnects"] >= 1, figures
 
 
 @suite.test("the link goes down and comes back: I/O goes on")
 def link_down():
-	with Server("size=16M,store=ram,persist,timeout=2000") as server, \
-	     server.disk("timeout=2000") as disk:
-		fio = verify(disk, 3)
-		moves(disk, fio.program)
-		network.link_down()
-		time.sleep(1)
-		network.link_up()
-		moves(disk, fio.program, 30)
-		fio.succeed()
+	lives(Server("size=16M,store=ram,persist,timeout=2000"), "timeout=2000", 3,
+	      network.link_down, network.link_up, (1,), still=False, back=30)
 
 
 @suite.test("the server is killed and started again, three times: I/O goes on")
 def server_killed():
 	remove()
-	with Server(f"size=16M,store={FILE},persist") as server, \
-	     server.disk("queues=2") as disk:
-		fio = verify(disk, 15)
-		for wait in (0, 0.5, 1.5):
-			moves(disk, fio.program)
-			server.kill()
-			time.sleep(wait)
-			server.start()
-		moves(disk, fio.program)
-		fio.succeed()
-		figures = disk.figures()
-		assert figures["reconnects"] >= 3 and figures["errors"] == 0, figures
+	server = Server(f"size=16M,store={FILE},persist")
+	figures = lives(server, "queues=2", 30, server.kill, server.start, (0, 0.5, 1.5),
+			still=False)
+	assert figures["reconnects"] >= 3 and figures["errors"] == 0, figures
 	remove()
 
 
@@ -335,33 +324,18 @@ def netem(lab, text):
 @suite.test("the cable is cut and mended: I/O goes on")
 def cable():
 	remove()
-	with network.Lab() as lab, \
-	     FarServer(lab, f"size=16M,store={FILE},persist,timeout=2000") as server, \
-	     server.disk("timeout=2000") as disk:
-		fio = verify(disk, 4)
-		moves(disk, fio.program)
-		lab.cut()
-		try:
-			held(disk, fio.program, 3)
-		finally:
-			lab.mend()
-		moves(disk, fio.program)
-		fio.succeed()
-		assert disk.figures()["reconnects"] >= 1, disk.figures()
+	with network.Lab() as lab:
+		figures = lives(FarServer(lab, f"size=16M,store={FILE},persist,timeout=2000"),
+				"timeout=2000", 4, lab.cut, lab.mend, (3,))
+	assert figures["reconnects"] >= 1, figures
 	remove()
 
 
 @suite.test("the link between the hosts goes down and comes back: I/O goes on")
 def far_link():
-	with network.Lab() as lab, FarServer(lab, "size=16M,store=ram,persist,timeout=2000") as server, \
-	     server.disk("timeout=2000") as disk:
-		fio = verify(disk, 4)
-		moves(disk, fio.program)
-		lab.link_down()
-		held(disk, fio.program, 3)
-		lab.link_up()
-		moves(disk, fio.program)
-		fio.succeed()
+	with network.Lab() as lab:
+		lives(FarServer(lab, "size=16M,store=ram,persist,timeout=2000"), "timeout=2000", 4,
+		      lab.link_down, lab.link_up, (3,))
 
 
 @suite.test("5% of all packets are lost: I/O goes on, and all is right")

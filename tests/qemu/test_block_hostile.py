@@ -15,8 +15,23 @@ import puppet
 from block import MIB, Raw, Server
 from krping import ADDR, Command, Log, new_port, wait_for
 from ktap import Suite, diag
-from puppet import (CLOSE, DATA, DISCARD, FLUSH, FUA, KEEP, PING, READ, TAP, WRITE,
-		    ZEROES, geometry, hello, request, response)
+from puppet import (
+	CLOSE,
+	DATA,
+	DISCARD,
+	FLUSH,
+	FUA,
+	KEEP,
+	PING,
+	READ,
+	TAP,
+	WRITE,
+	ZEROES,
+	geometry,
+	hello,
+	request,
+	response,
+)
 
 suite = Suite(check=block.check, limit=90)
 
@@ -24,7 +39,7 @@ FILE = "/tmp/store"
 WHOLE = 2 * MIB
 DEPTH = 8
 
-puppet.build_ahead()
+puppet.PUPPET.begin()
 
 
 def remove():
@@ -52,12 +67,17 @@ class Victim:
 		return self
 
 	def __exit__(self, kind, *_):
-		if kind is None:
-			self.check()
-		os.close(self.raw.fd)
-		self.disk.__exit__(kind)
-		self.server.__exit__(kind)
-		remove()
+		try:
+			if kind is None:
+				self.check()
+		except BaseException as error:
+			kind = type(error)
+			raise
+		finally:
+			os.close(self.raw.fd)
+			self.disk.__exit__(kind)
+			self.server.__exit__(kind)
+			remove()
 
 	def check(self):
 		"""The disk works, and has never been away."""
@@ -82,27 +102,32 @@ def both():
 			yield victim
 
 
+def connected(**more):
+	"""The same, each with a client() of it that is connected."""
+	for victim in both():
+		with victim.client(**more) as client:
+			yield victim, client.connected()
+
+
 @suite.test("a client that keeps to the protocol is served")
 def good():
-	for victim in both():
-		with victim.client() as client:
-			client.connected()
-			data = os.urandom(4096)
-			victim.expected[8192:12288] = data
-			client.tell(f"put 0 {data.hex()}")
-			client.ask(request(WRITE, 1, 1, 8192, 4096, client.addr, client.key, KEEP),
-				   response(1, 1))
-			client.ask(request(READ, 2, 1, 8192, 4096, client.addr + 8192, client.key, KEEP),
-				   response(2, 1))
-			block.compare(client.get(8192, 4096), data)
-			victim.expected[0:512] = data[:512]
-			client.ask(request(WRITE, 3, 1, 0, 512, flags=DATA, data=data[:512]),
-				   response(3, 1))
-			client.ask(request(FLUSH, 4, 1), response(4, 1))
-			client.ask(request(PING, DEPTH, 1), response(DEPTH, 1))
-			client.ask(request(CLOSE, DEPTH, 2), response(DEPTH, 2))
-			client.tell("disconnect")
-			client.thrown_out()
+	for victim, client in connected():
+		data = os.urandom(4096)
+		victim.expected[8192:12288] = data
+		client.tell(f"put 0 {data.hex()}")
+		client.ask(request(WRITE, 1, 1, 8192, 4096, client.addr, client.key, KEEP),
+			   response(1, 1))
+		client.ask(request(READ, 2, 1, 8192, 4096, client.addr + 8192, client.key, KEEP),
+			   response(2, 1))
+		block.compare(client.get(8192, 4096), data)
+		victim.expected[0:512] = data[:512]
+		client.ask(request(WRITE, 3, 1, 0, 512, flags=DATA, data=data[:512]),
+			   response(3, 1))
+		client.ask(request(FLUSH, 4, 1), response(4, 1))
+		client.ask(request(PING, DEPTH, 1), response(DEPTH, 1))
+		client.ask(request(CLOSE, DEPTH, 2), response(DEPTH, 2))
+		client.tell("disconnect")
+		client.thrown_out()
 
 
 def refused_requests(client):
@@ -131,18 +156,16 @@ def refused_requests(client):
 
 @suite.test("requests beyond the store or not in blocks get their status")
 def bad_requests():
-	for victim in both():
-		with victim.client() as client:
-			client.connected()
-			client.tell(f"put 0 {os.urandom(8192).hex()}")
-			before = client.get(0, 8192)
-			for number, (text, status) in enumerate(refused_requests(client), 1):
-				# Its tag and number are those of the one before.
-				raw = bytearray.fromhex(text)
-				raw[2:8] = struct.pack(">HI", number % DEPTH, number)
-				client.ask(raw.hex(), response(number % DEPTH, number, status))
-			assert client.get(0, 8192) == before
-			client.ask(request(PING, DEPTH, 1), response(DEPTH, 1))
+	for _, client in connected():
+		client.tell(f"put 0 {os.urandom(8192).hex()}")
+		before = client.get(0, 8192)
+		for number, (text, status) in enumerate(refused_requests(client), 1):
+			# Its tag and number are those of the one before.
+			raw = bytearray.fromhex(text)
+			raw[2:8] = struct.pack(">HI", number % DEPTH, number)
+			client.ask(raw.hex(), response(number % DEPTH, number, status))
+		assert client.get(0, 8192) == before
+		client.ask(request(PING, DEPTH, 1), response(DEPTH, 1))
 
 
 @suite.test("a read-only store refuses all that would change it")
@@ -202,7 +225,6 @@ def bad_messages():
 					client.thrown_out()
 				except AssertionError as error:
 					raise AssertionError(f"{what}: {error}") from None
-		victim.check()
 
 
 @suite.test("a flood of requests, more than were agreed upon")
@@ -216,19 +238,15 @@ def flood():
 				# Unless the server is that fast.
 				client.expect("^received|RDMA_CM_EVENT_DISCONNECTED")
 				victim.check()
-		victim.check()
 
 
 @suite.test("two requests of one tag at once")
 def same_tag():
-	for victim in both():
-		with victim.client() as client:
-			client.connected()
-			# Both are answered, or the client is thrown out.
-			text = request(READ, 1, 1, 0, MIB, client.addr, client.key, KEEP)
-			client.tell(f"repeat 2 {text}")
-			client.expect("^received|RDMA_CM_EVENT_DISCONNECTED")
-		victim.check()
+	for _, client in connected():
+		# Both are answered, or the client is thrown out.
+		text = request(READ, 1, 1, 0, MIB, client.addr, client.key, KEEP)
+		client.tell(f"repeat 2 {text}")
+		client.expect("^received|RDMA_CM_EVENT_DISCONNECTED")
 
 
 @suite.test("numbers that stand for writes beyond the store")
@@ -239,7 +257,6 @@ def bare_writes():
 				client.connected()
 				client.tell(f"number {number:x} {'21' * 4096}")
 				client.expect("^received 8104|^received 81|RDMA_CM_EVENT_DISCONNECTED")
-		victim.check()
 
 
 @suite.test("keys and addresses that are none: only that client is lost")
@@ -251,9 +268,9 @@ def bad_keys():
 				with victim.client() as client:
 					client.connected()
 					key = client.key if key is None else key
-					client.tell(f"send {request(action, 1, 1, 0, 4096, addr, key, flags)}")
+					text = request(action, 1, 1, 0, 4096, addr, key, flags)
+					client.tell(f"send {text}")
 					client.thrown_out()
-		victim.check()
 
 
 @suite.test("a client that takes no answers")
@@ -263,7 +280,6 @@ def no_receives():
 			client.connected()
 			client.tell(*[f"send {request(PING, each, 1)}" for each in range(DEPTH)])
 			time.sleep(1)
-		victim.check()
 
 
 def bad_hellos():
@@ -306,7 +322,6 @@ def hellos():
 					client.refused()
 				except AssertionError as error:
 					raise AssertionError(f"{what}: {error}") from None
-		victim.check()
 
 
 @suite.test("a disk's name used twice: the newer one ends the older, never the other way")
@@ -324,7 +339,6 @@ def same_name():
 				new.connected()
 				old.thrown_out()
 				new.ask(request(PING, 1, 1), response(1, 1))
-		victim.check()
 
 
 @suite.test("clients that die at any moment")
@@ -343,7 +357,6 @@ def dying():
 				if number % 2:
 					client.tell("disconnect")
 			# Its end is that of its process.
-		victim.check()
 
 
 @suite.test("a client that connects and says nothing is lost, and its place is free again")
@@ -370,7 +383,6 @@ def many():
 				client.connected()
 			for client in clients:
 				client.ask(request(PING, 0, 1), response(0, 1))
-		victim.check()
 
 
 @suite.test("a protocol error ends a server without persist: EPROTO")
@@ -594,24 +606,21 @@ def shared():
 		 for each in range(count)]
 	expected = {response(each, 7, puppet.INVALID if each % 3 else puppet.OK)
 		    for each in range(count)}
-	for victim in both():
-		with victim.client(depth=count) as client:
-			client.connected()
-			deadline = time.monotonic() + 30
-			lengths = set()
-			while not lengths or max(lengths) == 1:
-				assert time.monotonic() < deadline, lengths
-				client.tell(*[f"send {text}" for text in texts])
-				found = []
-				while len(found) < count:
-					text = client.expect("^received ([0-9a-f]*)$")[1]
-					answers = [text[at:at + 32] for at in range(0, len(text), 32)]
-					lengths.add(len(answers))
-					found += answers
-				assert len(found) == count and set(found) == expected, found
-			diag(f"{victim.store}: messages of {sorted(lengths)} answers")
-			assert max(lengths) <= 8
-		victim.check()
+	for victim, client in connected(depth=count):
+		deadline = time.monotonic() + 30
+		lengths = set()
+		while not lengths or max(lengths) == 1:
+			assert time.monotonic() < deadline, lengths
+			client.tell(*[f"send {text}" for text in texts])
+			found = []
+			while len(found) < count:
+				text = client.expect("^received ([0-9a-f]*)$")[1]
+				answers = [text[at:at + 32] for at in range(0, len(text), 32)]
+				lengths.add(len(answers))
+				found += answers
+			assert len(found) == count and set(found) == expected, found
+		diag(f"{victim.store}: messages of {sorted(lengths)} answers")
+		assert max(lengths) <= 8
 
 
 @suite.test("a server that never answers: the disk gives up after its timeout")

@@ -25,7 +25,7 @@ SURVEY = 9
 SURVEYS = b"+f\x00\x01".hex()
 DEPTH = 128
 
-puppet.build_ahead()
+puppet.PUPPET.begin()
 
 
 class Slow:

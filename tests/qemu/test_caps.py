@@ -46,8 +46,7 @@ def devinfo():
 	"""What ibv_devinfo says of the device: the first word of each value, by name."""
 	done = subprocess.run(("ibv_devinfo", "-v", "-d", DEVICE), check=True, text=True,
 			      stdin=subprocess.DEVNULL, capture_output=True)
-	return {name: value for name, value
-		in re.findall(r"^\s*([a-z_]+):[ \t]+(\S+)", done.stdout, re.MULTILINE)}
+	return dict(re.findall(r"^\s*([a-z_]+):[ \t]+(\S+)", done.stdout, re.MULTILINE))
 
 
 @suite.test("what the device says is what ibv_devinfo says")

@@ -98,8 +98,8 @@ def accepted():
 		found = krping.result(tag, "client")
 		expected = f"loopback,addr={ADDR}"
 		# In a fixed order: port, count, the rest.
-		port = re.match(r",port=\d+", shown)
-		port = port[0] if port else ""
+		match = re.match(r",port=\d+", shown)
+		port = match[0] if match else ""
 		expected += f"{port},count=2{shown[len(port):]},tag={tag}"
 		assert found["options"] == expected, (found["options"], expected)
 		values = {"test": "pingpong", "size": 64, "iterations": 2} | values
@@ -110,22 +110,22 @@ def accepted():
 		krping.run_ok(f"loopback,{addr},count=2,validate")
 
 
+def every_option():
+	"""The table of options."""
+	with open(TABLES, encoding="ascii") as file:
+		return json.load(file)["options"]
+
+
 @suite.test("the table of options in debugfs says what is taken")
 def table():
 	with open(TABLES, encoding="ascii") as file:
 		text = file.read()
-	shipped = os.path.join(os.path.dirname(os.path.abspath(__file__)),
-			       "../../scripts/krping_front/options.json")
-	with open(shipped, encoding="ascii") as file:
+	with open(f"{krping.SCRIPTS}/krping_front/options.json", encoding="ascii") as file:
 		assert file.read() == text
 	assert stat.S_IMODE(os.stat(TABLES).st_mode) & 0o077 == 0
-	for option in json.loads(text)["options"]:
+	for option in every_option():
 		name = option["name"]
-		if option["kind"] == "number":
-			outside = [option["max"] + 1] + [option["min"] - 1] * (option["min"] > 0)
-			for number in outside:
-				assert krping.run(f"server,{name}={number}") == errno.ERANGE, name
-		elif option["kind"] in ("word", "flag"):
+		if option["kind"] in ("word", "flag"):
 			assert krping.run(f"server,{name}=no-such-value") == errno.EINVAL, name
 		for alias in option.get("aliases", ()):
 			log = Log()
@@ -170,7 +170,7 @@ def pieces():
 		for piece in (b"loopback,addr=", f"{ADDR},count=1".encode()):
 			try:
 				os.write(fd, piece)
-				raise AssertionError(f"{piece} was taken")
+				raise AssertionError(f"{piece!r} was taken")
 			except OSError as error:
 				assert error.errno == errno.EINVAL, error
 		log.wait("krping: addr needs a value")
@@ -249,7 +249,7 @@ REFUSED = (
 	(f"loopback,addr={ADDR},persist", "persist is for a server"),
 	("server,fr", "fr is for the client or loopback"),
 	(f"{BASE},wlat,rlat", "wlat and rlat are both given; give one of them"),
-	(f"{BASE},qps=2", "qps does not go with the ping/pong; it is for wlat, rlat, slat, bw,"),
+	(f"{BASE},qps=2", "qps does not go with the ping/pong; it is for wlat, rlat, slat, "),
 	(f"{BASE},slat,duplex", "duplex does not go with slat; it is for bw, rbw or sbw"),
 	(f"{BASE},bw,mem_mode=reg", "mem_mode=reg does not go with bw; it is for the ping/pong"),
 	(f"{BASE},bw,size=2,sge=3", "sge=3 does not go with size=2; each piece needs a byte"),
@@ -268,26 +268,13 @@ REFUSED = (
 	(BASE.encode() + b",tag=\xc3", "a command that is not text"),
 )
 
+# The size, whose range is not in the table, and what is too large once scaled.
 OUT_OF_RANGE = (
-	("port=0", "from 1 to 65535"),
-	("port=65536", "from 1 to 65535"),
-	("count=18446744073709551616", "from 0 to 18446744073709551615"),
-	("count=0x10000000000000000", "from 0 to 18446744073709551615"),
 	("size=0", "from 1 to 4294967295"),
 	("size=4G", "from 1 to 4294967295"),
 	("size=4294967296", "from 1 to 4294967295"),
 	("size=18446744073709551615G", "from 1 to 4294967295"),
-	("tos=256", "from 0 to 255"),
-	("txdepth=0", "from 1 to 65536"),
-	("txdepth=65537", "from 1 to 65536"),
-	("threads=0", "from 1 to 1024"),
-	("threads=1025", "from 1 to 1024"),
-	("timeout=0", "from 1 to 3600000"),
-	("timeout=3600001", "from 1 to 3600000"),
-	("duration=86401", "from 1 to 86400 seconds"),
 	("max_p99=1001s", "from 1 to 1000000000000 ns"),
-	("min_bw=0", "from 1 to 18446744073709551615 bytes per second"),
-	("qps=257", "from 1 to 256"),
 )
 
 
@@ -307,7 +294,7 @@ def not_a_command():
 	for text, sentence in REFUSED:
 		if sentence.startswith("must"):
 			# The option and its value stand before it.
-			option = text.rpartition(",")[2]
+			option = os.fsdecode(text).rpartition(",")[2]
 			sentence = f"{option}: {sentence}"
 		refused(text, errno.EINVAL, sentence)
 	lines = raw_log(1 << 14)
@@ -319,6 +306,13 @@ def not_a_command():
 def out_of_range():
 	for option, sentence in OUT_OF_RANGE:
 		refused(f"{BASE},{option}", errno.ERANGE, f"{option}: must be {sentence}")
+	for row in every_option():
+		if row["kind"] == "number":
+			least, most = row["min"], row["max"]
+			range_of = f"from {least} to {most} {row['unit']}".rstrip()
+			for number in (most + 1, hex(most + 1), *range(least)[-1:]):
+				text = f"{row['name']}={number}"
+				refused(f"{BASE},{text}", errno.ERANGE, f"{text}: must be {range_of}")
 
 
 @suite.test("an empty write")
@@ -453,8 +447,7 @@ class Around:
 
 	def __enter__(self):
 		port = new_port()
-		self.server = Command(f"server,persist,port={port}")
-		krping.wait_for(lambda: krping.listens(port))
+		self.server = krping.serve(f"server,persist,port={port}")
 		self.long = Command(f"loopback,addr={ADDR},threads=2")
 		client = (f"client,addr={ADDR},port={port},count=200,validate,size=3000,"
 			  "mem_mode=reg,server_inv")
@@ -564,7 +557,7 @@ def well_formed():
 			text = ",".join([target] + words)
 			number = krping.run(text)
 			seen[number] = seen.get(number, 0) + 1
-			assert number in allowed or number == 0 and "expect=" in text, \
+			assert number in allowed or (number == 0 and "expect=" in text), \
 				f"{krping.name(number)} from {text}"
 	diag(", ".join(f"{krping.name(number)}: {times}" for number, times in seen.items()))
 	assert errno.EINVAL in seen and len(seen) > 2, seen

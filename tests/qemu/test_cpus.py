@@ -55,8 +55,7 @@ def in_turns():
 	if CPUS < 2:
 		raise Skip("one CPU")
 	port = new_port()
-	server = Command(f"server,persist,port={port}")
-	wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,persist,port={port}")
 	for cpus, expected, test in (("0", "000", "bw"), ("1", "111", "count=0"),
 				     ("0-1", "010", "wlat"), ("1+0", "101", "slat"),
 				     ("0x1+1+0", "110", "rlat"), ("0-1", "010", "bw,poll")):
@@ -76,8 +75,7 @@ def others():
 	found = threads(f"loopback,addr={ADDR},sbw,threads=2,cpu=1", 4)
 	assert set(found) == {"1"}, found
 	port = new_port()
-	server = Command(f"server,persist,port={port},cpu=1")
-	wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,persist,port={port},cpu=1")
 	found = threads(f"client,addr={ADDR},port={port},slat,threads=2,cpu=0", 4)
 	assert sorted(found) == ["0", "0", "1", "1", "1"], found
 	assert server.interrupt() == errno.EINTR

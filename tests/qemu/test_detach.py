@@ -10,8 +10,19 @@ import subprocess
 import block
 import krping
 import microbench
-from krping import (ADDR, ADDR6, Command, Log, listens, new_port, new_tag, run, run_fails, run_ok,
-		    wait_for)
+from krping import (
+	ADDR,
+	ADDR6,
+	Command,
+	Log,
+	listens,
+	new_port,
+	new_tag,
+	run,
+	run_fails,
+	run_ok,
+	wait_for,
+)
 from ktap import Suite
 
 # Those of this test.
@@ -116,8 +127,7 @@ def none():
 	port, log = a_port(), Log()
 	assert stop(port) == errno.ENOENT
 	log.wait(f"there is no detached server on port {port}")
-	server = Command(f"server,port={port},persist")
-	wait_for(lambda: listens(port))
+	server = krping.serve(f"server,port={port},persist")
 	assert stop(port) == stop(port, force=True) == errno.ENOENT
 	assert server.interrupt() == errno.EINTR
 	run_ok(f"server,port={port},detach")

@@ -10,7 +10,7 @@ import time
 import krping
 import network
 import peer
-from krping import ADDR, ADDR6, Command, Log, Program, new_port, new_tag
+from krping import ADDR, ADDR6, Command, Log, Program, name, new_port, new_tag
 from ktap import Skip, Suite, diag
 
 # On the link of the RDMA device, and nobody's.
@@ -29,11 +29,6 @@ def check():
 
 
 suite = Suite(check=check)
-
-
-def name(number):
-	"""An errno's name, as krping writes it."""
-	return "EOPNOTSUPP" if number == errno.EOPNOTSUPP else krping.name(number)
 
 
 def assert_result(tag, role, number, sentence):
@@ -64,6 +59,14 @@ def fails(text, number, sentence, role="client", least=0, most=SLACK):
 	taken = time.monotonic() - start
 	assert least <= taken <= most, f"{text}: took {taken:.2f} s, not {least} to {most}"
 	return found
+
+
+def meets(deeds, number, sentence, options="", seen=(), **more):
+	"""A client with OPTIONS of a peer that does DEEDS fails so, and the peer has SEEN it."""
+	port = new_port()
+	server = peer.server(port, *deeds)
+	fails(f"client,addr={ADDR},port={port}{options}", number, sentence, **more)
+	peer.end(server, *seen)
 
 
 # Where to, and whether anybody is there
@@ -147,8 +150,7 @@ def foreign_address():
 def address_in_use():
 	for first in (f"server,addr={ADDR}", "server", "server,persist", f"server,addr6={ADDR6}"):
 		port = new_port()
-		holder = Command(f"{first},port={port}")
-		krping.wait_for(lambda: krping.listens(port))
+		holder = krping.serve(f"{first},port={port}")
 		seconds = ["server", first]
 		if "addr6" not in first:
 			seconds.append(f"server,addr={ADDR}")
@@ -192,8 +194,7 @@ def krping_interrupted():
 	# The client, then the server: the other end says so.
 	for victim in ("client", "server"):
 		port, tags, log = new_port(), {"client": new_tag(), "server": new_tag()}, Log()
-		ours = {"server": Command(f"server,addr={ADDR},port={port},tag={tags['server']}")}
-		krping.wait_for(lambda: krping.listens(port))
+		ours = {"server": krping.serve(f"server,addr={ADDR},port={port},tag={tags['server']}")}
 		# Where a client announces no end, it may leave at any time.
 		ours["client"] = Command(f"client,addr={ADDR},port={port},count=1000000,"
 					 f"tag={tags['client']}")
@@ -209,11 +210,9 @@ def krping_interrupted():
 @suite.test("a peer that accepts and then is silent: ETIMEDOUT")
 def silent_peer():
 	for options in ("timeout=700", "timeout=700,poll", "timeout=700,mem_mode=reg,server_inv"):
-		port = new_port()
-		server = peer.server(port, "stop=connected", "how=silent")
-		fails(f"client,addr={ADDR},port={port},{options}", errno.ETIMEDOUT,
-		      "waiting for the peer: nothing happened for 700 ms", least=0.6)
-		peer.end(server, "DISCONNECTED")
+		meets(("stop=connected", "how=silent"), errno.ETIMEDOUT,
+		      "waiting for the peer: nothing happened for 700 ms", f",{options}",
+		      ("DISCONNECTED",), least=0.6)
 
 
 @suite.test("a cut cable in mid-run: ETIMEDOUT at both ends")
@@ -253,8 +252,7 @@ def no_rtu():
 		for options in ("count=10,validate", "count=10,size=4096,mem_mode=reg", "fr,count=10",
 				"wlat,count=10"):
 			port, tag, log = new_port(), new_tag(), Log()
-			server = Command(f"server,addr={lab.NEAR},port={port},tag={tag}")
-			krping.wait_for(lambda: krping.listens(port))
+			server = krping.serve(f"server,addr={lab.NEAR},port={port},tag={tag}")
 			with lab.no_rtu():
 				client = lab.command(f"client,addr={lab.NEAR},port={port},{options}")
 				both = [name(client.wait()), name(server.wait())]
@@ -289,8 +287,7 @@ def retries_exceeded():
 	with network.Lab() as lab:
 		for _ in range(3):
 			port, tag, log = new_port(), new_tag(), Log()
-			server = Command(f"server,addr={lab.NEAR},port={port},tag={tag}")
-			krping.wait_for(lambda: krping.listens(port))
+			server = krping.serve(f"server,addr={lab.NEAR},port={port},tag={tag}")
 			size = 1 << 20
 			data = peer.private_data(size=size)
 			client = peer.client(port, f"private={data}", f"size={size}", "count=0",
@@ -332,8 +329,7 @@ def peer_moves():
 @suite.test("the link goes down in mid-run: both ends end")
 def link_down():
 	port, tag = new_port(), new_tag()
-	server = Command(f"server,addr={ADDR},port={port},timeout=1200,tag={tag}")
-	krping.wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,addr={ADDR},port={port},timeout=1200,tag={tag}")
 	# The server's deadline holds for its client's coming, too.
 	runs = [Command(f"client,addr={ADDR},port={port},timeout=1200,tag={tag}"),
 		Command(f"loopback,addr={ADDR},timeout=1200,tag={tag}l"), server]
@@ -359,8 +355,7 @@ def link_down():
 @suite.test("the device unplugged in mid-run: ENODEV everywhere, at once")
 def unplugged():
 	port, listening, tag, log = new_port(), new_port(), new_tag(), Log()
-	server = Command(f"server,persist,port={port},tag={tag}persist")
-	krping.wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,persist,port={port},tag={tag}persist")
 	bound = Command(f"server,addr={ADDR},port={listening},tag={tag}bound")
 	runs = {mode: Command(f"client,addr={ADDR},port={port},tag={tag}{mode},{mode}")
 		for mode in ("poll", "mem_mode=reg", "validate")}
@@ -435,19 +430,16 @@ def unacknowledged():
 
 @suite.test("a peer that returns other data: EBADMSG")
 def other_data():
-	port = new_port()
-	server = peer.server(port, "on=sink", "at=2", "scribble=17:64:1")
 	# "rdma-ping-2: CDEFG"
-	fails(f"client,addr={ADDR},port={port},count=5,validate", errno.EBADMSG,
-	      "in iteration 2: byte 17 is 0x07 instead of 0x47, 1 wrong in all")
-	peer.end(server)
+	meets(("on=sink", "at=2", "scribble=17:64:1"), errno.EBADMSG,
+	      "in iteration 2: byte 17 is 0x07 instead of 0x47, 1 wrong in all",
+	      ",count=5,validate")
 
 
 @suite.test("a peer with a key that does not open its buffer: EREMOTEIO")
 def bad_key():
 	port, tag, log = new_port(), new_tag(), Log()
-	server = Command(f"server,addr={ADDR},port={port},tag={tag}")
-	krping.wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,addr={ADDR},port={port},tag={tag}")
 	client = peer.client(port, "on=source", "key=0x100000")
 	ends(server, tag, log, errno.EREMOTEIO,
 	     r"RDMA READ of iteration 0 failed: remote access error \(10, vendor code 0x.*\): "
@@ -457,19 +449,13 @@ def bad_key():
 
 @suite.test("a peer that sends what is no message: EPROTO")
 def no_message():
-	port = new_port()
-	server = peer.server(port, "on=source", "length=15")
-	fails(f"client,addr={ADDR},port={port}", errno.EPROTO,
+	meets(("on=source", "length=15"), errno.EPROTO,
 	      "sent a message of 15 bytes instead of 16 in iteration 0")
-	peer.end(server)
 
 
 @suite.test("a peer that reaches for memory it was not given: EPROTO")
 def reach_beyond():
-	port = new_port()
-	server = peer.server(port, "on=sink", "beyond=1")
-	fails(f"client,addr={ADDR},port={port}", errno.EPROTO, "QP access error")
-	peer.end(server)
+	meets(("on=sink", "beyond=1"), errno.EPROTO, "QP access error")
 
 
 # What cannot be done here
@@ -483,10 +469,7 @@ def read_inv():
 
 @suite.test("binary data with a server that returns text only: EOPNOTSUPP")
 def binary_legacy():
-	port = new_port()
-	server = peer.server(port)
-	fails(f"client,addr={ADDR},port={port},pattern=binary", errno.EOPNOTSUPP, "pattern=binary")
-	peer.end(server)
+	meets((), errno.EOPNOTSUPP, "pattern=binary", ",pattern=binary")
 
 
 @suite.test("more than one registration covers: ERANGE")
@@ -539,5 +522,5 @@ def interrupted():
 
 
 if __name__ == "__main__":
-	peer.build_ahead()
+	peer.PEER.begin()
 	suite.main()

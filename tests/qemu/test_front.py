@@ -57,8 +57,7 @@ def front(*words, status=0):
 @contextlib.contextmanager
 def server(port):
 	"""A server at PORT for as many clients as there are."""
-	command = Command(f"server,persist,port={port}")
-	wait_for(lambda: krping.listens(port))
+	command = krping.serve(f"server,persist,port={port}")
 	try:
 		yield
 	finally:
@@ -397,8 +396,7 @@ def watch():
 @suite.test("a disk: run, watched, stopped, reported")
 def disk():
 	port, tag = new_port(), new_tag()
-	server = Command(f"server,blk,port={port},size=1M,store=ram")
-	wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,blk,port={port},size=1M,store=ram")
 	out, _ = front("run", f"client,blk,addr={ADDR},port={port},detach,tag={tag}")
 	assert out == ("# blk: a disk, krping0, 1 MiB; client on rxe0 (RoCE); detach; stays until "
 		       "it is stopped\n"), out
@@ -451,10 +449,10 @@ def amiss():
 	assert "debugfs is not mounted" in err, err
 	assert krping.unload() == ""
 	try:
-		for words in (("run", f"{LOOPBACK},count=1"), ("report",), ("watch",),
-			      ("sweep", "--addr", ADDR)):
-			_, err = front(*words, status=2)
-			assert "module is not loaded" in err, (words, err)
+		for absent in (("run", f"{LOOPBACK},count=1"), ("report",), ("watch",),
+			       ("sweep", "--addr", ADDR)):
+			_, err = front(*absent, status=2)
+			assert "module is not loaded" in err, (absent, err)
 	finally:
 		krping.load()
 

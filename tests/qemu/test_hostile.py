@@ -9,7 +9,7 @@ from collections import Counter
 
 import krping
 import peer
-from krping import ADDR, Command, Log, new_port, new_tag
+from krping import ADDR, Command, Log, name, new_port, new_tag
 from ktap import Suite, diag
 from peer import private_data, reject_data
 
@@ -41,11 +41,6 @@ def text(iteration, size):
 	first = iteration % len(letters)
 	body = (letters[first:] + letters[:first]) * (size // len(letters) + 1)
 	return (start + body)[:size - 1] + b"\0"
-
-
-def name(number):
-	"""An errno's name, as krping writes it."""
-	return "EOPNOTSUPP" if number == errno.EOPNOTSUPP else krping.name(number)
 
 
 def assert_failed(found, number, sentence):
@@ -172,10 +167,9 @@ def private_deeds():
 
 def serve(options, number, sentence, extra=(), timeout=PATIENT):
 	"""A server meets a client with OPTIONS, and fails with errno NUMBER."""
-	peer.build()
+	peer.PEER.build()
 	port, tag, log = new_port(), new_tag(), Log()
-	server = Command(f"server,addr={ADDR},port={port},tag={tag},timeout={timeout}")
-	krping.wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,addr={ADDR},port={port},tag={tag},timeout={timeout}")
 	client = peer.client(port, *options)
 	found = server.wait()
 	assert found == number, f"{name(found)}, not {name(number)}: {log.text()}"
@@ -200,8 +194,7 @@ def good_client():
 	for options in ((), ("count=3", "size=65536"),
 			(f"private={private_data(count=20, size=4096)}", "count=20", "size=4096")):
 		port, tag = new_port(), new_tag()
-		server = Command(f"server,addr={ADDR},port={port},tag={tag}")
-		krping.wait_for(lambda: krping.listens(port))
+		server = krping.serve(f"server,addr={ADDR},port={port},tag={tag}")
 		peer.end(peer.client(port, *options), "DISCONNECTED")
 		assert server.wait() == 0
 		found = krping.result(tag, "server")
@@ -213,8 +206,7 @@ def legacy_leaves():
 	for options, iterations in ((("stop=connected", "how=disconnect"), 0),
 				    (("stop=written", "how=kill", "at=2", "count=5"), 3)):
 		port, tag = new_port(), new_tag()
-		server = Command(f"server,addr={ADDR},port={port},tag={tag}")
-		krping.wait_for(lambda: krping.listens(port))
+		server = krping.serve(f"server,addr={ADDR},port={port},tag={tag}")
 		client = peer.client(port, *options)
 		assert server.wait() == 0
 		assert krping.result(tag, "server")["iterations"] == iterations
@@ -229,7 +221,7 @@ def no_reads():
 	serve(("reads=0",), errno.EPROTO, "READ", timeout=4000)
 
 
-SILENT_CLIENTS = [(f"stop={step}", "how=silent", "at=1", "count=3",
+SILENT_CLIENTS: list[tuple[str, ...]] = [(f"stop={step}", "how=silent", "at=1", "count=3",
 		   f"private={private_data(count=3)}")
 		  for step in ("connected", "source", "read", "sink", "written")]
 # It takes no go-ahead.
@@ -240,8 +232,7 @@ SILENT_CLIENTS.append(("norecv=1",))
 def silent_clients():
 	port, tag, log = new_port(), new_tag(), Log()
 	# A persistent server has no deadline for the first to come.
-	server = Command(f"server,persist,port={port},tag={tag},timeout={IMPATIENT}")
-	krping.wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,persist,port={port},tag={tag},timeout={IMPATIENT}")
 	clients = [peer.client(port, *options) for options in SILENT_CLIENTS]
 	for client in clients:
 		peer.end(client, "connected", "DISCONNECTED")
@@ -264,8 +255,7 @@ def silent_client():
 def vanish():
 	for how in ("kill", "exit", "disconnect"):
 		port, tag = new_port(), new_tag()
-		server = Command(f"server,addr={ADDR},port={port},tag={tag},timeout={PATIENT}")
-		krping.wait_for(lambda: krping.listens(port))
+		server = krping.serve(f"server,addr={ADDR},port={port},tag={tag},timeout={PATIENT}")
 		client = peer.client(port, "stop=request", f"how={how}")
 		# The CM has them refuse our acceptance.
 		found = server.wait()
@@ -277,8 +267,7 @@ def vanish():
 		client.finish()
 	# The last never says a word.
 	port, tag = new_port(), new_tag()
-	server = Command(f"server,addr={ADDR},port={port},tag={tag},timeout=4000")
-	krping.wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,addr={ADDR},port={port},tag={tag},timeout=4000")
 	client = peer.client(port, "stop=request", "how=silent")
 	assert server.wait() == errno.ETIMEDOUT
 	assert_failed(krping.result(tag, "server"), errno.ETIMEDOUT,
@@ -318,8 +307,7 @@ class GoodClients(threading.Thread):
 @suite.test("a persistent server survives them all while it serves good clients", limit=120)
 def survive():
 	port, tag = new_port(), new_tag()
-	server = Command(f"server,persist,port={port},tag={tag},timeout={PATIENT}")
-	krping.wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,persist,port={port},tag={tag},timeout={PATIENT}")
 	good = GoodClients(port)
 	seen = 0
 
@@ -353,8 +341,7 @@ def survive():
 @suite.test("many bad clients at once, and good ones between them", limit=120)
 def many_at_once():
 	port, tag = new_port(), new_tag()
-	server = Command(f"server,persist,port={port},tag={tag},timeout={PATIENT}")
-	krping.wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,persist,port={port},tag={tag},timeout={PATIENT}")
 	good = GoodClients(port)
 	deeds = list(client_deeds())
 	# Kept from look to look: the good clients push the others' results out of the list.
@@ -553,9 +540,10 @@ def flood_of_go_aheads():
 	peer.end(server)
 
 
-SILENT_SERVERS = [((f"stop={step}", "how=silent", "at=1"), "waiting for the peer", iterations)
-		  for step, iterations in (("connected", 0), ("source", 1), ("read", 1),
-					   ("sink", 1), ("written", 1))]
+SILENT_SERVERS: list[tuple[tuple[str, ...], str, int]] = [
+	((f"stop={step}", "how=silent", "at=1"), "waiting for the peer", iterations)
+	for step, iterations in (("connected", 0), ("source", 1), ("read", 1), ("sink", 1),
+				 ("written", 1))]
 SILENT_SERVERS += [(("stop=request", "how=silent"), "connecting", 0),
 		   (("norecv=1",), "waiting for the peer", 0)]
 

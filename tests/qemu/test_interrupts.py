@@ -314,5 +314,5 @@ def at_once():
 
 
 if __name__ == "__main__":
-	peer.build_ahead()
+	peer.PEER.begin()
 	suite.main()

@@ -17,8 +17,18 @@ import krping
 import network
 import tap
 from block import MIB, Raw, Server
-from krping import (ADDR, DEVICE, Command, Program, assert_done, new_port, new_tag, run_fails,
-		    run_ok, wait_for)
+from krping import (
+	ADDR,
+	DEVICE,
+	Command,
+	Program,
+	assert_done,
+	new_port,
+	new_tag,
+	run_fails,
+	run_ok,
+	wait_for,
+)
 from ktap import Suite, diag
 from microbench import BANDWIDTH, Case
 
@@ -99,6 +109,8 @@ def polled():
 def refused():
 	run_fails(f"loopback,addr={ADDR},wlat,count=1", errno.EOPNOTSUPP, "imm.*immediate")
 	run_fails(f"loopback,addr={ADDR},bw,imm,count=1", errno.EOPNOTSUPP, "imm.*immediate")
+	run_fails(f"loopback,addr={ADDR},alat,count=1", errno.EOPNOTSUPP,
+		  "alat: the device has no atomic operations")
 
 
 # Disks and taps
@@ -342,8 +354,7 @@ def tap_log():
 @suite.test("rping as client and as server")
 def rping():
 	port = new_port()
-	server = Command(f"server,addr={ADDR},port={port},timeout=60000")
-	wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,addr={ADDR},port={port},timeout=60000")
 	status, output = Program("rping", "-c", "-a", ADDR, "-p", str(port), "-C", "10", "-V",
 				 "-S", "1000").finish()
 	assert status == 0, output

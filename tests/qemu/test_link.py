@@ -12,8 +12,20 @@ import conformance
 import krping
 import network
 from block import Fio, Server
-from krping import (ADDR, ADDR6, DEVICE, Command, Log, Program, name, new_port, new_tag, run_fails,
-		    run_ok, wait_for)
+from krping import (
+	ADDR,
+	ADDR6,
+	DEVICE,
+	Command,
+	Log,
+	Program,
+	name,
+	new_port,
+	new_tag,
+	run_fails,
+	run_ok,
+	wait_for,
+)
 from ktap import Suite, diag
 
 # As a run may end whose link is down: it was told, it noticed, or its peer did.
@@ -157,8 +169,7 @@ def runs():
 @suite.test("a server and its clients in two processes: both end, and both sides are told")
 def two_commands():
 	port, tag, log = new_port(), new_tag(), Log()
-	server = Command(f"server,persist,addr={ADDR},port={port},timeout=2000,tag={tag}")
-	wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,persist,addr={ADDR},port={port},timeout=2000,tag={tag}")
 	clients = [Command(f"client,addr={ADDR},port={port},timeout=2000,tag={tag}")
 		   for _ in range(3)]
 	under_way(6)

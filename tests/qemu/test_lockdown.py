@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# guest: --smp 2
+# alone: yes
 """A kernel that is locked down does not open its memory to the network. There is no way back."""
 
 import errno

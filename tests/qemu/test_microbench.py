@@ -164,11 +164,10 @@ def two_commands():
 	for test, poll in itertools.product(TESTS, (False, True)):
 		for served in ("", f",{test}"):
 			port, tag = new_port(), new_tag()
-			server = Command(f"server,port={port},tag={tag}{served}")
-			wait_for(lambda: krping.listens(port))
+			command = krping.serve(f"server,port={port},tag={tag}{served}")
 			case = Case(test, 4096, 20, poll, options=f"port={port}")
 			run_ok(f"client,addr={ADDR},tag={tag},{case.text()}")
-			assert server.wait() == 0
+			assert command.wait() == 0
 			client, server = (krping.result(tag, role) for role in ("client", "server"))
 			# Each side says for itself whether it polls; nothing else shows it that a
 			# plain WRITE has come.

@@ -15,7 +15,7 @@ import peer
 import puppet
 from krping import ADDR, Command, Log, Program, name, new_port, new_tag, run_fails, wait_for
 from ktap import Suite, diag
-from microbench import LATENCY, TESTS, Case, moving
+from microbench import LATENCY, TESTS, Case, any_of, moving
 
 # How much later than its deadline a run may end here, in seconds.
 SLACK = 4
@@ -43,8 +43,7 @@ suite = Suite(check=check)
 def start_server(options=""):
 	"""Start a server; return the command, its port and its tag."""
 	port, tag = new_port(), new_tag()
-	server = Command(f"server,port={port},tag={tag}{options}")
-	wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,port={port},tag={tag}{options}")
 	return server, port, tag
 
 
@@ -250,8 +249,7 @@ def cut_cable():
 @suite.test("the link goes down in mid-run: both ends end", limit=400)
 def link_down():
 	port, tag = new_port(), new_tag()
-	server = Command(f"server,persist,addr={ADDR},port={port},timeout={LONG},tag={tag}")
-	wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,persist,addr={ADDR},port={port},timeout={LONG},tag={tag}")
 	clients = [Command(f"client,addr={ADDR},port={port},timeout={LONG},tag={tag},{kind}")
 		   for kind in TESTS + ("slat,poll", "rbw,poll")]
 	# The active servers, too.
@@ -345,8 +343,9 @@ def too_much():
 
 @suite.test("options that do not go with the test: EINVAL, and with which they do")
 def rules():
-	valid = {"latency": "wlat, rlat or slat", "bandwidth": "bw, rbw or sbw",
-		 "any": "wlat, rlat, slat, bw, rbw or sbw"}
+	valid = {"latency": any_of("latency"), "bandwidth": any_of("bandwidth"),
+		 "any": any_of("latency", "bandwidth"),
+		 "sized": any_of("latency", "bandwidth", option="sge")}
 	for role, (options, sentence) in itertools.product(
 			(f"client,addr={ADDR}", f"loopback,addr={ADDR}"), (
 			("duplex", f"duplex does not go with the ping/pong; it is for "
@@ -358,7 +357,7 @@ def rules():
 			("rlat,signal_every=1", "signal_every does not go with rlat; it is for "
 			 "wlat, slat, bw, rbw or sbw"),
 			("rbw,inline", "inline does not go with rbw; it is for wlat, slat, bw or sbw"),
-			("sge=2", f"sge does not go with the ping/pong; it is for {valid['any']}"),
+			("sge=2", f"sge does not go with the ping/pong; it is for {valid['sized']}"),
 			("sbw,imm", "imm does not go with sbw; it is for wlat or bw"),
 			("bw,untimed", f"untimed does not go with bw; it is for {valid['latency']}"),
 			("bw,max_p99=1s", "max_p99 does not go with bw; it is for the ping/pong, "
@@ -367,7 +366,7 @@ def rules():
 			 f"{valid['bandwidth']}"),
 			("wlat,max_p99=1s,untimed", "max_p99 and untimed are both given"),
 			("wlat,validate", "validate does not go with wlat; it is for the ping/pong, "
-			 f"{valid['bandwidth']}"),
+			 + any_of("latency", "bandwidth", option="validate")),
 			("bw,mem_mode=reg", "mem_mode=reg does not go with bw; it is for the "
 			 "ping/pong and fr"),
 			("bw,mem_mode=reg,server_inv", "server_inv does not go with bw; it is for "

@@ -10,8 +10,18 @@ import signal
 import time
 
 import krping
-from krping import (ADDR, ADDR6, Command, Program, listens, name, new_port, new_tag, run_fails,
-		    run_ok, wait_for)
+from krping import (
+	ADDR,
+	ADDR6,
+	Program,
+	listens,
+	name,
+	new_port,
+	new_tag,
+	run_fails,
+	run_ok,
+	wait_for,
+)
 from ktap import Suite
 
 suite = Suite(check=krping.check)
@@ -55,8 +65,7 @@ def assert_moved(tag, role, count, size):
 def start_server(options=""):
 	"""Start our server; return the command, its port and its tag."""
 	port, tag = new_port(), new_tag()
-	server = Command(f"server,port={port},tag={tag}{options}")
-	wait_for(lambda: listens(port))
+	server = krping.serve(f"server,port={port},tag={tag}{options}")
 	return server, port, tag
 
 

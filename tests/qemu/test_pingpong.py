@@ -7,8 +7,7 @@ import itertools
 import time
 
 import krping
-from krping import (ADDR, ADDR6, Log, assert_done, assert_latencies, new_tag, run_fails,
-		    run_ok)
+from krping import ADDR, ADDR6, Log, assert_done, assert_latencies, new_tag, run_fails, run_ok
 from ktap import Skip, Suite
 
 suite = Suite(check=krping.check)

@@ -5,8 +5,18 @@ import errno
 import time
 
 import krping
-from krping import (ADDR, Command, Log, assert_done, listens, name, new_port, new_tag,
-		    run_ok, wait_for)
+from krping import (
+	ADDR,
+	Command,
+	Log,
+	assert_done,
+	listens,
+	name,
+	new_port,
+	new_tag,
+	run_ok,
+	wait_for,
+)
 from ktap import Suite
 
 suite = Suite(check=krping.check)

@@ -35,8 +35,7 @@ def ring():
 	own, served = new_tag(), new_tag()
 	run_ok(f"loopback,addr={ADDR},count=10,tag={own}")
 	port = new_port()
-	server = krping.Command(f"server,port={port},tag={served}")
-	krping.wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,port={port},tag={served}")
 	run_ok(f"client,addr={ADDR},port={port},count=10,tag={own}")
 	assert server.wait() == 0
 	with block.Server("store=ram,size=1M,persist") as refusing:
@@ -79,8 +78,7 @@ def client(port, addr, **others):
 @suite.test("allow= rejects other addresses, does not count them, and serves its own")
 def allow():
 	log, port, tag = Log(), new_port(), new_tag()
-	server = krping.Command(f"server,addr6=::,port={port},allow=192.0.2.0/24+{ADDR},tag={tag}")
-	krping.wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,addr6=::,port={port},allow=192.0.2.0/24+{ADDR},tag={tag}")
 	for _ in range(3):
 		krping.run_fails(client(port, ADDR6, count=1), errno.ECONNREFUSED, NOT_ALLOWED)
 	assert server.is_alive() and not results(tag)
@@ -96,8 +94,7 @@ def allow():
 @suite.test("clients that allow= rejects do not extend the server's timeout")
 def allow_timeout():
 	port = new_port()
-	server = krping.Command(f"server,addr6=::,port={port},timeout=2000,allow=192.0.2.1")
-	krping.wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,addr6=::,port={port},timeout=2000,allow=192.0.2.1")
 
 	def ended():
 		assert run(client(port, ADDR6, count=1)) == errno.ECONNREFUSED
@@ -117,8 +114,7 @@ OVER = "more than the other connections have left"
 @suite.test("max_memory= rejects clients whose buffers are too many, until others leave")
 def max_memory():
 	log, port, tag = Log(), new_port(), new_tag()
-	server = krping.Command(f"server,persist,addr={ADDR},port={port},max_memory=1500K,tag={tag}")
-	krping.wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,persist,addr={ADDR},port={port},max_memory=1500K,tag={tag}")
 	run_ok(client(port, ADDR, count=10, size="1M") + ",validate")
 	left()
 	first = krping.Command(client(port, ADDR, size="1M"))
@@ -137,8 +133,7 @@ def max_memory():
 @suite.test("max_memory= of a server without persist: it ends with ENOMEM")
 def max_memory_once():
 	log, port = Log(), new_port()
-	server = krping.Command(f"server,addr={ADDR},port={port},max_memory=4K")
-	krping.wait_for(lambda: krping.listens(port))
+	server = krping.serve(f"server,addr={ADDR},port={port},max_memory=4K")
 	assert run(client(port, ADDR, count=1, size=8192)) == errno.ECONNREFUSED
 	assert server.wait() == errno.ENOMEM
 	log.wait(OVER)

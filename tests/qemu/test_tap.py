@@ -497,7 +497,7 @@ def comings_and_goings():
 		while not stop.is_set():
 			write_data(disk, "size=4M", "block=16K", "name=busy")
 	with null_blk("a") as disk, to_copy() as server:
-		tap.build()
+		tap.WRITE_DATA.build()
 		thread = threading.Thread(target=keep_busy, args=(disk,))
 		thread.start()
 		try:
@@ -515,5 +515,5 @@ def comings_and_goings():
 
 
 if __name__ == "__main__":
-	tap.build()
+	tap.WRITE_DATA.build()
 	suite.main()

@@ -5,8 +5,8 @@ is what counts. PAIRS in the environment is how many turns."""
 import collections
 import json
 import os
-import statistics
 import subprocess
+from statistics import median
 
 import block
 
@@ -71,11 +71,6 @@ def p99_us(job):
 	waits for both."""
 	sync = job.get("sync", {}).get("lat_ns", {}).get("percentile", {})
 	return (job["mixed"]["clat_ns"]["percentile"]["99.000000"] + sync.get("99.000000", 0)) / 1000
-
-
-def median(values):
-	"""The median of VALUES, which may be any iterable."""
-	return statistics.median(list(values))
 
 
 def size_text(size):

@@ -19,6 +19,7 @@ import time
 
 import block
 import krping
+import microbench
 import soak
 import tap
 from block import MIB, Raw
@@ -114,7 +115,7 @@ class Latency(Run):
 	"""A latency test."""
 
 	def choose(self, rng):
-		test = rng.choice(("wlat", "rlat", "slat"))
+		test = rng.choice(microbench.LATENCY)
 		return f"{test},size={rng.choice((8, 64, 4096))}" + rng.choice(("", "", ",poll"))
 
 
@@ -122,7 +123,7 @@ class Bandwidth(Run):
 	"""A bandwidth test, with the last data of each queue pair compared."""
 
 	def choose(self, rng):
-		test = rng.choice(("bw", "rbw", "sbw"))
+		test = rng.choice(microbench.BANDWIDTH)
 		return (f"{test},validate,size={rng.choice((64, 4096, 32768))},txdepth=16,"
 			f"qps={rng.randint(1, 3)}" + rng.choice(("", "", ",duplex")))
 
@@ -361,5 +362,5 @@ class Tap:
 		return found
 
 
-ALL = {"pingpong": PingPong, "reg": Registering, "latency": Latency, "bandwidth": Bandwidth,
-       "disk": Disk, "tap": Tap}
+ALL: dict[str, type] = {"pingpong": PingPong, "reg": Registering, "latency": Latency,
+			"bandwidth": Bandwidth, "disk": Disk, "tap": Tap}

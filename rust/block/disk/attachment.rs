@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A disk of this host's from its command to its removal, and the thread that keeps
-//! it: adds it, waits until it is to go, and removes it.
+//! Lifecycle of a disk on this host, from its command to its removal. A keeper thread adds the
+//! disk, waits until it has to go, and removes it.
 //!
-//! Adding and removing a disk both wait for requests to it, which need a connection.
-//! So one thread keeps the disk, and another one ([`super::client`]) its connections.
-//! The keeper belongs to no writer: a disk stays when the writer of its command goes.
+//! Adding and removing a disk both wait for requests to it, which need a connection. So one
+//! thread keeps the disk, and another one ([`super::client`]) its connections. The keeper does
+//! not depend on the writer of the command: the disk stays when the writer exits.
 //!
 //! Lock order: `Attachment::state`, then a worker, then an `Outcome`.
 
@@ -15,10 +15,10 @@ use crate::{
     block::disk::DiskData,
     engine::{
         outcome::{
-            new_bell,
-            Bell,
+            new_wait_queue,
             Outcome,
             Progress, //
+            WaitQueue,
         },
         session::{
             Session,
@@ -47,56 +47,53 @@ use kernel::{
 
 struct State {
     disk: Option<Arc<Disk<DiskData>>>,
-    /// The thread that has the connections.
+    /// The thread that runs the connections.
     worker: Option<Arc<Worker>>,
-    /// Whether it is visible.
+    /// The disk is visible.
     up: bool,
-    /// Whether it has been.
+    /// The disk has been visible at some time.
     was_up: bool,
-    /// Whether it is to go.
+    /// The disk has to be removed.
     stopping: bool,
-    /// Whether it is to go even if requests fail.
+    /// The disk has to be removed even if requests fail.
     forced: bool,
-    /// How the command ended: 0 or a positive errno.
+    /// Result of the command, once it has ended: 0 or a positive errno.
     verdict: Option<i32>,
 }
 
-/// A disk that a command makes.
+/// State of a disk that a command creates.
 #[pin_data]
 pub(crate) struct Attachment {
-    /// The number in its name, by which `stop=` calls it.
+    /// The number in the disk's name, which `stop=` takes.
     pub(crate) number: u32,
-    /// Ends the connections: finished, or failed where it is not to wait any more.
+    /// Tells the connections to end: finished once the disk is removed, failed to end without
+    /// waiting.
     pub(crate) control: Arc<Outcome>,
-    /// What reports of the control and of the connections ring.
-    pub(crate) bell: Bell,
+    /// Wait queue that reports of `control` and of the connections wake.
+    pub(crate) wait_queue: WaitQueue,
     #[pin]
     state: Mutex<State>,
-    /// Rung when the keeper has something to do.
+    /// Woken when the keeper has something to do.
     #[pin]
     changed: Completion,
-    /// The disk is up, or will not be.
+    /// Completed when the disk is up, or never will be.
     #[pin]
     pub(super) up: Completion,
-    /// Nothing of it is left.
+    /// Completed when nothing of the disk is left.
     #[pin]
     pub(super) gone: Completion,
 }
 
 impl Attachment {
-    /// That of disk `number`, which is not there yet. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Creates the state of disk `number`, before the disk exists. May sleep.
     pub(crate) fn new(number: u32) -> Result<Arc<Self>> {
-        let bell = new_bell()?;
-        let control = Outcome::new(&bell)?;
+        let wait_queue = new_wait_queue()?;
+        let control = Outcome::new(&wait_queue)?;
         Arc::pin_init(
             pin_init!(Self {
                 number,
                 control,
-                bell,
+                wait_queue,
                 state <- new_mutex!(
                     State {
                         disk: None,
@@ -117,8 +114,8 @@ impl Attachment {
         )
     }
 
-    /// Says which thread has the connections. Where the disk was told to go before, so is
-    /// the thread.
+    /// Sets the thread that runs the connections. If the disk has already been told to end, the
+    /// thread is told, too.
     pub(crate) fn set_worker(&self, worker: &Arc<Worker>) {
         let mut state = self.state.lock();
         state.worker = Some(worker.clone());
@@ -127,25 +124,27 @@ impl Attachment {
         }
     }
 
-    /// Has the keeper add a disk whose connections are up.
+    /// Makes the keeper add `disk`, whose connections are up.
     pub(crate) fn ready(&self, disk: Arc<Disk<DiskData>>) {
         self.state.lock().disk = Some(disk);
         self.changed.complete();
     }
 
-    /// Has the keeper look whether there is something to do. Any context.
+    /// Wakes the keeper thread to re-check the disk's state. Any context.
     pub(crate) fn wake(&self) {
         self.changed.complete();
     }
 
-    /// Has the disk removed, and returns at once. With `force`, requests that are
-    /// under way fail. May sleep.
+    /// Starts the removal of the disk, and returns at once. With `force`, requests under way
+    /// fail. May sleep.
     ///
     /// # Errors
     ///
-    /// [`Failure::Busy`] where it is open and `force` is not set.
+    /// [`Failure::Busy`] if the disk is open and `force` is not set, or if the task is killed
+    /// while it checks.
     pub(crate) fn stop(&self, force: bool) -> Result<(), Failure> {
-        // Force must not wait for one who opens it, and may wait for an answer.
+        // With force, this must not wait for a task that opens the disk, which may wait for an
+        // answer.
         let visible = {
             let state = self.state.lock();
             state.disk.clone().filter(|_| state.up && !force)
@@ -174,19 +173,19 @@ impl Attachment {
         }
     }
 
-    /// Whether the disk has been visible.
+    /// Returns true if the disk has been visible.
     pub(crate) fn was_up(&self) -> bool {
         self.state.lock().was_up
     }
 
-    /// Lets a writer go that only waits for the disk to be up.
+    /// Releases a writer that only waits for the disk to be up.
     pub(crate) fn announced(&self) {
         self.up.complete_all();
     }
 
-    /// Waits until nothing of the disk is left or, with `detach`, until it is there or
-    /// will not be: how the command ended. Returns `None` where something disturbs the
-    /// calling task before. May sleep.
+    /// Waits until nothing of the disk is left or, with `detach`, until the disk is up or never
+    /// will be, and returns the result of the command. Returns `None` if the wait is interrupted.
+    /// May sleep.
     pub(crate) fn wait(&self, detach: bool) -> Option<Result> {
         let until = if detach { &self.up } else { &self.gone };
         match until.wait_interruptible(Deadline::never()) {
@@ -195,7 +194,7 @@ impl Attachment {
         }
     }
 
-    /// How the command ended.
+    /// Returns the result of the command; `Ok` as long as there is none.
     pub(super) fn verdict(&self) -> Result {
         match self.state.lock().verdict {
             None | Some(0) => Ok(()),
@@ -203,9 +202,9 @@ impl Attachment {
         }
     }
 
-    /// Keeps the disk, whose threads have been `started`, for as long as it lives. When nothing
-    /// of it is left it does `forget`, and only then lets the writer go. The body of the keeper's
-    /// thread.
+    /// Body of the keeper thread: keeps the disk until it is gone. `started` is the result of
+    /// starting the disk's threads. When nothing of the disk is left, calls `forget`, and only
+    /// then releases the writer.
     pub(super) fn keep(
         &self,
         session: &Session,
@@ -217,7 +216,7 @@ impl Attachment {
                 self.attend(session);
                 let _ = self.changed.wait_interruptible(Deadline::never());
             }
-            // The last thread may have left something to be done.
+            // The last thread may have left work for the keeper.
             self.attend(session);
             session.wait_for_threads();
             session.join()
@@ -227,7 +226,7 @@ impl Attachment {
         forget();
         let verdict = match session.conclude(result) {
             Ok(()) => 0,
-            Err(error) => error.to_errno().saturating_neg(),
+            Err(error) => -error.to_errno(),
         };
         let mut state = self.state.lock();
         state.verdict = Some(verdict);
@@ -237,7 +236,7 @@ impl Attachment {
         self.gone.complete_all();
     }
 
-    /// Adds or removes the disk, where either is due.
+    /// Adds or removes the disk, if either is due.
     fn attend(&self, session: &Session) {
         let mut state = self.state.lock();
         let Some(disk) = state.disk.clone() else {
@@ -252,10 +251,10 @@ impl Attachment {
             }
             disk.remove();
             self.control.advance(Progress::Finished);
-            // An attempt to connect need not go on.
+            // An attempt to connect is no longer needed.
             self.cut(&self.state.lock());
         } else if !state.up && !state.stopping {
-            // Reads the partition table, so no lock is held.
+            // Adding reads the partition table, so no lock is held.
             drop(state);
             match disk.add() {
                 Ok(()) => {
@@ -263,16 +262,16 @@ impl Attachment {
                     state.up = true;
                     state.was_up = true;
                     drop(state);
-                    // Its thread says so, and lets the writer go.
+                    // The connection thread reports this, and releases the writer.
                     self.control.wake();
                 }
                 Err(error) => {
-                    // The block layer takes a disk once, whatever has become of it.
+                    // The block layer accepts a disk only once, even if adding it failed.
                     self.state.lock().disk = None;
                     session.abort(Failure::Kernel("adding the disk", error.to_errno()));
                 }
             }
-            // It may have been stopped meanwhile.
+            // The disk may have been stopped meanwhile.
             self.changed.complete();
         }
     }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Buffers that are registered once, for devices that cannot register each request.
+//! Bounce buffers that are registered once, for devices on which per-request registration fails.
 //!
-//! Soft-RoCE repeats registrations together with what was lost, which breaks the
-//! connection ([`Device::repeats_local_operations`]). A disk that has met that copies
-//! its data through these: a loss then only costs a repetition.
+//! Soft-RoCE repeats registrations together with lost packets, which breaks the connection
+//! ([`repeats_local_operations`]). A disk to which that has happened copies its data
+//! through these buffers: a lost packet then only costs a retransmission.
 //!
-//! [`Device::repeats_local_operations`]: crate::rdma::device::Device::repeats_local_operations
+//! [`repeats_local_operations`]: crate::engine::quirks::repeats_local_operations
 
 #![forbid(unsafe_code)]
 
 use crate::{
+    engine::queue::Queue,
     kernel_ext::{
         blk::request::{
             Direction,
@@ -28,20 +29,17 @@ use crate::{
         Memory,
         RegionId, //
     },
-    rdma::{
-        qp::Queue,
-        wr::WorkRequest, //
-    }, //
+    rdma::wr::WorkRequest, //
 };
 use kernel::{
     prelude::*,
     sync::Arc, //
 };
 
-/// How many there are for each hardware queue; requests beyond wait.
+/// Number of buffers per hardware queue. Further requests wait.
 const BUFFERS: usize = 16;
 
-/// The largest request.
+/// Size of a buffer: the largest request, in bytes.
 pub(super) const BUFFER: usize = crate::block::MAX_BYTES as usize;
 
 struct Entry {
@@ -50,19 +48,15 @@ struct Entry {
     region: RegionId,
 }
 
-/// The buffers of one hardware queue.
+/// The bounce buffers of one hardware queue.
 pub(super) struct Bounce {
     entries: KVec<Entry>,
-    /// Those that no request has.
+    /// Indices of the buffers that no request uses.
     free: KVec<usize>,
 }
 
 impl Bounce {
-    /// Allocates them. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`; what the device says.
+    /// Allocates the buffers in `memory`. May sleep.
     pub(super) fn new(memory: &mut Memory) -> Result<Self> {
         let mut this = Self {
             entries: KVec::with_capacity(BUFFERS, GFP_KERNEL)?,
@@ -82,28 +76,25 @@ impl Bounce {
         Ok(this)
     }
 
-    /// Registers them all, once connected and before anything else is posted.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Registers all buffers. To be called once connected, before anything else is posted.
     pub(super) fn register(&self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         for entry in &self.entries {
             queue.post(&[WorkRequest::Register {
                 region: entry.region,
                 access: Access::Remote,
                 renew_key: true,
+                signaled: false,
             }])?;
         }
         Ok(())
     }
 
-    /// Takes a buffer for `request`, and copies what it writes. Returns its number
-    /// and what to advertise.
+    /// Takes a free buffer for `request` and copies the data of a write into it. Returns the
+    /// index of the buffer and its advertisement.
     ///
     /// # Errors
     ///
-    /// `EBUSY` where none is free; `EINVAL` for a request that is too large.
+    /// `EBUSY` if no buffer is free; `EINVAL` if the request is too large.
     pub(super) fn take(
         &mut self,
         queue: &mut Queue<'_>,
@@ -121,24 +112,21 @@ impl Bounce {
         }
         let remote = Advertisement {
             size: request.bytes(),
-            ..queue.memory().advertise(entry.region)?
+            ..queue.memory().remote(entry.region)?.into()
         };
         let _ = self.free.pop();
         Ok((index, remote))
     }
 
-    /// Takes a buffer back, and copies from it what the request reads.
-    ///
-    /// # Errors
-    ///
-    /// None that a request of [`take`](Self::take) could cause.
+    /// Returns buffer `index` to the pool. If `request` is a read, its data is copied out of the
+    /// buffer.
     pub(super) fn give_back(
         &mut self,
         queue: &mut Queue<'_>,
         index: usize,
         request: &Request,
     ) -> Result {
-        // Room for all was made at the start.
+        // The vector has capacity for all buffers.
         let _ = self.free.push_within_capacity(index);
         let entry = self.entries.get(index).ok_or(EINVAL)?;
         if request.direction() == Some(Direction::In) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The thread that has a disk's connections: makes them, and makes them anew when
-//! they are lost, until the disk is gone or there is no hope left.
+//! The thread that runs a disk's connections: it connects, and reconnects after connection loss,
+//! until the disk is gone or cannot come back.
 //!
-//! When one connection fails, all are taken down: the block layer is told to hold
-//! requests back, the queue pairs are destroyed, and what they had not been answered
-//! is kept ([`held`]). Then nothing of the old connections can change the disk any more on
-//! this side; on the server's, that is what the generation in each [`Hello`] is for.
-//! When all connections are there again, that is requeued, and the block layer sends
-//! everything again.
+//! When one connection fails, all are taken down: the block layer is told to hold requests back,
+//! the queue pairs are destroyed, and the requests that were not answered are kept ([`held`]).
+//! After that, nothing on this side can still change the disk through the old connections; on the
+//! server's side, the generation in each [`Hello`] ensures the same. When all connections are up
+//! again, the kept requests are requeued, and the block layer sends everything again.
+//!
+//! [`Hello`]: crate::logic::wire::hello::Hello
 
 #![forbid(unsafe_code)]
 
@@ -61,7 +62,7 @@ use crate::{
     }, //
 };
 use core::net::Ipv4Addr;
-use held::Held;
+use held::HeldRequests;
 use kernel::{
     prelude::*,
     seq_file::SeqFile,
@@ -70,29 +71,25 @@ use kernel::{
     sync::Arc, //
 };
 
-/// What the memory of requests must be aligned to: devices address bytes, and this is what
-/// other disks want at the least.
+/// Alignment of request memory, in bytes. RDMA devices address single bytes; this is the minimum
+/// that other disks ask for.
 const ALIGNMENT: u32 = 4;
 
-/// The longest that one step of an attempt to come back may take, in ms.
+/// Timeout of one step of a reconnect attempt, in ms.
 const ATTEMPT_MS: u32 = 2000;
 
-/// How long the server may take to answer a farewell, or a disk that has given up to be
-/// removed, in ms.
+/// Timeout for the server's answer to a close message, and for the removal of a disk that has
+/// given up, in ms.
 const FAREWELL_MS: u32 = 500;
 
-/// Starts the thread of the disk `attachment`, to `addr`.
-///
-/// # Errors
-///
-/// `ENOMEM`.
+/// Starts the thread that connects the disk `attachment` to `addr`.
 pub(crate) fn start(
     session: &Arc<Session>,
     addr: SocketAddress,
     attachment: Arc<Attachment>,
 ) -> Result<(), Failure> {
     session.spawn(move |session, worker| {
-        // What waits for this disk may hold the memory that is asked for here.
+        // Allocations must not start I/O here: it could wait for this very disk.
         let _no_io = NoIo::enter();
         attachment.set_worker(worker);
         let mut report = Report::new(session.id, worker.id, "client", &session.command);
@@ -100,8 +97,8 @@ pub(crate) fn start(
         let result = worker
             .attach(&attachment.control)
             .map_err(failed("starting the disk"))
-            .and_then(|()| Link::open(session, worker, &attachment, &addr, &mut report))
-            .and_then(|mut link| link.run(&mut report));
+            .and_then(|()| DiskConnections::open(session, worker, &attachment, &addr, &mut report))
+            .and_then(|mut connections| connections.run(&mut report));
         if let Err(failure) = result {
             session.abort(failure);
             report.failure = Some(failure);
@@ -110,7 +107,7 @@ pub(crate) fn start(
     })
 }
 
-/// What the thread's line in `/proc/krping` says of its disk.
+/// The disk's part of the thread's line in `/proc/krping`.
 struct Line {
     /// The N of `krpingN`.
     number: u32,
@@ -134,8 +131,8 @@ impl Detail for Line {
     }
 }
 
-/// The connections of a disk.
-struct Link<'a> {
+/// The connections of a disk, and the thread's state.
+struct DiskConnections<'a> {
     session: &'a Arc<Session>,
     worker: &'a Arc<Worker>,
     attachment: &'a Attachment,
@@ -143,17 +140,18 @@ struct Link<'a> {
     geometry: Geometry,
     disk: Arc<Disk<DiskData>>,
     connections: KVec<DiskConnection>,
-    /// Requests that wait for new ones.
-    waiting: Held,
-    /// Whether the block layer holds requests back.
+    /// Requests held until there are new connections.
+    waiting: HeldRequests,
+    /// True while the block layer holds requests back.
     held: bool,
-    /// When its connections came up first.
+    /// Time at which the connections first came up, in ns of the monotonic clock.
     started_ns: u64,
     stages: Stages,
 }
 
-impl<'a> Link<'a> {
-    /// Makes the connections for the first time, and the disk that the server has.
+impl<'a> DiskConnections<'a> {
+    /// Makes the first connections, and creates the disk with the geometry that the server
+    /// reports.
     #[inline(never)]
     fn open(
         session: &'a Arc<Session>,
@@ -188,7 +186,7 @@ impl<'a> Link<'a> {
             session,
             worker,
             addr,
-            bell: &attachment.bell,
+            wait_queue: &attachment.wait_queue,
             disk: random(),
             generation: 0,
             queues,
@@ -201,19 +199,22 @@ impl<'a> Link<'a> {
             .map(|connection| connection.geometry)
             .ok_or_else(|| no_memory(EINVAL))?;
         params.geometry = Some(geometry);
-        // Stores of two servers may have the same number: it says where a file is there.
+        // Stores of two servers may have the same number, since it identifies a file only on its
+        // own host. So the serial number includes the server's address.
         let ip = addr.ip().unwrap_or(Ipv4Addr::UNSPECIFIED.into());
         let serial = CString::try_from_fmt(fmt!("{}-{:016x}", Plain(ip), geometry.store))
             .map_err(&no_memory)?;
+        let name =
+            CString::try_from_fmt(fmt!("{}", DiskName(attachment.number))).map_err(&no_memory)?;
         let depth = geometry.depth.min(block.depth);
         let segment_mask = made.iter().fold(u64::MAX, |mask, connection| {
             mask.min(connection.segment_mask)
         });
-        let waiting = Held::new(queues, depth, block.request_timeout_s).map_err(&no_memory)?;
+        let waiting =
+            HeldRequests::new(queues, depth, block.request_timeout_s).map_err(&no_memory)?;
         let disk = Disk::new(
             data,
             &Shape {
-                number: attachment.number,
                 size: geometry.size,
                 block: geometry.block,
                 alignment: ALIGNMENT,
@@ -226,6 +227,7 @@ impl<'a> Link<'a> {
                 queues,
                 depth,
             },
+            &name,
             serial,
         )
         .and_then(|disk| Ok(Arc::new(disk, GFP_KERNEL)?))
@@ -275,13 +277,13 @@ impl<'a> Link<'a> {
                         queue.traffic.clone(),
                     )
                 })?;
-            // Room for all was made above.
+            // The vector has capacity for all connections.
             drop(made.push_within_capacity(connection));
         }
         Ok(made)
     }
 
-    /// Has the disk added, and keeps its connections until it is gone.
+    /// Has the disk added, and maintains its connections until it is gone.
     #[inline(never)]
     fn run(&mut self, report: &mut Report<'_>) -> Result<(), Failure> {
         self.attachment.ready(self.disk.clone());
@@ -299,7 +301,7 @@ impl<'a> Link<'a> {
             }
         }
         self.fail_requests();
-        // Stopped by force or while it was added: not a failure of its own.
+        // A disk that was stopped by force, or while it was being added, has not failed.
         let result = match result {
             Err(Failure::Interrupted) if self.attachment.was_up() => Ok(()),
             other => other,
@@ -317,7 +319,7 @@ impl<'a> Link<'a> {
         Ok(())
     }
 
-    /// Says that the disk is there.
+    /// Logs that the disk is up, reports it for `detach`, and releases the writer.
     fn announce(&self, report: &mut Report<'_>) {
         pr_info!(
             "{}: /dev/{}: {} bytes in blocks of {}, {} queue(s), depth {}{}\n",
@@ -355,11 +357,11 @@ impl<'a> Link<'a> {
         report.elapsed_ns = monotonic_ns().saturating_sub(self.started_ns);
     }
 
-    /// Watches the connections until the disk is gone.
+    /// Watches the connections, and reconnects as needed, until the disk is gone.
     #[inline(never)]
     fn keep(&mut self, report: &mut Report<'_>) -> Result<(), Failure> {
         let control = &self.attachment.control;
-        let mut beat = self.beat();
+        let mut next_keepalive = self.next_keepalive();
         let mut announced = false;
         loop {
             if control.reached(Progress::Finished) {
@@ -373,26 +375,26 @@ impl<'a> Link<'a> {
                 self.announce(report);
             }
             if let Some(failure) = self.lost() {
-                self.come_back(failure, report)?;
-                beat = self.beat();
+                self.reconnect(failure, report)?;
+                next_keepalive = self.next_keepalive();
                 continue;
             }
-            if beat.passed() {
+            if next_keepalive.passed() {
                 self.ping();
-                beat = self.beat();
+                next_keepalive = self.next_keepalive();
             }
-            control.pause(beat);
+            control.pause(next_keepalive);
         }
     }
 
-    /// Until when to look at the connections again.
-    fn beat(&self) -> Deadline {
-        let soon = Deadline::after_ms(self.session.alive());
+    /// Returns the time of the next keepalive and check for overdue requests.
+    fn next_keepalive(&self) -> Deadline {
+        let soon = Deadline::after_ms(self.session.keepalive_ms());
         soon.sooner(self.waiting.look_again())
     }
 
-    /// Sends a keepalive on each connection, and ends one with a request that takes too
-    /// long.
+    /// Sends a keepalive on each connection. A connection with a request that takes too long
+    /// fails.
     fn ping(&self) {
         let timeout = self.session.timeout();
         let overdue = self.waiting.overdue_ns();
@@ -411,7 +413,7 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Takes the connections down, and has the requests that are left fail.
+    /// Takes the connections down, and ends all remaining requests with an error.
     fn fail_requests(&mut self) {
         self.take_down();
         let failed = self.waiting.end();
@@ -420,7 +422,7 @@ impl<'a> Link<'a> {
         }
         self.resume();
         self.attachment.wake();
-        // Those that were held back come now, to fail and to be counted, until the disk is
+        // Requests that were held back arrive now, to fail and be counted, until the disk is
         // removed.
         let control = &self.attachment.control;
         let deadline = Deadline::after_ms(FAREWELL_MS);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Commands that make disks and end them, and what their writers wait for.
+//! Commands that create and stop disks, and the waiting of their writers.
 
 #![forbid(unsafe_code)]
 
@@ -26,7 +26,8 @@ use crate::{
             not_begun,
             Session,
             GOING_MS, //
-        }, //
+        },
+        worker::ThreadName, //
     },
     kernel_ext::{
         completion::Waited,
@@ -45,7 +46,7 @@ use kernel::{
     sync::Arc, //
 };
 
-/// Disks, whose clients outlive their writers.
+/// The disk tests. Their clients outlive the writers of the commands.
 pub(crate) static ENTRY: Entry = Entry {
     families: &[Family::Disk],
     client: Client::Kept(begin),
@@ -54,11 +55,11 @@ pub(crate) static ENTRY: Entry = Entry {
     depths: Some(DiskQueue::depths_for),
     states: &[
         || Ok(KBox::new(Disks::new()?, GFP_KERNEL)?),
-        server::listening::new_ledgers,
+        server::export::new_ledgers,
     ],
 };
 
-/// The end of a disk or, with `detach`, its beginning.
+/// Waits for the end of a disk or, with `detach`, until it is up.
 struct Begun {
     attachment: Arc<Attachment>,
     detach: bool,
@@ -73,8 +74,8 @@ impl Awaited for Begun {
     ///
     /// # Errors
     ///
-    /// `EINTR`, or how the command had ended before; `EBUSY` where the disk is open, and
-    /// stays.
+    /// `EINTR`, or the result of the command if it had ended before; `EBUSY` if the disk is open,
+    /// and so stays.
     fn interrupt(&self, _: Disturbance) -> Result {
         let attachment = &self.attachment;
         let until = if self.detach {
@@ -94,13 +95,13 @@ impl Awaited for Begun {
             );
             return Err(EBUSY);
         }
-        // What takes longer is left to the keeper.
+        // If this takes longer, the keeper goes on alone.
         attachment.gone.wait(Deadline::after_ms(GOING_MS));
         Err(EINTR)
     }
 }
 
-/// The end of a disk that has been told to go.
+/// Waits for the end of a disk that is being stopped.
 struct Going(Arc<Attachment>);
 
 impl Awaited for Going {
@@ -108,12 +109,12 @@ impl Awaited for Going {
         self.0.wait(false).map(|_| Ok(()))
     }
 
-    /// Waits a moment longer. A shell gets a signal when a server ends that it has started, which
-    /// a `stop=` may bring about: it says nothing where the disk is gone at once.
+    /// Waits a moment longer. A `stop=` may end a server that the shell started, and the shell
+    /// then gets a signal; the write still succeeds if the disk is gone soon.
     ///
     /// # Errors
     ///
-    /// `EINTR` where it takes longer: the disk goes all the same.
+    /// `EINTR` if the wait takes longer. The disk is removed all the same.
     fn interrupt(&self, _: Disturbance) -> Result {
         match self.0.gone.wait(Deadline::after_ms(GOING_MS)) {
             Waited::Completed => Ok(()),
@@ -122,11 +123,7 @@ impl Awaited for Going {
     }
 }
 
-/// Begins a command that makes a disk. Process context of the writer; may sleep.
-///
-/// # Errors
-///
-/// `ENOMEM`, and what else there is before there is a session.
+/// Begins a command that creates a disk. Process context of the writer; may sleep.
 fn begin(registry: &Arc<Registry>, command: KBox<Command>, in_use: &ModuleRef) -> Result<Waiting> {
     let detach = command.detach;
     let id = registry.next_id();
@@ -148,7 +145,7 @@ fn begin(registry: &Arc<Registry>, command: KBox<Command>, in_use: &ModuleRef) -
     }
 }
 
-/// Starts the threads of the disk `attachment`, the one that keeps it among them.
+/// Starts the threads of the disk `attachment`, including its keeper thread.
 fn keep(
     registry: &Arc<Registry>,
     id: u32,
@@ -157,13 +154,14 @@ fn keep(
     attachment: &Arc<Attachment>,
 ) -> Result {
     let session = Session::new(registry, id, command, Some(attachment.clone()))?;
-    let started =
-        session.start_with(|session, addr| client::start(session, addr, attachment.clone()));
+    let started = session.start_with(&ENTRY, |session, addr| {
+        client::start(session, addr, attachment.clone())
+    });
     let (kept, registry, attachment) = (session.clone(), registry.clone(), attachment.clone());
     in_use
         .another()
         .and_then(|module| {
-            run_detached(session.id, module, move || {
+            run_detached(fmt!("{}", ThreadName(session.id)), module, move || {
                 attachment.keep(&kept, started, || {
                     if let Some(disks) = registry.state::<Arc<Disks>>() {
                         disks.remove(attachment.number);
@@ -173,17 +171,17 @@ fn keep(
         })
         .inspect_err(|_| {
             session.interrupt_threads(Disturbance::Kill);
-            // Another failure is what is told.
+            // Only the other failure is reported.
             let _ = session.join();
         })
 }
 
-/// Has disk `number` stopped. Process context of the writer, which then waits until it is
-/// gone.
+/// Starts the removal of disk `number`. Process context of the writer, which then waits until the
+/// disk is gone.
 ///
 /// # Errors
 ///
-/// `ENOENT` where there is none; `EBUSY` where it is open and `force` is not set; `ENOMEM`.
+/// `ENOENT` if there is no such disk; `EBUSY` if it is open and `force` is not set; `ENOMEM`.
 pub(crate) fn stop(registry: &Registry, number: u32, force: bool) -> Result<Waiting> {
     let disks = registry.state::<Arc<Disks>>();
     let Some(attachment) = disks.and_then(|disks| disks.find(number)) else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One connection of a disk, and how it is made.
+//! One connection of a disk, and how it is established.
 
 #![forbid(unsafe_code)]
 
@@ -25,9 +25,15 @@ use crate::{
             Connected,
             Initiator, //
         },
+        depths::Depths,
         drive::failed,
         limits::PATIENT_ACK_TIMEOUT,
-        outcome::Bell,
+        outcome::WaitQueue,
+        queue::Queue,
+        quirks::{
+            checksums_in_place,
+            repeats_local_operations, //
+        },
         results::Report,
         session::Session,
         worker::Worker, //
@@ -47,13 +53,7 @@ use crate::{
         }, //
     },
     mr::Memory,
-    rdma::{
-        device::Device,
-        qp::{
-            Depths,
-            Queue, //
-        }, //
-    }, //
+    rdma::device::Device, //
 };
 use kernel::{
     page::PAGE_SIZE,
@@ -61,46 +61,48 @@ use kernel::{
     sync::Arc, //
 };
 
-/// RDMA READs that the server may have under way on one connection.
+/// Maximum number of RDMA READs that the server may have under way on one connection.
 pub(crate) const READS: u8 = 16;
 
-/// What all connections of a disk have in common.
+/// Parameters common to all connections of a disk.
 pub(crate) struct DiskParams<'a> {
-    /// The session.
+    /// The session of the disk's command.
     pub(crate) session: &'a Arc<Session>,
-    /// The disk's thread.
+    /// The thread that runs the connections.
     pub(crate) worker: &'a Arc<Worker>,
-    /// The server.
+    /// The server's address.
     pub(crate) addr: &'a SocketAddress,
-    /// What reports ring.
-    pub(crate) bell: &'a Bell,
-    /// The number by which the server tells disks apart.
+    /// Wait queue that reports of the connections wake.
+    pub(crate) wait_queue: &'a WaitQueue,
+    /// Random number by which the server tells disks apart.
     pub(crate) disk: u64,
-    /// How often the disk has connected.
+    /// Number of the current attempt to connect, from 1. The server tells old connections from
+    /// new ones by it.
     pub(crate) generation: u32,
-    /// The number of connections.
+    /// Number of connections, one per hardware queue.
     pub(crate) queues: u16,
-    /// True where data is copied through buffers that are registered once.
+    /// True if data is copied through buffers that are registered once.
     pub(crate) bounce: bool,
-    /// What the server said first, and must say again.
+    /// The geometry from the first connection, which the disk relies on and later ones must be
+    /// compatible with; `None` until then.
     pub(crate) geometry: Option<Geometry>,
 }
 
 /// A connection that is up. Fields are in drop order.
 pub(crate) struct DiskConnection {
-    /// The queue pair, until it is put in its place.
+    /// The queue pair, until it is moved to its hardware queue.
     pub(crate) pair: Option<Pair>,
-    /// What the server has.
+    /// The store's geometry, as the server reports it.
     pub(crate) geometry: Geometry,
-    /// Bounds in memory that no segment of a request may cross.
+    /// Mask of the memory boundaries that no segment of a request may cross.
     pub(crate) segment_mask: u64,
-    /// True where memory must not change while it is written from there.
+    /// True if memory must not change while the device sends from it.
     pub(crate) stable: bool,
-    /// The identifier.
+    /// The connection identifier.
     pub(crate) id: Arc<CmId>,
 }
 
-/// A disk that makes its connection number `index`, with the queue that `build` makes.
+/// A connection attempt for hardware queue `index`. `build` makes the queue's workload.
 struct Attaching<'a, B> {
     params: &'a DiskParams<'a>,
     index: u16,
@@ -122,7 +124,7 @@ where
     const ENDS_WITH_THREAD: bool = false;
 
     fn adapt(&self, id: &CmId, device: &Device<'_>) {
-        if device.repeats_local_operations() && !self.params.bounce {
+        if repeats_local_operations(device) && !self.params.bounce {
             id.set_ack_timeout(PATIENT_ACK_TIMEOUT);
         }
     }
@@ -130,16 +132,14 @@ where
     fn check(&mut self, device: &Device<'_>) -> Result<(), Failure> {
         self.max_bytes = max_bytes(device)?;
         self.segment_mask = boundary_mask(device.max_segment(), PAGE_SIZE as u64);
-        self.stable = device.checksums_in_place();
+        self.stable = checksums_in_place(device);
         Ok(())
     }
 
     fn build(&mut self, _: &Device<'_>, memory: &mut Memory) -> Result<(KBox<DiskQueue>, Depths)> {
         let layout = Layout {
             depth: self.params.session.command.block.depth,
-            segments: (self.max_bytes as usize)
-                .div_ceil(PAGE_SIZE)
-                .saturating_add(1),
+            segments: (self.max_bytes as usize).div_ceil(PAGE_SIZE) + 1,
             bounce: self.params.bounce,
         };
         let build = self.build.take().ok_or(EINVAL)?;
@@ -181,19 +181,19 @@ where
     }
 
     fn give_up(&self, session: &Session, failure: Failure) {
-        // Without a disk there is none that it would be the regular end of.
+        // Without a disk yet, an interruption is not the regular end of one: the session fails.
         if let (Failure::Interrupted, None) = (failure, self.params.geometry) {
             session.abort(failure);
         }
     }
 
-    fn patience(&self, _: &Session, _: Failure) -> Option<Deadline> {
+    fn disconnect_deadline(&self, _: &Session, _: Failure) -> Option<Deadline> {
         None
     }
 }
 
 impl<B> Attaching<'_, B> {
-    /// Returns what the server is told.
+    /// Returns the hello that is sent to the server.
     fn request(&self) -> Hello {
         let params = self.params;
         let options = &params.session.command.block;
@@ -205,20 +205,20 @@ impl<B> Attaching<'_, B> {
             queues: params.queues,
             depth: options.depth,
             max_bytes: self.max_bytes,
-            alive_ms: params.session.alive(),
+            alive_ms: params.session.keepalive_ms(),
             hold_ms: options.reconnect_s.saturating_mul(1000),
         }
     }
 }
 
 impl DiskConnection {
-    /// Makes connection number `index`. Each step may take `timeout` ms. As long as it comes up,
-    /// the end of the disk ends it. Sleeps.
+    /// Establishes connection number `index`. Each step may take up to `timeout` ms. The end of
+    /// the disk aborts the attempt while it lasts. Sleeps.
     ///
     /// # Errors
     ///
-    /// The failure, with the errno that the kernel or the peer gave;
-    /// [`Failure::OtherStore`] where the server has another store than at first.
+    /// The failure, with the errno from the kernel or the peer; [`Failure::OtherStore`] if the
+    /// disk cannot go on with what the server has now.
     pub(crate) fn open(
         params: &DiskParams<'_>,
         index: u16,
@@ -230,7 +230,7 @@ impl DiskConnection {
             session: params.session,
             worker: params.worker,
             addr: params.addr,
-            bell: params.bell,
+            wait_queue: params.wait_queue,
             timeout,
         };
         let mut attaching = Attaching {
@@ -252,7 +252,7 @@ impl DiskConnection {
     }
 }
 
-/// Checks that the server has what the disk needs.
+/// Checks that the server serves disks, and that the disk can go on with the server's geometry.
 fn check(params: &DiskParams<'_>, geometry: &Geometry) -> Result<(), Failure> {
     if geometry.test != Test::Block {
         return Err(Failure::Unsupported("the server takes taps, not disks"));
@@ -263,14 +263,14 @@ fn check(params: &DiskParams<'_>, geometry: &Geometry) -> Result<(), Failure> {
     }
 }
 
-/// The most bytes of a request on `device`: what one fast registration covers, with a
-/// page more for what begins within one.
+/// Returns the maximum number of bytes per request on `device`: at most [`MAX_BYTES`], and what
+/// one fast registration covers less one page, since data may begin within a page.
 ///
 /// # Errors
 ///
-/// [`Failure::Unsupported`] for a device that registers too little.
+/// [`Failure::Unsupported`] if that is less than a page.
 pub(crate) fn max_bytes(device: &Device<'_>) -> Result<u32, Failure> {
-    let most = device.max_registered().saturating_sub(PAGE_SIZE);
+    let most = device.max_fast_reg_len().saturating_sub(PAGE_SIZE);
     match u32::try_from(most).unwrap_or(u32::MAX).min(MAX_BYTES) {
         most if most as usize >= PAGE_SIZE => Ok(most),
         _ => Err(Failure::Unsupported(

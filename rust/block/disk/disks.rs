@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The disks of this host, by number.
+//! Table of this host's disks by number.
 
 #![forbid(unsafe_code)]
 
@@ -14,7 +14,7 @@ use kernel::{
     }, //
 };
 
-/// The disks of this host.
+/// Table of this host's disks.
 #[pin_data]
 pub(crate) struct Disks {
     #[pin]
@@ -22,11 +22,7 @@ pub(crate) struct Disks {
 }
 
 impl Disks {
-    /// Creates the record of no disks.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Creates an empty table. May sleep.
     pub(super) fn new() -> Result<Arc<Self>> {
         Arc::pin_init(
             pin_init!(Self {
@@ -36,11 +32,7 @@ impl Disks {
         )
     }
 
-    /// Adds a disk, with the smallest number that is free. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Adds a disk with the smallest free number. May sleep.
     pub(super) fn add(&self) -> Result<Arc<Attachment>> {
         let mut all = self.all.lock();
         let number = (0..)
@@ -51,12 +43,12 @@ impl Disks {
         Ok(attachment)
     }
 
-    /// Removes the record of a disk that is gone. May sleep.
+    /// Removes a disk that is gone from the table. May sleep.
     pub(super) fn remove(&self, number: u32) {
         self.all.lock().retain(|disk| disk.number != number);
     }
 
-    /// Returns the disk with that number. May sleep.
+    /// Returns the disk with this number. May sleep.
     pub(super) fn find(&self, number: u32) -> Option<Arc<Attachment>> {
         let all = self.all.lock();
         all.iter().find(|disk| disk.number == number).cloned()

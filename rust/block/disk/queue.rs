@@ -2,14 +2,14 @@
 
 //! A disk's hardware queue: the workload of one connection to the server.
 //!
-//! A request has the slot of its tag. Its data is opened to the server by one fast
-//! registration over all its segments, posted in one list with the SEND that carries
-//! the request; the server's answer invalidates it again. A small write carries its
-//! data itself. The answer ends the request, after the queue pair's lock is released.
+//! A request uses the slot of its tag. One fast registration over all its segments opens its data
+//! to the server, posted in one list with the SEND that carries the request; the server's answer
+//! invalidates the registration. A small write carries its data itself. The answer ends the
+//! request, after the queue pair's lock is released.
 //!
-//! A request stays in its slot until it is answered. What is still there when the
-//! queue pair has been stopped and destroyed is taken out and sent again on the next
-//! connection ([`DiskQueue::take_requests`]).
+//! A request stays in its slot until it is answered. Requests still there when the queue pair has
+//! been stopped and destroyed are taken out and sent again on the next connection
+//! ([`DiskQueue::take_requests`]).
 
 #![forbid(unsafe_code)]
 
@@ -31,7 +31,13 @@ use crate::{
         },
         receives::Receives, //
     },
-    engine::traffic::Traffic,
+    engine::{
+        completion::WorkCompletion,
+        depths::Depths,
+        queue::Queue,
+        traffic::Traffic,
+        workload::Workload, //
+    },
     kernel_ext::{
         blk::request::{
             History,
@@ -62,17 +68,9 @@ use crate::{
         Memory,
         RegionId, //
     },
-    rdma::{
-        cq::WorkCompletion,
-        qp::{
-            Depths,
-            Queue,
-            Workload, //
-        },
-        wr::{
-            List,
-            WorkRequest, //
-        }, //
+    rdma::wr::{
+        List,
+        WorkRequest, //
     }, //
 };
 use kernel::{
@@ -80,44 +78,44 @@ use kernel::{
     sync::Arc, //
 };
 
-/// How long to try to map a request's memory for the device, in nanoseconds.
+/// Time for which mapping a request's memory for the device is retried, in nanoseconds.
 const MAPPING_NS: u64 = 30_000_000_000;
 
-/// How the queues of a disk are made.
+/// Layout of the queues of a disk.
 #[derive(Clone, Copy)]
 pub(crate) struct Layout {
-    /// Requests under way.
+    /// Maximum number of requests under way.
     pub(crate) depth: u16,
-    /// Segments of a request.
+    /// Maximum number of segments per request.
     pub(crate) segments: usize,
-    /// Copy data through buffers that are registered once.
+    /// True to copy data through buffers that are registered once.
     pub(crate) bounce: bool,
 }
 
-/// A request, from its post to its answer.
+/// State of a request, from its post to its answer.
 #[derive(Default)]
-struct Slot {
-    /// The request, unless it is `open`.
+struct SentRequest {
+    /// The request, unless `open` is set: then the region has it.
     request: Option<Request>,
     seq: u32,
     posted_ns: u64,
-    /// When the server last said that it works on it, or `posted_ns`.
+    /// Time at which the server last reported working on the request, or `posted_ns`.
     seen_ns: u64,
-    /// How many answered writes it covers, if it is a flush.
+    /// Number of answered writes that this covers if it is a flush.
     covers: u64,
-    /// The region that is open to the server, and so has the request.
+    /// The region that opens the data to the server. It owns the request meanwhile.
     open: Option<RegionId>,
-    /// The buffer that its data goes through.
+    /// Index of the bounce buffer that holds the request's data.
     bounce: Option<usize>,
 }
 
-impl Slot {
-    /// Whether there is a request in it.
+impl SentRequest {
+    /// Returns true if the slot holds a request.
     fn is_taken(&self) -> bool {
         self.open.is_some() || self.request.is_some()
     }
 
-    /// What has become of its `request`.
+    /// Returns the history of `request`, or a new one that starts at `posted_ns`.
     fn history(&self, request: &Request) -> History {
         request
             .history()
@@ -125,7 +123,7 @@ impl Slot {
     }
 }
 
-/// What a server is asked to do for such a request; `None` for what it cannot be asked for.
+/// Returns the action that asks a server for `op`; `None` if there is none.
 pub(crate) fn action_of(op: Op) -> Option<Action> {
     Some(match op {
         Op::Read => Action::Read,
@@ -137,42 +135,43 @@ pub(crate) fn action_of(op: Op) -> Option<Action> {
     })
 }
 
-/// What became of a request that was handed to [`DiskQueue::submit`].
+/// Result of [`DiskQueue::submit`].
 pub(crate) enum Submitted {
-    /// It is under way.
+    /// The request is under way.
     Posted,
-    /// There is no room for it now.
+    /// There is no room for the request now.
     Busy(Request),
-    /// It cannot be done: to be ended with this errno.
+    /// The request cannot be done, and has to end with this errno.
     Refused(Request, i32),
 }
 
-/// One hardware queue on its connection.
+/// A hardware queue on its connection.
 pub(crate) struct DiskQueue {
-    /// With the region for each, unless data is copied.
-    slots: KVec<(Slot, Option<RegionId>)>,
+    /// One slot per tag, with the region of its request unless data is copied through bounce
+    /// buffers.
+    slots: KVec<(SentRequest, Option<RegionId>)>,
     receives: Receives,
     bounce: Option<Bounce>,
     sender: Sender,
     seq: u32,
     bare: BareWrite,
-    /// A keepalive or a close that has not been answered: its number, and when it was sent.
+    /// The keepalive or close that has not been answered: its action, number and time of sending.
     control: Option<(Action, u32, u64)>,
-    /// A close is due once the keepalive that is under way has been answered.
+    /// A close is due once the current keepalive has been answered.
     closing: bool,
     /// The server answers surveys.
     surveys: bool,
-    /// When the connection was made.
+    /// Time at which the connection was established.
     started_ns: u64,
-    /// The log says that the device cannot map all requests.
+    /// The log already says that the device cannot map all requests.
     told_unmapped: bool,
-    /// When it last answered a request.
+    /// Time at which the server last answered a request.
     heard_ns: u64,
-    /// When the last keepalive was sent that it has answered.
+    /// Time of sending of the last keepalive that was answered.
     kept_ns: u64,
-    /// The most data that a write carries itself.
+    /// Maximum size of the data that a request or its answer carries itself, in bytes.
     inline: u32,
-    /// The server takes it that blocks which become zeroes keep their space.
+    /// The server supports zeroing that keeps the space of the blocks allocated.
     keeps_space: bool,
     answered: u64,
     live: Arc<Live>,
@@ -183,10 +182,6 @@ pub(crate) struct DiskQueue {
 
 impl DiskQueue {
     /// Allocates the buffers and regions of a queue in `memory`. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`; what the device says.
     #[inline(never)]
     pub(crate) fn new(
         layout: &Layout,
@@ -201,15 +196,15 @@ impl DiskQueue {
             let region = if layout.bounce {
                 None
             } else {
-                Some(memory.add_request_region(layout.segments)?)
+                Some(memory.add_foreign_region(layout.segments)?)
             };
-            slots.push((Slot::default(), region), GFP_KERNEL)?;
+            slots.push((SentRequest::default(), region), GFP_KERNEL)?;
         }
         let bounce = layout.bounce.then(|| Bounce::new(memory)).transpose()?;
         Ok(KBox::new(
             Self {
                 slots,
-                receives: Receives::new(memory, depth.saturating_add(1))?,
+                receives: Receives::new(memory, depth + 1)?,
                 bounce,
                 sender: Sender::new(memory, layout.depth, traffic.clone())?,
                 seq: 0,
@@ -233,14 +228,14 @@ impl DiskQueue {
         )?)
     }
 
-    /// How large its queue pair must be.
+    /// Returns the queue pair size that this queue needs.
     pub(crate) fn depths(&self) -> Depths {
         Self::depths_for(self.depth())
     }
 
-    /// How large the queue pair of one with so many requests under way must be.
+    /// Returns the queue pair size for `depth` requests under way.
     pub(crate) fn depths_for(depth: u16) -> Depths {
-        let receives = u32::from(depth).saturating_add(1);
+        let receives = u32::from(depth) + 1;
         Depths::plain(Sender::requests(depth), receives).with_slots(receives as usize)
     }
 
@@ -249,10 +244,6 @@ impl DiskQueue {
     }
 
     /// Posts the receives, before the connection is made.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
     pub(crate) fn prepare(&self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         for slot in 0..=self.slots.len() {
             self.receives.post(queue, slot)?;
@@ -260,12 +251,8 @@ impl DiskQueue {
         Ok(())
     }
 
-    /// Begins, once connected, with a server that takes `inline` bytes with a write, has
-    /// these `extensions`, and has said `extras`.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Starts the queue once connected. The server takes up to `inline` bytes of data with a
+    /// write, and has reported these `extensions` and `extras`.
     pub(crate) fn start(
         &mut self,
         queue: &mut Queue<'_>,
@@ -285,11 +272,10 @@ impl DiskQueue {
 
     /// Sends a request to the server.
     ///
-    /// On a failure of the device the connection fails, and the request stays in its
-    /// slot.
+    /// If the device fails, the connection fails and the request stays in its slot.
     pub(crate) fn submit(&mut self, queue: &mut Queue<'_>, request: Request) -> Submitted {
         let tag = request.tag();
-        // A flush is of no place.
+        // A flush has no position.
         let (op, offset, bytes) = match request.op() {
             Op::Flush => (Op::Flush, 0, 0),
             op => (op, request.offset(), request.bytes()),
@@ -315,9 +301,9 @@ impl DiskQueue {
         let has_data = matches!(op, Op::Read | Op::Write);
         let inline = has_data && bytes <= self.inline;
         let mut list = List::new();
-        let mut slot = Slot {
+        let mut slot = SentRequest {
             covers,
-            ..Slot::default()
+            ..SentRequest::default()
         };
         let remote = match (&mut self.bounce, region) {
             _ if !has_data || inline => {
@@ -343,10 +329,10 @@ impl DiskQueue {
             Err((request, error)) if error == EBUSY => return Submitted::Busy(request),
             Err((request, error)) if error == ENOMEM => return self.unmapped(request),
             Err((request, error)) => {
-                return Submitted::Refused(request, error.to_errno().saturating_neg());
+                return Submitted::Refused(request, -error.to_errno());
             }
         };
-        // 0 is the number of bare writes.
+        // Bare writes use the number 0.
         self.seq = self.seq.wrapping_add(1).max(1);
         let message = block::Request {
             action,
@@ -383,8 +369,9 @@ impl DiskQueue {
         Submitted::Posted
     }
 
-    /// Hands back a request whose memory could not be mapped for the device. That passes as
-    /// others end; where it does not, the device may never be able to.
+    /// Hands back a request whose memory could not be mapped for the device. Mapping may succeed
+    /// as other requests end. If it does not for [`MAPPING_NS`], the device may never be able to
+    /// map the request, which is then refused with `EIO`.
     fn unmapped(&mut self, mut request: Request) -> Submitted {
         let now_ns = monotonic_ns();
         let history = request.history().unwrap_or_else(|| History::first(now_ns));
@@ -404,8 +391,9 @@ impl DiskQueue {
         Submitted::Busy(request)
     }
 
-    /// Takes out the requests that have not been answered, after the queue pair is
-    /// gone: nothing works on their memory any more. That they were lost is in their history.
+    /// Takes out the requests that have not been answered, and records the loss in their
+    /// histories. To be called once the queue pair is gone, when nothing accesses their memory
+    /// any more.
     pub(crate) fn take_requests(&mut self) -> impl Iterator<Item = Request> + '_ {
         self.live.in_flight.set(0);
         let heard_ns = self.heard_ns;
@@ -416,7 +404,7 @@ impl DiskQueue {
                 true => 0,
                 false => history.in_vain.saturating_add(1),
             };
-            *slot = Slot::default();
+            *slot = SentRequest::default();
             request.set_history(History {
                 losses: history.losses.saturating_add(1),
                 in_vain,
@@ -434,25 +422,25 @@ impl DiskQueue {
         }
     }
 
-    /// Whether a request is under way that was first sent before `deadline_ns`, by the
+    /// Returns true if a request is under way that was first sent before `deadline_ns` of the
     /// monotonic clock.
     pub(crate) fn has_older(&self, queue: &Queue<'_>, deadline_ns: u64) -> bool {
         self.slots.iter().any(|(slot, _)| {
             let request = match slot.open {
-                Some(region) => queue.memory().request(region),
+                Some(region) => queue.memory().object(region),
                 None => slot.request.as_ref(),
             };
             request.is_some_and(|request| slot.history(request).first_ns < deadline_ns)
         })
     }
 
-    /// What was measured.
+    /// Returns the latency histograms.
     pub(crate) fn stages(&self) -> &Stages {
         &self.stages
     }
 }
 
-/// Opens the data of a request to the server, by a registration that `list` gets.
+/// Opens the data of a request to the server, with a registration that is added to `list`.
 fn open(
     queue: &mut Queue<'_>,
     region: RegionId,
@@ -468,6 +456,7 @@ fn open(
         region,
         access,
         renew_key: false,
+        signaled: false,
     });
     Ok(advertised)
 }
@@ -475,10 +464,13 @@ fn open(
 impl Workload for DiskQueue {
     type Done = Answers;
 
+    const OPERATIONS: &'static [Operation] =
+        &[Operation::Send, Operation::Register, Operation::Receive];
+
     fn completed(
         &mut self,
         queue: &mut Queue<'_>,
-        wc: &WorkCompletion,
+        wc: &WorkCompletion<'_>,
     ) -> Result<Self::Done, Failure> {
         match wc.op {
             Operation::Receive => self.receive(queue, wc),

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The requests of a hardware queue on their way to the server: where they are put
-//! together, and how far the send queue has got.
+//! Sending of a hardware queue's requests: the message buffers, and the progress of the send
+//! queue.
 //!
-//! SENDs do not complete one by one. That the server answered means that it has the
-//! request; should this side's device repeat the SEND all the same, the server's
-//! device knows it for a repetition and drops what it says, so the message may be
-//! overwritten as soon as the answer is there.
+//! SENDs do not complete one by one. An answer from the server means that it has the request. If
+//! this side's device retransmits the SEND all the same, the server's device recognises the
+//! duplicate and drops its contents. So the message may be overwritten as soon as the answer has
+//! arrived.
 
 #![forbid(unsafe_code)]
 
 use crate::{
-    engine::traffic::Traffic,
+    engine::{
+        queue::Queue,
+        traffic::Traffic, //
+    },
     kernel_ext::{
         blk::request::Request,
         pages::Contiguous, //
@@ -25,13 +28,10 @@ use crate::{
         BufferId,
         Memory, //
     },
-    rdma::{
-        qp::Queue,
-        wr::{
-            List,
-            Local,
-            WorkRequest, //
-        }, //
+    rdma::wr::{
+        List,
+        Local,
+        WorkRequest, //
     }, //
 };
 use kernel::{
@@ -39,20 +39,20 @@ use kernel::{
     sync::Arc, //
 };
 
-/// Messages in one buffer.
+/// Number of messages per buffer.
 const GROUP: usize = 64;
 
-/// Bytes of a message: a request, and the data of a small write.
+/// Bytes per message: a request, and the data of a small write.
 const MESSAGE: usize = (block::Request::LEN + block::Request::INLINE as usize).next_multiple_of(64);
 
-/// Every so many SENDs one completes.
+/// Number of SENDs per requested completion.
 const SIGNAL_EVERY: u32 = 16;
 
-/// Lists that always have room, for what is about the connection: there is one under way
-/// at a time, beside those that were answered and whose completion has not been asked for.
+/// Number of lists reserved for control messages: one is under way at a time, beside those that
+/// were answered and for which no completion was requested yet.
 const CONTROL: u32 = 1 + SIGNAL_EVERY;
 
-/// Requests to the send queue for each request to the disk: its registration, its SEND.
+/// Work requests per disk request: its registration and its SEND.
 const LIST: u32 = 2;
 
 /// Messages that share a buffer.
@@ -66,57 +66,42 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    /// Allocates the messages of tags 0 to `depth`, of which the last is for control.
+    /// Allocates the messages of tags 0 to `depth`, the last of which is for control messages.
     /// May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
     pub(super) fn new(memory: &mut Memory, depth: u16, traffic: Arc<Traffic>) -> Result<Self> {
         let mut groups = KVec::new();
-        for _ in 0..=usize::from(depth).div_euclid(GROUP) {
-            groups.push(memory.add_shared(GROUP.wrapping_mul(MESSAGE))?, GFP_KERNEL)?;
+        for _ in 0..=usize::from(depth) / GROUP {
+            groups.push(memory.add_shared(GROUP * MESSAGE)?, GFP_KERNEL)?;
         }
         Ok(Self {
             groups,
-            window: Window::new(
-                Self::lists(depth).saturating_sub(CONTROL),
-                1,
-                SIGNAL_EVERY,
-                None,
-            ),
+            window: Window::new(Self::lists(depth) - CONTROL, 1, SIGNAL_EVERY, None),
             traffic,
         })
     }
 
-    /// Lists that the send queue has room for: one for each request, [`CONTROL`],
-    /// and those that nobody has asked a completion for yet.
+    /// Returns the number of lists that the send queue has room for: one per request,
+    /// [`CONTROL`], and those that no completion has been asked for yet.
     fn lists(depth: u16) -> u32 {
-        u32::from(depth)
-            .saturating_add(CONTROL)
-            .saturating_add(2 * SIGNAL_EVERY)
+        u32::from(depth) + CONTROL + 2 * SIGNAL_EVERY
     }
 
-    /// How many requests the send queue must hold.
+    /// Returns the number of work requests that the send queue must hold.
     pub(super) fn requests(depth: u16) -> u32 {
-        Self::lists(depth).saturating_mul(LIST)
+        Self::lists(depth) * LIST
     }
 
-    /// Whether another request can be sent, and what is about the connection after it.
+    /// Returns true if another request can be sent, with room left for a control message.
     pub(super) fn has_room(&self) -> bool {
         self.window.room() > 0
     }
 
-    /// Takes the completion of a SEND.
+    /// Handles the completion of a SEND.
     pub(super) fn completed(&mut self) {
         self.window.completed();
     }
 
-    /// Posts a write whose message is nothing but the data of `request`.
-    ///
-    /// # Errors
-    ///
-    /// As [`send`](Self::send).
+    /// Posts a bare write: its message is nothing but the data of `request`.
     pub(super) fn send_bare(
         &mut self,
         queue: &mut Queue<'_>,
@@ -138,11 +123,11 @@ impl Sender {
         Ok(())
     }
 
-    /// Puts `message` together, with the data of `inline`, and posts it after `list`.
+    /// Composes `message` with the data of `inline`, and posts it after `list`.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for a tag that is none; what the device says.
+    /// `EINVAL` for an invalid tag, or the failure of the device.
     pub(super) fn send(
         &mut self,
         queue: &mut Queue<'_>,
@@ -156,7 +141,6 @@ impl Sender {
             invalidate: None,
             fence: false,
             signaled: self.window.signaled(0),
-            control: false,
         });
         queue.post(list.as_slice())?;
         self.window.post(1);
@@ -186,15 +170,15 @@ impl Sender {
         })
     }
 
-    /// Where the message of a tag is.
+    /// Returns the buffer of a message's tag, and the offset of the message in it.
     fn place(&self, message: &block::Request) -> Result<(&Group, usize)> {
         let tag = usize::from(message.tag);
-        let group = self.groups.get(tag.div_euclid(GROUP)).ok_or(EINVAL)?;
-        Ok((group, tag.rem_euclid(GROUP).wrapping_mul(MESSAGE)))
+        let group = self.groups.get(tag / GROUP).ok_or(EINVAL)?;
+        Ok((group, tag % GROUP * MESSAGE))
     }
 }
 
-/// Copies what `request` writes to `skip` bytes behind `place`.
+/// Copies the data that `request` writes to `skip` bytes behind `place`.
 fn copy(
     queue: &Queue<'_>,
     place: (&Group, usize),
@@ -202,7 +186,7 @@ fn copy(
     request: &Request,
 ) -> Result<Local> {
     let ((buffer, memory), offset) = place;
-    let (at, len) = (offset.saturating_add(skip), request.bytes());
+    let (at, len) = (offset + skip, request.bytes());
     request.copy_to(memory, at)?;
     queue.memory().sync_for_device(*buffer, at, len as usize)?;
     Ok(Local {

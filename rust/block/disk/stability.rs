@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a disk knows of its answered writes: how far flushes have covered them, and whether some
-//! are lost.
+//! Durability of a disk's answered writes: how many of them flushes have covered, and whether
+//! some are lost.
 //!
-//! A server tells a disk once that something is lost, and the disk cannot tell whose it was: a
-//! flush does not say which program it is for. So from then on every flush and FUA fails, until
-//! nobody has the disk open any more who could have written before.
+//! A server reports a loss to a disk once, and the disk cannot tell which program it concerns: a
+//! flush does not say for whom it is. So from then on every flush and FUA write fails, until all
+//! that could have written before have closed the disk.
 
 #![forbid(unsafe_code)]
 
@@ -24,24 +24,20 @@ use kernel::{
     }, //
 };
 
-/// What is known of the answered writes of one disk.
+/// Durability state of the answered writes of one disk.
 pub(crate) struct Stability {
-    /// The number of the disk.
+    /// Number of the disk.
     number: u32,
     queues: KVec<Arc<Live>>,
-    /// So many of the writes that were answered have been flushed, at least.
+    /// Number of answered writes that are known to have been flushed.
     flushed: Atomic<u64>,
-    /// The errno of a loss, above the number of the disk's use that is told of it; 0 where nothing
-    /// is lost.
+    /// Errno of a loss in the upper 32 bits, and the number of the disk's use in which it is
+    /// reported in the lower 32 bits; 0 if nothing is lost.
     loss: Atomic<u64>,
 }
 
 impl Stability {
-    /// Creates that of disk `number` with these queues; nothing has been written yet. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Creates the state of disk `number` with these queues, before any write. May sleep.
     pub(super) fn new(number: u32, queues: impl Iterator<Item = Arc<Live>>) -> Result<Arc<Self>> {
         let mut all = KVec::new();
         for queue in queues {
@@ -58,35 +54,35 @@ impl Stability {
         )?)
     }
 
-    /// The number of the disk.
+    /// Returns the number of the disk.
     pub(super) fn disk(&self) -> u32 {
         self.number
     }
 
-    /// How many writes have been answered that only a flush makes durable. A flush that is sent
-    /// now covers these. Any context.
+    /// Returns the number of answered writes that only a flush makes durable. A flush sent now
+    /// covers these. Any context.
     pub(super) fn answered(&self) -> u64 {
         self.queues
             .iter()
             .fold(0, |sum, queue| sum.wrapping_add(queue.unstable.get()))
     }
 
-    /// Notes that a flush which covers so many writes has succeeded. Any context.
+    /// Records that a flush which covers `covered` writes has succeeded. Any context.
     pub(super) fn flushed(&self, covered: u64) {
         raise(&self.flushed, covered);
     }
 
-    /// Notes that the host of the server has been started anew, and has lost what was not flushed:
-    /// so the next flush fails, in the disk's present use. Process context,
-    /// while no request is under way.
+    /// Records a restart of the server's host, which loses the writes that were not flushed. If
+    /// there are any, every flush and FUA write fails with `EIO` during use number `uses` of the
+    /// disk. Process context, while no request is under way.
     pub(crate) fn host_restarted(&self, uses: u32) {
         if self.answered() != self.flushed.load(Relaxed) {
             self.lose(crate::logic::failure::errno::EIO, uses);
         }
     }
 
-    /// Notes that the server has lost something, as a request says that has failed with `errno`.
-    /// Any context.
+    /// Records that the server has lost data: a flush or FUA request failed with `errno` in use
+    /// number `uses` of the disk. Any context.
     pub(super) fn lose(&self, errno: i32, uses: u32) {
         let loss = u64::from(errno.unsigned_abs()) << 32 | u64::from(uses);
         let before = self.loss.xchg(loss, Relaxed);
@@ -100,8 +96,8 @@ impl Stability {
         }
     }
 
-    /// The errno to fail a flush with, in use number `uses` of the disk. Any
-    /// context.
+    /// Returns the errno to fail a flush or FUA write with, in use number `uses` of the disk;
+    /// `None` if nothing is lost. Any context.
     pub(super) fn loss(&self, uses: u32) -> Option<i32> {
         let loss = self.loss.load(Relaxed);
         if loss == 0 || loss as u32 != uses {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A server's answers on their way into messages: those that wait to be joined, and
-//! where messages are put together.
+//! Answers of a server: the queue of those that wait to share a message, and the buffers that
+//! messages are built in.
 
 #![forbid(unsafe_code)]
 
 use super::fifo::Fifo;
 use crate::{
+    engine::queue::Queue,
     logic::block::{
         answer::Response,
         joining::Joining,
@@ -17,59 +18,49 @@ use crate::{
         BufferId,
         Memory, //
     },
-    rdma::{
-        qp::Queue,
-        wr::Local, //
-    }, //
+    rdma::wr::Local, //
 };
 use kernel::prelude::*;
 
-/// Bytes of an answer.
+/// Size of an answer, in bytes.
 pub(super) const ANSWER: u32 = Response::LEN as u32;
 
-/// Bytes of the place of a message.
+/// Size of the place for one message, in bytes.
 const PLACE: u32 = ANSWER * Response::JOINED as u32;
 
 /// The answers of one connection.
 pub(super) struct Answers {
-    /// Messages that are being sent, each at the place of its SEND in the send queue; and
-    /// behind them all a survey.
+    /// Messages that are being sent, each at a place given by the number of its SEND in the send
+    /// queue, and behind them all one survey.
     buffer: BufferId,
-    /// A power of two, so that no two that are in the queue share a place.
+    /// Number of places: a power of two, so that no two SENDs in the queue share a place.
     places: u32,
-    /// Slots whose answers wait to be joined, and what they say.
+    /// Answers that wait to share a message: the slot and the status.
     waiting: Fifo<(usize, Status)>,
-    /// For how long they do.
+    /// State of coalescing, which decides how long they wait.
     pub(super) joining: Joining,
 }
 
 impl Answers {
-    /// Allocates those of `slots` in `memory`, for a send queue of `places` requests, a
-    /// power of two. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Allocates the buffers in `memory`, for `slots` slots and a send queue of `places` work
+    /// requests, a power of two. May sleep.
     pub(super) fn new(memory: &mut Memory, slots: usize, places: u32) -> Result<Self> {
         Ok(Self {
-            buffer: memory.add_buffer(Self::behind(places).saturating_add(Survey::MOST))?,
+            buffer: memory.add_buffer(Self::behind(places) + Survey::MOST)?,
             places,
             waiting: Fifo::new(slots, (0, Status::Ok))?,
             joining: Joining::default(),
         })
     }
 
-    /// Bytes of so many places.
+    /// Returns the size of that many places, in bytes.
     const fn behind(places: u32) -> usize {
         places.saturating_mul(PLACE) as usize
     }
 
-    /// Puts the message of a survey together, `len` bytes of it. A client that asks again
-    /// before it has the answer finds one in the other.
-    ///
-    /// # Errors
-    ///
-    /// None that a client could cause.
+    /// Writes the message of a survey, and returns its first `len` bytes. There is one buffer for
+    /// surveys: if the client asks again before it has the answer, the new survey overwrites the
+    /// old one.
     pub(super) fn put_survey(
         &self,
         queue: &mut Queue<'_>,
@@ -86,18 +77,18 @@ impl Answers {
         })
     }
 
-    /// Adds one that may be joined.
+    /// Adds an answer that may share a message with others.
     ///
     /// # Errors
     ///
-    /// `ENOSPC` for more than there are slots.
+    /// `ENOSPC` if there are more answers than slots.
     pub(super) fn push(&mut self, slot: usize, status: Status) -> Result {
         self.joining.due();
         self.waiting.push((slot, status))
     }
 
-    /// How many of those that wait go with the next message; 0 while they wait for
-    /// others, unless it is `urgent`.
+    /// Returns the number of waiting answers to send in the next message; 0 if they should wait for
+    /// others. If `urgent`, they do not wait.
     pub(super) fn ready(&self, urgent: bool) -> usize {
         let waiting = self.waiting.len();
         if urgent || self.joining.sends(waiting) {
@@ -107,22 +98,22 @@ impl Answers {
         }
     }
 
-    /// Returns true where no answer waits.
+    /// Returns true if no answer waits.
     pub(super) fn are_sent(&self) -> bool {
         self.waiting.len() == 0
     }
 
-    /// The first that waits.
+    /// Removes and returns the first waiting answer.
     pub(super) fn pop(&mut self) -> Option<(usize, Status)> {
         self.waiting.pop()
     }
 
-    /// Puts `response` into the message whose SEND has that `number`, behind `before`
-    /// others, and returns the message so far.
+    /// Writes `response` into the message of the SEND with that `number`, behind `before` other
+    /// responses. Returns the message so far.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for more than a message takes.
+    /// `EINVAL` if the message is full.
     pub(super) fn put(
         &self,
         queue: &mut Queue<'_>,
@@ -133,15 +124,15 @@ impl Answers {
         if before >= Response::JOINED {
             return Err(EINVAL);
         }
-        let place = number as u32 & self.places.wrapping_sub(1);
-        let message = place.wrapping_mul(PLACE);
-        let at = (before as u32).wrapping_mul(ANSWER);
-        let offset = message.wrapping_add(at);
+        let place = number as u32 & (self.places - 1);
+        let message = place * PLACE;
+        let at = before as u32 * ANSWER;
+        let offset = message + at;
         queue.write(self.buffer, offset as usize, &response.encode())?;
         Ok(Local {
             buffer: self.buffer,
             offset: message,
-            len: at.wrapping_add(ANSWER),
+            len: at + ANSWER,
             region: None,
         })
     }

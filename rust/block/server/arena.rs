@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Memory of a connection that data passes through on its way between the client and
-//! a store that the device cannot work on.
+//! Bounce memory of a connection: data passes through it between the client and a store that the
+//! device cannot work on directly.
 //!
-//! It is given out in the order of the requests, round and round, and taken back in
-//! that order: a part that is free already waits for those before it. A part never
-//! crosses the end of a buffer.
+//! The memory is a ring. Parts are taken in the order of the requests, and reclaimed in the same
+//! order: a part that is already free waits for the parts before it. A part never crosses the end
+//! of a buffer.
 
 #![forbid(unsafe_code)]
 
@@ -23,59 +23,56 @@ use kernel::{
     sync::Arc, //
 };
 
-/// The size of a buffer: that of the largest request.
+/// Size of a buffer, in bytes: that of the largest request.
 const SIZE: u64 = MAX_BYTES as u64;
 
-/// How many buffers there are. A request of the largest size finds room where two of
-/// them hold what others still have, and the end of a third is too short.
+/// Number of buffers. A request of the largest size finds room even if earlier requests occupy two
+/// buffers and the rest of a third is too short.
 const BUFFERS: usize = 4;
 
-/// Where parts begin, in bytes: two of them share no line of a cache.
+/// Alignment of parts, in bytes. It keeps two parts from sharing a cache line.
 const ALIGN: u64 = 64;
 
-/// A part that has been given out.
+/// A part in use.
 #[derive(Clone, Copy)]
 struct Given {
-    /// Where the next part may begin, on the way round.
+    /// End of the part, as a position in the ring that never wraps.
     end: u64,
-    /// The request in the send queue after which it is free; `None` while its user
-    /// has not said.
+    /// Number of the work request in the send queue after which the part is free; `None` while its
+    /// user has not said.
     until: Option<u64>,
 }
 
-/// A part, as its user sees it.
+/// A part, from its user's point of view.
 #[derive(Clone, Copy)]
-pub(super) struct Part {
-    /// Its number.
+pub(super) struct ArenaPart {
+    /// Number of the part.
     number: u64,
-    /// The number of its buffer.
+    /// Index of its buffer.
     pub(super) index: usize,
-    /// That buffer, for work requests.
+    /// The buffer, for work requests.
     pub(super) buffer: BufferId,
-    /// Where in it.
+    /// Offset in the buffer, in bytes.
     pub(super) offset: u32,
 }
 
-/// The buffers, and what of them has been given out.
+/// The buffers, and the parts in use.
 pub(super) struct Arena {
     buffers: [(BufferId, Arc<Contiguous>); BUFFERS],
     given: Fifo<Given>,
-    /// The number of the first of `given`.
+    /// Number of the first part in `given`.
     first: u64,
-    /// Where the memory in use begins, on the way round; so far it is all free.
+    /// Position where the memory in use begins. Positions never wrap; everything before this one is
+    /// free.
     start: u64,
-    /// Where it ends.
+    /// Position where the memory in use ends.
     end: u64,
-    /// How much has been given out whose end no completion has been asked for.
+    /// Number of bytes sent since the last answer that asked for a completion.
     silent: u64,
 }
 
 impl Arena {
-    /// Allocates it in `memory`, to be given out in at most `parts` parts. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Allocates the buffers in `memory`, for at least `parts` parts in use at a time. May sleep.
     pub(super) fn new(memory: &mut Memory, parts: usize) -> Result<Self> {
         let mut buffer = || memory.add_shared(SIZE as usize);
         Ok(Self {
@@ -94,24 +91,24 @@ impl Arena {
         })
     }
 
-    /// Gives out `len` bytes; `None` where they are not free at present.
-    pub(super) fn take(&mut self, len: u32) -> Option<Part> {
+    /// Takes a part of `len` bytes; `None` if that much is not free at present.
+    pub(super) fn take(&mut self, len: u32) -> Option<ArenaPart> {
         let len = u64::from(len).checked_next_multiple_of(ALIGN)?;
-        let left = SIZE.wrapping_sub(self.end % SIZE);
+        let left = SIZE - self.end % SIZE;
         let at = if len > left {
-            self.end.wrapping_add(left)
+            self.end + left
         } else {
             self.end
         };
-        let end = at.wrapping_add(len);
-        if len > SIZE || end.wrapping_sub(self.start) > SIZE.wrapping_mul(BUFFERS as u64) {
+        let end = at + len;
+        if len > SIZE || end - self.start > SIZE * BUFFERS as u64 {
             return None;
         }
-        let number = self.first.wrapping_add(self.given.len() as u64);
+        let number = self.first + self.given.len() as u64;
         self.given.push(Given { end, until: None }).ok()?;
         self.end = end;
         let index = ((at / SIZE) % BUFFERS as u64) as usize;
-        Some(Part {
+        Some(ArenaPart {
             number,
             index,
             buffer: self.buffers.get(index)?.0,
@@ -119,19 +116,19 @@ impl Arena {
         })
     }
 
-    /// The memory of buffer `index`.
+    /// Returns the memory of buffer `index`.
     pub(super) fn buffer(&self, index: usize) -> Option<&Arc<Contiguous>> {
         self.buffers.get(index).map(|(_, pages)| pages)
     }
 
-    /// Whether the end of the use of `len` bytes should be asked for: what nobody
-    /// asks for is not known to be free.
+    /// Returns true if the work request that sends `len` bytes should ask for a completion. Without
+    /// completions, parts are not known to be free.
     pub(super) fn must_ask(&self, len: u32) -> bool {
         self.silent.saturating_add(u64::from(len)) >= SIZE / 2
     }
 
-    /// Notes that requests have been posted whose end is that of the use of `len`
-    /// bytes, and whether that was `asked` for.
+    /// Records that work requests which send `len` bytes have been posted. `asked` is true if the
+    /// last one asked for a completion.
     pub(super) fn posted(&mut self, len: u32, asked: bool) {
         self.silent = if asked {
             0
@@ -140,16 +137,16 @@ impl Arena {
         };
     }
 
-    /// Says that `part` is free once request `until` in the send queue is done; 0 is
-    /// done already.
-    pub(super) fn give_back(&mut self, part: &Part, until: u64) {
+    /// Gives `part` back, to be free once work request `until` in the send queue is done. With 0 it
+    /// is free at once.
+    pub(super) fn give_back(&mut self, part: &ArenaPart, until: u64) {
         let index = usize::try_from(part.number.wrapping_sub(self.first));
         if let Some(given) = index.ok().and_then(|index| self.given.get_mut(index)) {
             given.until = Some(until);
         }
     }
 
-    /// Takes back what is free now that the requests up to `done` are.
+    /// Reclaims the parts that are free, given that the work requests up to `done` are done.
     pub(super) fn reclaim(&mut self, done: u64) {
         while let Some(Given {
             end,
@@ -160,7 +157,7 @@ impl Arena {
                 return;
             }
             self.given.pop();
-            self.first = self.first.wrapping_add(1);
+            self.first += 1;
             self.start = end;
         }
     }

@@ -3,11 +3,10 @@
 //! The clients of a block server, each of which is a disk or a tap with one or more
 //! connections.
 //!
-//! A client that has lost its connections comes back with new ones, of the next
-//! generation. What was under way on the old ones is sent again on the new ones, and
-//! must not be done after that once more: so the old ones are ended, and gone with
-//! all that the device and the threads did for them, before the first new one is
-//! accepted.
+//! A client that has lost its connections comes back with new ones, of the next generation. It
+//! sends again on them what was in flight on the old ones. The old copies must not be executed
+//! after that. So before the first new connection is accepted, the old ones are ended, and the
+//! device and the threads have finished all work for them.
 //!
 //! Lock order: the list of clients, then an `Outcome`.
 
@@ -42,34 +41,35 @@ use kernel::{
     }, //
 };
 
-/// The most clients that a server knows at a time, those that it waits for to come
-/// back among them.
+/// Maximum number of clients that a server knows at a time, including those that it waits for to
+/// come back.
 const MOST: usize = 1024;
 
-/// How long a connection waits for the old ones of its client at the server, in ms. It is less
-/// than the client takes an attempt for, which may then wait on its own.
+/// Time that a new connection waits at the server for the old ones of its client to end, in ms. It
+/// is shorter than the client's timeout for an attempt; the client may then wait on its own.
 const OLD_MS: u32 = 1000;
 
-/// Whether a client has said on any connection that it leaves for good. Shared by
-/// what completes on all of them.
-pub(crate) struct Farewell(Atomic<u32>);
+/// Record that a client has announced on one of its connections that it leaves for
+/// good. Shared by the completion handlers of all its connections.
+pub(crate) struct ClientClose(Atomic<u32>);
 
-impl Farewell {
-    /// Notes that it has. Any context.
+impl ClientClose {
+    /// Records that the client leaves. Any context.
     pub(crate) fn say(&self) {
         self.0.store(1, Relaxed);
     }
 
-    /// Whether it has. Any context.
+    /// Returns true if the client has announced that it leaves. Any context.
     pub(crate) fn is_said(&self) -> bool {
         self.0.load(Relaxed) != 0
     }
 }
 
-/// How a connection ended, for its client.
+/// The end of a connection, in its consequence for the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// It was lost, or left after a farewell, or another one took its place.
+    /// The connection was lost, was closed after the client announced that, or was replaced by a
+    /// newer one.
     Left,
     /// The client broke the protocol.
     Broken,
@@ -79,28 +79,28 @@ pub(crate) enum Ending {
 struct Client {
     disk: u64,
     generation: u32,
-    /// How many connections it makes.
+    /// Number of connections that the client makes.
     queues: u16,
-    /// Which of them it has made in this generation, a bit for each.
+    /// Bitmap of the connections that it has made in this generation.
     made: u64,
-    /// Those that there are: what they wait on.
+    /// Outcomes of the present connections.
     connections: KVec<Arc<Outcome>>,
-    farewell: Arc<Farewell>,
+    client_close: Arc<ClientClose>,
     broken: bool,
-    /// Whether any of its connections has come up.
+    /// True if any of its connections has ever been established.
     has_been_up: bool,
     hold_ms: u32,
-    /// Until when it may come back, where all are lost.
+    /// Deadline for it to come back, if all its connections are lost.
     lost: Option<Deadline>,
-    /// Its place in the ledger of the store.
+    /// Its seat in the ledger of the store.
     seat: Option<Seat>,
 }
 
 impl Client {
     fn new(hello: &Hello, ledger: Option<&Arc<Ledger>>, timeout: u32) -> Result<Self> {
-        let patience = patience(hello.hold_ms, timeout);
+        let absence_ms = absence_ms(hello.hold_ms, timeout);
         let seat = ledger
-            .map(|ledger| Seat::new(ledger, hello.disk, hello.generation == 1, patience))
+            .map(|ledger| Seat::new(ledger, hello.disk, hello.generation == 1, absence_ms))
             .transpose()?;
         Ok(Self {
             disk: hello.disk,
@@ -108,7 +108,7 @@ impl Client {
             queues: hello.queues,
             made: 0,
             connections: KVec::new(),
-            farewell: Arc::new(Farewell(Atomic::new(0)), GFP_KERNEL)?,
+            client_close: Arc::new(ClientClose(Atomic::new(0)), GFP_KERNEL)?,
             broken: false,
             has_been_up: false,
             hold_ms: hello.hold_ms,
@@ -117,14 +117,14 @@ impl Client {
         })
     }
 
-    /// Forgets it, as it does not come back.
+    /// Drops the client for good, with its account in the ledger: it will not come back.
     fn forget(mut self) {
         if let Some(seat) = &mut self.seat {
             seat.give_up();
         }
     }
 
-    /// Ends all connections because of `failure`.
+    /// Ends all its connections with `failure`.
     fn end(&self, failure: Failure) {
         for outcome in &self.connections {
             outcome.fail(failure);
@@ -132,8 +132,9 @@ impl Client {
     }
 }
 
-/// For how many ms a client that holds requests for `hold_ms` ms may come back.
-fn patience(hold_ms: u32, timeout: u32) -> u32 {
+/// Returns the time in ms for a lost client to come back: its own `hold_ms` plus the server's
+/// `timeout`; 0 if it does not hold requests.
+fn absence_ms(hold_ms: u32, timeout: u32) -> u32 {
     match hold_ms {
         0 => 0,
         hold_ms => hold_ms.saturating_add(timeout),
@@ -142,11 +143,11 @@ fn patience(hold_ms: u32, timeout: u32) -> u32 {
 
 struct State {
     clients: KVec<Client>,
-    /// Whether there has been any.
+    /// True once any client has been admitted or refused.
     begun: bool,
-    /// How many have come and gone for good.
+    /// Number of clients that are gone for good, including refused ones.
     gone: u32,
-    /// Connections that wait for others to be gone.
+    /// Outcomes of new connections that wait for old ones to be gone.
     waiting: KVec<Arc<Outcome>>,
 }
 
@@ -155,23 +156,19 @@ struct State {
 pub(crate) struct Clients {
     #[pin]
     state: Mutex<State>,
-    /// How many there are to be, where there is an end.
+    /// Number of clients to serve; `None` if unlimited.
     most: Option<u32>,
-    /// How long a client may take beyond what it says, in ms.
+    /// Time that a client may take to come back beyond its own hold time, in ms.
     timeout: u32,
-    /// What the listening thread waits on.
+    /// Outcome that the listening thread waits on.
     listener: Arc<Outcome>,
-    /// The record of the store's failures, for a store that can have some.
+    /// Ledger of the store's failures; `None` for a store that cannot fail.
     ledger: Option<Arc<Ledger>>,
 }
 
 impl Clients {
-    /// Those of a server that is to serve `most` or goes on for ever, whose `listener` is
-    /// woken when one is gone, and whose store has a `ledger`. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Creates an empty table. `most` limits the clients served (`None`: unlimited). `listener` is
+    /// woken when a connection is gone. `ledger` is that of the store. May sleep.
     pub(crate) fn new(
         most: Option<u32>,
         timeout: u32,
@@ -198,16 +195,15 @@ impl Clients {
         )
     }
 
-    /// Adds the connection of `outcome` to the client that says `hello`, once those
-    /// that it takes the place of are gone. Process context of the connection's
-    /// thread; sleeps.
+    /// Adds the connection of `outcome` to the client that sent `hello`, once the client's older
+    /// connections are gone. Process context of the connection's thread; sleeps.
     ///
     /// # Errors
     ///
-    /// [`Failure::Busy`] where there are enough clients already; [`Failure::OldWork`] where
-    /// the old connections take longer; [`Failure::Replaced`] where there are newer ones;
-    /// [`Failure::PrivateData`] for one that does not fit the others; what the outcome
-    /// reports meanwhile.
+    /// [`Failure::Busy`] if the server has all its clients; [`Failure::OldWork`] if the old
+    /// connections take too long to end; [`Failure::Replaced`] if the client has newer connections,
+    /// or broke the protocol; [`Failure::PrivateData`] if `hello` does not match the client's other
+    /// connections; a failure that the outcome reports meanwhile.
     pub(crate) fn join(
         self: &Arc<Self>,
         hello: &Hello,
@@ -235,8 +231,8 @@ impl Clients {
         }
     }
 
-    /// [`join`](Self::join), unless others must be gone before: then `outcome` is
-    /// woken when one of them is.
+    /// Like [`join`](Self::join), but does not wait. Returns `None` if older connections must end
+    /// first; then `outcome` is woken when one of them is gone.
     fn try_join(
         self: &Arc<Self>,
         hello: &Hello,
@@ -259,7 +255,7 @@ impl Clients {
                     .clients
                     .push(client, GFP_KERNEL)
                     .map_err(|e| failed(e.into()))?;
-                state.clients.len().saturating_sub(1)
+                state.clients.len() - 1
             }
         };
         let result = Self::admit(state, index, hello, outcome);
@@ -273,13 +269,13 @@ impl Clients {
             clients: self.clone(),
             disk: hello.disk,
             outcome: outcome.clone(),
-            farewell: client.farewell.clone(),
+            client_close: client.client_close.clone(),
             account: client.seat.as_ref().map(|seat| seat.account().clone()),
             ending: Ending::Left,
         }))
     }
 
-    /// Adds a connection to client `index`, and returns whether it could be.
+    /// Adds a connection to client `index`. Returns false if older connections must end first.
     fn admit(
         state: &mut State,
         index: usize,
@@ -322,20 +318,20 @@ impl Clients {
         Ok(true)
     }
 
-    /// Whether further clients are to come.
+    /// Returns true if the server may serve further clients, by its limit on their number.
     fn expects_more(&self, state: &State) -> bool {
         let known = u32::try_from(state.clients.len()).unwrap_or(u32::MAX);
         self.most
             .is_none_or(|most| known.saturating_add(state.gone) < most)
     }
 
-    /// Whether further clients are to come.
+    /// Like [`expects_more`](Self::expects_more), for callers that do not hold the lock.
     pub(crate) fn has_room(&self) -> bool {
         self.expects_more(&self.state.lock())
     }
 
-    /// Whether there is room for another client. One that is lost makes room where
-    /// the server would forget it anyway.
+    /// Checks that there is room for another client. If the table is full, forgets one lost client
+    /// to make room.
     fn check_room(&self, state: &mut State) -> Result<(), Failure> {
         if !self.expects_more(state) {
             return Err(Failure::Busy(
@@ -357,7 +353,7 @@ impl Clients {
         }
     }
 
-    /// Notes that the connection of `outcome` is gone, with all that was done for it.
+    /// Removes the connection of `outcome`. Called when all work for it has ended.
     fn leave(&self, disk: u64, outcome: &Arc<Outcome>, ending: Ending) {
         let mut state = self.state.lock();
         let state = &mut *state;
@@ -375,17 +371,17 @@ impl Clients {
             client.end(Failure::Cancelled);
         }
         if client.connections.is_empty() {
-            if client.broken || client.farewell.is_said() || !client.has_been_up {
-                let is_known = !client.broken && !client.farewell.is_said();
+            if client.broken || client.client_close.is_said() || !client.has_been_up {
+                let is_known = !client.broken && !client.client_close.is_said();
                 match state.clients.remove(index) {
-                    // It may have been a client of a server before this one.
+                    // It may have been a client of an earlier server, so its account is kept.
                     Ok(client) if is_known => drop(client),
                     Ok(client) => client.forget(),
                     Err(_) => {}
                 }
                 state.gone = state.gone.saturating_add(1);
             } else {
-                client.lost = Some(Deadline::after_ms(patience(client.hold_ms, self.timeout)));
+                client.lost = Some(Deadline::after_ms(absence_ms(client.hold_ms, self.timeout)));
             }
         }
         for waiting in &state.waiting {
@@ -395,7 +391,7 @@ impl Clients {
         self.listener.wake();
     }
 
-    /// Notes that a connection of client `disk` has come up.
+    /// Records that a connection of client `disk` is established.
     fn came_up(&self, disk: u64) {
         let mut state = self.state.lock();
         let client = state.clients.iter_mut().find(|client| client.disk == disk);
@@ -404,15 +400,15 @@ impl Clients {
         }
     }
 
-    /// Whether a connection of client `disk` has come up, now or before.
+    /// Returns true if any connection of client `disk` has ever been established.
     fn has_been_up(&self, disk: u64) -> bool {
         let state = self.state.lock();
         let client = state.clients.iter().find(|client| client.disk == disk);
         client.is_some_and(|client| client.has_been_up)
     }
 
-    /// Counts a client that was refused, so that a server which is to serve so many
-    /// does not wait for it.
+    /// Counts a refused client as gone, so that a server with a limited number of clients does not
+    /// wait for it.
     pub(crate) fn refused(&self) {
         let mut state = self.state.lock();
         state.begun = true;
@@ -420,7 +416,7 @@ impl Clients {
         self.listener.wake();
     }
 
-    /// Forgets a client that has not come back in time, and returns its number.
+    /// Forgets one lost client whose time to come back has passed. Returns its identity.
     pub(crate) fn take_lost(&self) -> Option<u64> {
         let mut state = self.state.lock();
         let late = |client: &Client| client.lost.is_some_and(Deadline::passed);
@@ -432,19 +428,19 @@ impl Clients {
         Some(disk)
     }
 
-    /// Until when the next client may come back that is lost at present.
-    pub(crate) fn patience(&self) -> Deadline {
+    /// Returns the earliest deadline for a lost client to come back.
+    pub(crate) fn next_deadline(&self) -> Deadline {
         let state = self.state.lock();
         let lost = state.clients.iter().filter_map(|client| client.lost);
         lost.fold(Deadline::never(), Deadline::sooner)
     }
 
-    /// Whether there has been no client yet.
+    /// Returns true if no client has been admitted or refused yet.
     pub(crate) fn is_idle(&self) -> bool {
         !self.state.lock().begun
     }
 
-    /// Whether all that were to be served have gone.
+    /// Returns true if as many clients as the limit allows have been served and are gone.
     pub(crate) fn all_gone(&self) -> bool {
         let state = self.state.lock();
         self.most
@@ -452,39 +448,39 @@ impl Clients {
     }
 }
 
-/// A connection's place among those of its client, until it is dropped: after the
-/// queue pair, and when nothing is done any more for it.
+/// Membership of a connection in its client. Dropping it removes the connection. It must be dropped
+/// after the queue pair, and when no more work is done for the connection.
 pub(crate) struct Membership {
     clients: Arc<Clients>,
     disk: u64,
     outcome: Arc<Outcome>,
-    farewell: Arc<Farewell>,
+    client_close: Arc<ClientClose>,
     account: Option<Arc<Account>>,
     ending: Ending,
 }
 
 impl Membership {
-    /// Where the client says that it leaves.
-    pub(crate) fn farewell(&self) -> &Arc<Farewell> {
-        &self.farewell
+    /// Returns the record of whether the client has announced that it leaves.
+    pub(crate) fn client_close(&self) -> &Arc<ClientClose> {
+        &self.client_close
     }
 
-    /// The failures of the store that the client has been told of.
+    /// Returns the client's account: the failures of the store that it has been told of.
     pub(crate) fn account(&self) -> Option<&Arc<Account>> {
         self.account.as_ref()
     }
 
-    /// Says that the connection has come up.
+    /// Records that the connection is established.
     pub(crate) fn established(&mut self) {
         self.clients.came_up(self.disk);
     }
 
-    /// Whether the client has had a connection, so that it may come back.
+    /// Returns true if the client has ever had an established connection, so that it may come back.
     pub(crate) fn is_up(&self) -> bool {
         self.clients.has_been_up(self.disk)
     }
 
-    /// Says how the connection has ended.
+    /// Records the way in which the connection has ended.
     pub(crate) fn ended(&mut self, ending: Ending) {
         self.ending = ending;
     }

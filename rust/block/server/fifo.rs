@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Queues of a fixed capacity, for completions: nothing is allocated after the start.
+//! Queues of fixed capacity, for completion handlers: all memory is allocated at the start.
 
 #![forbid(unsafe_code)]
 
 use kernel::prelude::*;
 
-/// A queue of at most so many items.
+/// A queue of fixed capacity.
 ///
 /// # Invariants
 ///
-/// `items` has a power of two of places, and `len` is at most that many. The items
-/// are at `head` and the places after it, around the end.
+/// The length of `items` is a power of two, and `len` is at most that length. The items are at
+/// `head` and the places after it, wrapping around at the end.
 pub(super) struct Fifo<T: Copy> {
     items: KVVec<T>,
     head: usize,
@@ -19,12 +19,8 @@ pub(super) struct Fifo<T: Copy> {
 }
 
 impl<T: Copy> Fifo<T> {
-    /// An empty queue for at least `capacity` items; `filler` is any of them. May
+    /// Creates an empty queue for at least `capacity` items. `filler` fills the unused places. May
     /// sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
     pub(super) fn new(capacity: usize, filler: T) -> Result<Self> {
         let places = capacity.checked_next_power_of_two().ok_or(ENOMEM)?;
         Ok(Self {
@@ -34,40 +30,40 @@ impl<T: Copy> Fifo<T> {
         })
     }
 
-    /// How many items there are.
+    /// Returns the number of items.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
     fn place(&self, index: usize) -> usize {
-        // A power of two, by the type invariant.
+        // The length is a power of two, by the type invariant.
         self.head.wrapping_add(index) & self.items.len().wrapping_sub(1)
     }
 
-    /// Adds an item behind all others.
+    /// Adds an item at the end.
     ///
     /// # Errors
     ///
-    /// `ENOSPC` where it is full.
+    /// `ENOSPC` if the queue is full.
     pub(super) fn push(&mut self, item: T) -> Result {
         let place = self.place(self.len);
         if self.len >= self.items.len() {
             return Err(ENOSPC);
         }
         *self.items.get_mut(place).ok_or(ENOSPC)? = item;
-        self.len = self.len.wrapping_add(1);
+        self.len += 1;
         Ok(())
     }
 
-    /// Takes the first item out.
+    /// Removes and returns the first item.
     pub(super) fn pop(&mut self) -> Option<T> {
         let item = self.get(0)?;
         self.head = self.place(1);
-        self.len = self.len.wrapping_sub(1);
+        self.len -= 1;
         Some(item)
     }
 
-    /// The item that has `index` before it.
+    /// Returns the item with `index` items before it.
     pub(super) fn get(&self, index: usize) -> Option<T> {
         self.items
             .get(self.place(index))
@@ -75,7 +71,7 @@ impl<T: Copy> Fifo<T> {
             .copied()
     }
 
-    /// [`get`](Self::get), to be changed.
+    /// Returns a mutable reference to the item with `index` items before it.
     pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         let place = self.place(index);
         let len = self.len;

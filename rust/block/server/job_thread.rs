@@ -2,11 +2,11 @@
 
 //! The thread that does the file work of one connection to a block server.
 //!
-//! A file system may take long, and cannot be interrupted. So this thread holds neither the
-//! queue pair nor the identifier while it works, only the store and the memory that a request's
-//! data is in: both go at once when the connection ends or the device is removed, whatever the
-//! store does. The connection's own thread takes them down, and then waits for this one, since
-//! the client must not come back before.
+//! A file system may take long, and cannot be interrupted. So while this thread works, it holds
+//! neither the queue pair nor the connection identifier, only the store and the memory of the
+//! request's data. When the connection ends or the device is removed, queue pair and identifier go
+//! at once, whatever the store does. The connection's own thread takes them down and then waits for
+//! this thread, because the client must not come back before.
 
 #![forbid(unsafe_code)]
 
@@ -20,11 +20,16 @@ use crate::{
     },
     engine::{
         outcome::{
-            new_bell,
-            Bell,
+            new_wait_queue,
             Outcome, //
+            WaitQueue,
         },
-        worker::Worker, //
+        queue::Queue,
+        queue_pair::QueuePair,
+        worker::{
+            ThreadName,
+            Worker, //
+        }, //
     },
     kernel_ext::{
         completion::Waited,
@@ -43,10 +48,6 @@ use crate::{
             Status, //
         },
         failure::Failure, //
-    },
-    rdma::qp::{
-        Queue,
-        QueuePair, //
     }, //
 };
 use kernel::{
@@ -58,47 +59,49 @@ use kernel::{
     }, //
 };
 
-/// How long the work of a connection that has ended may take without a word in the log, in ms.
+/// Time that the work for an ended connection may take before a line in the log says so, in ms.
 const SLOW_MS: u32 = 2000;
 
 /// A queue pair of a block server.
-pub(crate) type Pair = Pin<KBox<QueuePair<BlockServer>>>;
+pub(crate) type Pair = QueuePair<BlockServer>;
 
 struct State {
-    /// Until the connection ends.
+    /// The queue pair; `None` once the connection has ended.
     pair: Option<Pair>,
-    /// What was taken out last, to be worked on.
+    /// Action of the request that was taken last.
     current: Option<Action>,
 }
 
-/// Where a connection's thread and the one that works for it meet.
+/// State shared by a connection's thread and its job thread.
 #[pin_data]
-pub(crate) struct Desk {
+pub(crate) struct JobShared {
     #[pin]
     state: Mutex<State>,
-    /// Rung when there is something to do, or nothing more.
-    bell: Bell,
-    /// Rung by the thread when it is done for good.
-    done: Bell,
+    /// Woken when there is work, and when the connection has ended.
+    wait_queue: WaitQueue,
+    /// Woken when the job thread has ended.
+    done: WaitQueue,
     outcome: Arc<Outcome>,
     store: Arc<Store>,
     /// The session's number, for the log.
     id: u32,
 }
 
-impl Desk {
-    /// That of `pair`, which rings `bell` for work on `store`. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    pub(crate) fn new(pair: Pair, bell: Bell, store: Arc<Store>, id: u32) -> Result<Arc<Self>> {
+impl JobShared {
+    /// Creates the state for `pair`, which wakes `wait_queue` when there is work on `store`. May
+    /// sleep.
+    pub(crate) fn new(
+        pair: Pair,
+        wait_queue: WaitQueue,
+        store: Arc<Store>,
+        id: u32,
+    ) -> Result<Arc<Self>> {
         let outcome = pair.outcome().clone();
-        let done = new_bell()?;
+        let done = new_wait_queue()?;
         Arc::pin_init(
             pin_init!(Self {
                 state <- new_mutex!(State { pair: Some(pair), current: None }, "krping_desk"),
-                bell,
+                wait_queue,
                 done,
                 outcome,
                 store,
@@ -108,7 +111,7 @@ impl Desk {
         )
     }
 
-    /// Calls `f` on the connection; `None` where it has ended. `f` must not sleep.
+    /// Calls `f` on the connection. Returns `None` if the connection has ended. `f` must not sleep.
     pub(crate) fn with<R>(
         &self,
         f: impl FnOnce(&mut BlockServer, &mut Queue<'_>) -> R,
@@ -117,7 +120,8 @@ impl Desk {
         state.pair.as_ref().and_then(|pair| pair.with(f))
     }
 
-    /// Takes out what is to be done next; `None` where the connection has ended.
+    /// Takes the next request to work on, if there is one. Returns `None` if the connection has
+    /// ended.
     fn next(&self) -> Option<Result<Option<Work>, Failure>> {
         let mut state = self.state.lock();
         let next = state
@@ -133,16 +137,16 @@ impl Desk {
         Some(next)
     }
 
-    /// Takes the queue pair away: no work begins any more.
+    /// Takes the queue pair, and wakes the job thread. No further work begins.
     pub(crate) fn close(&self) -> Option<Pair> {
         let pair = self.state.lock().pair.take();
-        self.bell.complete();
+        self.wait_queue.complete();
         pair
     }
 
-    /// Works until the connection ends. The body of the thread.
+    /// Works on requests until the connection ends. The body of the thread.
     fn work(&self) {
-        // The disk may be one of this very machine, whose memory waits to be written to it.
+        // The disk may be of this machine, and memory reclaim may be waiting for writes to it.
         let _no_io = NoIo::enter();
         throttle_locally();
         while !self.outcome.ended() {
@@ -150,7 +154,7 @@ impl Desk {
                 None => break,
                 Some(Ok(Some(work))) => work,
                 Some(Ok(None)) => {
-                    let _ = self.bell.wait_interruptible(Deadline::never());
+                    let _ = self.wait_queue.wait_interruptible(Deadline::never());
                     continue;
                 }
                 Some(Err(failure)) => {
@@ -192,8 +196,8 @@ impl Desk {
     }
 }
 
-/// Says that the thread is done, also where it never ran.
-struct Done(Arc<Desk>);
+/// Wakes those who wait for the end of the job thread when dropped, even if the thread never ran.
+struct Done(Arc<JobShared>);
 
 impl Drop for Done {
     fn drop(&mut self) {
@@ -201,21 +205,17 @@ impl Drop for Done {
     }
 }
 
-/// The thread of a connection's file work, until it is [`joined`](Self::join).
+/// The job thread of a connection, until it is [`joined`](Self::join).
 pub(crate) struct JobThread {
-    desk: Arc<Desk>,
+    shared: Arc<JobShared>,
     thread: Kthread,
 }
 
 impl JobThread {
-    /// Starts it, on the CPU of `worker`. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Kthread::run`].
-    pub(crate) fn start(desk: &Arc<Desk>, worker: &Worker) -> Result<Self> {
-        let (done, cpu) = (Done(desk.clone()), worker.cpu());
-        let thread = Kthread::run(worker.id, move || {
+    /// Starts the thread, on the CPU of `worker`. May sleep.
+    pub(crate) fn start(shared: &Arc<JobShared>, worker: &Worker) -> Result<Self> {
+        let (done, cpu) = (Done(shared.clone()), worker.cpu());
+        let thread = Kthread::run(fmt!("{}", ThreadName(worker.id)), move || {
             match cpu.map_or(Ok(()), run_on) {
                 Ok(()) => done.0.work(),
                 Err(_) => done.0.outcome.fail(Failure::NoCpu(cpu.unwrap_or(0))),
@@ -223,30 +223,30 @@ impl JobThread {
             drop(done);
         })?;
         Ok(Self {
-            desk: desk.clone(),
+            shared: shared.clone(),
             thread,
         })
     }
 
-    /// Waits until it has ended, after [`Desk::close`]: as long as the store works on the last
-    /// request of client `disk`. Says so in the log. Sleeps.
+    /// Waits until the thread has ended, which takes as long as the store works on the last request
+    /// of client `disk`. Logs it if that takes long. Called after [`JobShared::close`]. Sleeps.
     pub(crate) fn join(self, disk: u64) {
-        let Self { desk, thread } = self;
-        let wait = |limit| desk.done.wait_interruptible(limit) == Waited::Completed;
+        let Self { shared, thread } = self;
+        let wait = |limit| shared.done.wait_interruptible(limit) == Waited::Completed;
         if !wait(Deadline::after_ms(SLOW_MS)) {
-            let action = desk.state.lock().current;
+            let action = shared.state.lock().current;
             let action = action.map_or("request", Action::as_str);
             pr_warn!(
                 "{}: client {:016x}: its connection is gone, and the store still works on a {} \
                  of it; the client cannot come back before that is done\n",
-                desk.id,
+                shared.id,
                 disk,
                 action
             );
             while !wait(Deadline::never()) {}
             pr_info!(
                 "{}: client {:016x}: the store is done with the {}\n",
-                desk.id,
+                shared.id,
                 disk,
                 action
             );

@@ -2,20 +2,17 @@
 
 //! The listening thread of a server of disks or taps.
 //!
-//! A client outlives its connections. One that is lost ends nothing but itself: the
-//! client may come back. So the listening thread stays until all clients that it was
-//! to serve have gone, and gives up those that do not come back in time.
+//! A client survives connection loss: a lost connection ends only itself, and the client may come
+//! back. So the listening thread stays until all clients that it has to serve are gone, and gives
+//! up those that do not come back in time.
 
 #![forbid(unsafe_code)]
 
 use super::serving::run;
 use crate::{
-    block::server::{
-        clients::Clients,
-        store::{
-            ledger::Ledgers,
-            Store, //
-        }, //
+    block::server::export::{
+        give_up,
+        Export, //
     },
     cm::{
         addr::SocketAddress,
@@ -23,14 +20,13 @@ use crate::{
     },
     engine::{
         drive::failed,
-        ear::Ear,
-        entry::State,
         management,
         outcome::{
-            new_bell,
+            new_wait_queue,
             Outcome, //
         },
         peer_log::Level,
+        reopening_listener::ReopeningListener,
         server::{
             is_allowed,
             listening_address,
@@ -55,85 +51,47 @@ use kernel::{
     sync::Arc, //
 };
 
-/// Makes what servers know of failed stores for as long as the module is loaded.
+/// Starts the session's listening thread, and returns the address that it is bound to. An error of
+/// binding is returned to the caller, before any thread runs.
 ///
 /// # Errors
 ///
-/// `ENOMEM`.
-pub(crate) fn new_ledgers() -> Result<State> {
-    Ok(KBox::new(Ledgers::new()?, GFP_KERNEL)?)
-}
-
-/// What is served, to all clients.
-pub(super) struct Export {
-    /// The store.
-    pub(super) store: Arc<Store>,
-    /// Its clients.
-    pub(super) clients: Arc<Clients>,
-}
-
-impl Export {
-    /// Opens the store of the session's command, whose listening thread waits on
-    /// `listener`. Process context of the writer; sleeps.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Store::open`].
-    fn open(session: &Session, listener: &Arc<Outcome>) -> Result<Arc<Self>, Failure> {
-        let no_memory = failed(STARTING);
-        let command = &session.command;
-        let ledgers = session.registry.state::<Arc<Ledgers>>();
-        let ledgers = ledgers.ok_or_else(|| no_memory(EINVAL))?;
-        let store = Store::open(&command.block, ledgers)?;
-        let most = (!command.persist).then_some(command.threads);
-        let clients = Clients::new(
-            most,
-            session.timeout(),
-            listener.clone(),
-            store.ledger().cloned(),
-        )
-        .map_err(&no_memory)?;
-        let store = Arc::new(store, GFP_KERNEL).map_err(|e| no_memory(e.into()))?;
-        Arc::new(Self { store, clients }, GFP_KERNEL).map_err(|e| no_memory(e.into()))
-    }
-}
-
-/// Starts the session's listening thread, and returns the address it is bound
-/// to. Failures to bind are the caller's, before any thread runs.
-///
-/// # Errors
-///
-/// `EADDRINUSE`, `EADDRNOTAVAIL`, `ENODEV` and what else binding reports; those of
-/// [`Store::open`].
+/// `EADDRINUSE`, `EADDRNOTAVAIL`, `ENODEV` or another error of binding; those of
+/// [`Store::open`](super::store::Store::open).
 pub(crate) fn start(session: &Arc<Session>) -> Result<SocketAddress, Failure> {
     let addr = listening_address(session)?;
     let no_memory = failed(STARTING);
-    let bell = new_bell().map_err(&no_memory)?;
-    let outcome = Outcome::new(&bell).map_err(&no_memory)?;
+    let wait_queue = new_wait_queue().map_err(&no_memory)?;
+    let outcome = Outcome::new(&wait_queue).map_err(&no_memory)?;
     let export = Export::open(session, &outcome)?;
-    // The server outlives its listener.
-    let reports = Outcome::new(&bell).map_err(&no_memory)?;
+    // The server survives the loss of its listener, so the listener reports to an outcome of its
+    // own.
+    let reports = Outcome::new(&wait_queue).map_err(&no_memory)?;
     start_listening(
         session,
         addr,
         reports,
         outcome,
         move |session, listener, local, outcome| {
-            listen(session, Ear::new(listener, local, bell), outcome, &export)
+            listen(
+                session,
+                ReopeningListener::new(listener, local, wait_queue),
+                outcome,
+                &export,
+            )
         },
     )
 }
 
-/// Starts a thread for each connection, until all clients have gone. The body of the
-/// listening thread.
+/// Starts a thread for each connection, until all clients are gone. The body of the listening
+/// thread.
 ///
 /// # Errors
 ///
-/// What the listener or a signal reports; [`Failure::TimedOut`] where no client comes
-/// in time.
+/// The failure of the listener, or a signal; [`Failure::TimedOut`] if no client comes in time.
 fn listen(
     session: &Arc<Session>,
-    mut ear: Ear,
+    mut listener: ReopeningListener,
     outcome: &Outcome,
     export: &Arc<Export>,
 ) -> Result<(), Failure> {
@@ -144,7 +102,7 @@ fn listen(
         if let Some(failure) = outcome.failure() {
             return Err(failure);
         }
-        if let Some(failure) = ear.take_failure() {
+        if let Some(failure) = listener.take_failure() {
             if clients.is_idle() && !session.command.persist {
                 return Err(failure);
             }
@@ -154,7 +112,7 @@ fn listen(
                 failure
             );
         }
-        ear.revive(session);
+        listener.revive(session);
         while let Some(disk) = clients.take_lost() {
             session.peer_log.say(
                 Level::Error,
@@ -168,14 +126,14 @@ fn listen(
         if clients.all_gone() {
             return Ok(());
         }
-        if let Some(request) = ear.take() {
+        if let Some(request) = listener.take() {
             if is_allowed(session, &request) {
                 session.reap();
                 admit(session, request, export)?;
             }
             continue;
         }
-        let mut wake_up = clients.patience().sooner(ear.patience());
+        let mut wake_up = clients.next_deadline().sooner(listener.next_deadline());
         if clients.is_idle() {
             if let (true, Some(ms)) = (limit_ends.passed(), limit) {
                 return Err(Failure::TimedOut(what, ms));
@@ -186,19 +144,20 @@ fn listen(
     }
 }
 
-/// How long the first client may take to come, in ms: only a loopback's must.
+/// Returns the timeout for the first client, in ms; `None` if it may take forever. A loopback
+/// always has one; other servers only if the command sets `timeout_ms` and does not persist.
 fn first_client(session: &Session) -> Option<u32> {
     let command = &session.command;
     match command.role {
         Role::Loopback => Some(management::client_comes_within(session)),
-        _ => command.timeout_ms.filter(|_| !command.persist),
+        Role::Client | Role::Server => command.timeout_ms.filter(|_| !command.persist),
     }
 }
 
 /// Starts the thread of a connection.
 fn admit(session: &Arc<Session>, request: Request, export: &Arc<Export>) -> Result<(), Failure> {
-    // The threads that listen and that have the disk of a loopback are the session's, too.
-    if session.running() > MAX_CLIENTS.saturating_add(1) {
+    // The session's threads include the listening thread, and the one of a loopback's disk.
+    if session.running() > MAX_CLIENTS + 1 {
         request.id.reject(&Reject {
             reason: RejectReason::Busy,
             value: MAX_CLIENTS as u32,
@@ -215,12 +174,5 @@ fn admit(session: &Arc<Session>, request: Request, export: &Arc<Export>) -> Resu
             Ok(())
         }
         started => started,
-    }
-}
-
-/// Notes how a client has failed: that is how the session fails, unless it persists.
-pub(super) fn give_up(session: &Session, failure: Failure) {
-    if !session.command.persist {
-        session.record(failure);
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Makes the queue pair of one connection of a disk or tap, at its server.
+//! Creation of the queue pair for one connection of a disk or tap, at the server.
 
 #![forbid(unsafe_code)]
 
@@ -15,8 +15,10 @@ use crate::{
     },
     engine::{
         accept::Responder,
+        depths::Depths,
         limits::QueueLimits,
-        outcome::Bell,
+        outcome::WaitQueue,
+        queue::Queue,
         traffic::Traffic, //
     },
     logic::{
@@ -25,34 +27,28 @@ use crate::{
         wire::hello::Hello, //
     },
     mr::Memory,
-    rdma::{
-        device::Device,
-        qp::{
-            Depths,
-            Queue, //
-        }, //
-    }, //
+    rdma::device::Device, //
 };
 use kernel::{
     prelude::*,
     sync::Arc, //
 };
 
-/// A server that makes the queue pair of one connection.
+/// The server's responder for one connection: builds the workload and prepares it.
 pub(super) struct Making<'a> {
     /// The store.
     pub(super) store: &'a Arc<Store>,
-    /// What the client has said.
+    /// Private data of the client.
     pub(super) hello: &'a Hello,
-    /// Its place among the clients.
+    /// The connection's membership of its client.
     pub(super) membership: &'a Membership,
-    /// What the queue pair rings for jobs.
-    pub(super) bell: &'a Bell,
-    /// The most bytes of a request.
+    /// Wait queue that the workload wakes when there are jobs.
+    pub(super) wait_queue: &'a WaitQueue,
+    /// Maximum number of data bytes per request.
     pub(super) max_bytes: u32,
-    /// How long this side is silent at most, in ms.
+    /// Keepalive interval of the server: the longest that it is silent, in ms.
     pub(super) alive_ms: u32,
-    /// True where jobs need a thread of their own; known when it is built.
+    /// True if jobs need a thread of their own. Set when the workload is built.
     pub(super) needs_thread: bool,
 }
 
@@ -69,8 +65,8 @@ impl Responder for Making<'_> {
         let membership = self.membership;
         let params = ServerParams {
             hello: self.hello,
-            farewell: membership.farewell().clone(),
-            bell: self.bell.clone(),
+            client_close: membership.client_close().clone(),
+            wait_queue: self.wait_queue.clone(),
             account: membership.account().cloned(),
             requests: room.requests,
             completions: room.completions,

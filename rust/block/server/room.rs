@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How much room a send queue has.
+//! Accounting of the room in a send queue.
 //!
-//! A request takes its place in the queue until it is known to be done, which a
-//! completion says of the one that asked for it and of all before it. Few ask: all
-//! READs do, and so does a SEND where too many before it have not. Those that nobody
-//! has asked for are so few that there is always room for a whole list once all that
-//! were asked for are done.
+//! A work request takes up room in the queue until it is known to be done. A completion shows that
+//! the work request that asked for it is done, and all before it. All READs ask, and on iWARP all
+//! WRITEs. A SEND asks at the latest when too many work requests before it have not. So the number
+//! of those without a completion is limited, and once all that asked have completed, there is
+//! always room for a whole list.
 //!
-//! On soft-iWARP a READ completes after what was posted behind it. Completions are only
-//! counted here, so what is known to be done then lags behind what is: nothing but a READ
-//! is taken to be done before it is, and its memory waits for its own completion.
+//! On soft-iWARP a READ completes after work requests that were posted behind it. Completions are
+//! only counted here, so what is known to be done then lags behind what is done. Nothing but a READ
+//! can be taken for done too early, and the memory of a READ waits for its own completion.
 
 #![forbid(unsafe_code)]
 
@@ -18,27 +18,27 @@ use super::fifo::Fifo;
 use crate::rdma::wr::MAX_CHAIN;
 use kernel::prelude::*;
 
-/// The fewest requests that a send queue must hold.
+/// Minimum number of work requests that a send queue must hold.
 pub(super) const LEAST: u32 = 4 * MAX_CHAIN as u32;
 
-/// The requests in one send queue. They are numbered from 1 in their order.
+/// The work requests in one send queue. They are numbered from 1, in the order of posting.
 pub(super) struct SendRoom {
     capacity: u32,
     posted: u64,
     done: u64,
-    /// The last that asked for a completion.
+    /// Number of the last work request that asked for a completion.
     asked: u64,
-    /// Those that have, and have not completed.
+    /// Numbers of the work requests that asked for a completion and have not completed.
     under_way: Fifo<u64>,
 }
 
 impl SendRoom {
-    /// That of a queue which holds `capacity` requests, at least [`LEAST`]. May
-    /// sleep.
+    /// Creates the accounting for an empty queue that holds `capacity` work requests, at least
+    /// [`LEAST`]. May sleep.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; `EINVAL` for fewer.
+    /// `EINVAL` if `capacity` is less than [`LEAST`]; `ENOMEM`.
     pub(super) fn new(capacity: u32) -> Result<Self> {
         if capacity < LEAST {
             return Err(EINVAL);
@@ -52,30 +52,31 @@ impl SendRoom {
         })
     }
 
-    /// Whether `count` more fit.
+    /// Returns true if there is room for `count` more work requests.
     pub(super) fn has(&self, count: u32) -> bool {
-        let used = self.posted.wrapping_sub(self.done);
-        used.saturating_add(u64::from(count)) <= u64::from(self.capacity)
+        let used = self.posted - self.done;
+        used + u64::from(count) <= u64::from(self.capacity)
     }
 
-    /// Whether the last of the next `count` must ask for a completion.
+    /// Returns true if the last of the next `count` work requests must ask for a completion.
     pub(super) fn must_ask(&self, count: u32) -> bool {
-        let silent = self.posted.wrapping_sub(self.asked);
-        silent.saturating_add(u64::from(count)) >= u64::from(self.capacity / 4)
+        let silent = self.posted - self.asked;
+        silent + u64::from(count) >= u64::from(self.capacity / 4)
     }
 
-    /// The number of the next.
+    /// Returns the number of the next work request.
     pub(super) fn next(&self) -> u64 {
-        self.posted.wrapping_add(1)
+        self.posted + 1
     }
 
-    /// Notes that `count` have been posted, whose last has `asked` for a completion.
+    /// Records that `count` work requests have been posted. `asked` is true if the last one asked
+    /// for a completion.
     ///
     /// # Errors
     ///
-    /// `ENOSPC` where they did not fit.
+    /// `ENOSPC` if more have asked for a completion than the queue holds.
     pub(super) fn post(&mut self, count: u32, asked: bool) -> Result {
-        self.posted = self.posted.wrapping_add(u64::from(count));
+        self.posted += u64::from(count);
         if asked {
             self.asked = self.posted;
             self.under_way.push(self.posted)?;
@@ -83,14 +84,15 @@ impl SendRoom {
         Ok(())
     }
 
-    /// Notes that the first of those that asked for a completion has completed.
+    /// Handles a completion, which counts as that of the first work request that still waits for
+    /// one.
     pub(super) fn completed(&mut self) {
         if let Some(number) = self.under_way.pop() {
             self.done = number;
         }
     }
 
-    /// The last that is known to be done.
+    /// Returns the number of the last work request that is known to be done.
     pub(super) fn done(&self) -> u64 {
         self.done
     }

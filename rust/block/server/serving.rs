@@ -6,12 +6,8 @@
 
 use super::{
     job_thread::{
-        Desk,
+        JobShared,
         JobThread, //
-    },
-    listening::{
-        give_up,
-        Export, //
     },
     making::Making, //
 };
@@ -21,9 +17,15 @@ use crate::{
             max_bytes,
             READS, //
         },
-        server::clients::{
-            Ending,
-            Membership, //
+        server::{
+            clients::{
+                Ending,
+                Membership, //
+            },
+            export::{
+                give_up,
+                Export, //
+            }, //
         },
         MAX_BYTES, //
     },
@@ -34,11 +36,11 @@ use crate::{
     engine::{
         accept::Accepting,
         drive::{
-            failed,
-            patience, //
+            disconnect_deadline,
+            failed, //
         },
         outcome::{
-            new_bell,
+            new_wait_queue,
             Progress, //
         },
         peer_log::Level,
@@ -60,6 +62,7 @@ use crate::{
             errno::EPROTO,
             Failure, //
         },
+        spec::tests::Family,
         wire::{
             extensions::Extensions,
             hello::{
@@ -76,9 +79,9 @@ use kernel::{
     sync::Arc, //
 };
 
-/// Serves one connection, and reports. The body of its thread.
+/// Serves one connection and reports the result. The body of the connection's thread.
 pub(super) fn run(session: &Arc<Session>, worker: &Arc<Worker>, request: Request, export: &Export) {
-    // The disk may be one of this very machine, whose memory waits to be written to it.
+    // The disk may be of this machine, and memory reclaim may be waiting for writes to it.
     let _no_io = NoIo::enter();
     throttle_locally();
     let mut report = Report::new(session.id, worker.id, "server", &session.command);
@@ -90,7 +93,7 @@ pub(super) fn run(session: &Arc<Session>, worker: &Arc<Worker>, request: Request
         .and_then(|()| serve(session, worker, request, export, &mut report))
         .err();
     if let Some(Failure::OldWork) = report.failure {
-        // It comes again and again until the work is done, of which the log tells once.
+        // The client retries until the old work is done, which the log mentions once.
         return;
     }
     report.refused = !outcome.reached(Progress::Established);
@@ -126,12 +129,12 @@ fn serve(
         Ok((hello, limits, mut membership)) => {
             let mut jobs = None;
             let result = serving.follow(&hello, limits, &mut membership, &mut jobs, report);
-            // Nothing of the device is held any more, while the store is waited for.
+            // From here on, nothing of the device is held while the thread waits for the store.
             drop(id);
             if let Some(jobs) = jobs {
                 jobs.join(hello.disk);
             }
-            // Nothing is done for the client any more.
+            // From here on, no work is done for the connection.
             drop(membership);
             result
         }
@@ -146,7 +149,8 @@ struct BlockResponder<'a> {
 }
 
 impl BlockResponder<'_> {
-    /// Checks what the client asks for.
+    /// Checks the client's private data and the device. Returns the private data, and the agreed
+    /// limits of READs.
     fn check(
         &self,
         data: &[u8],
@@ -167,15 +171,15 @@ impl BlockResponder<'_> {
         self.accepting.session.peer_log.say(level, line);
     }
 
-    /// Rejects a client that has been admitted by nobody, because of `failure`, and
-    /// returns its cause.
+    /// Rejects a client that was not admitted because of `failure`, and returns the cause of the
+    /// failure.
     fn refuse(&self, failure: Failure) -> Failure {
-        let cause = self.accepting.id.outcome().cause_of(failure);
+        let cause = self.accepting.cause_of(failure);
         if !matches!(cause, Failure::OldWork) {
             self.say(Level::Warning, fmt!("a client was refused: {}", cause));
         }
         match cause {
-            // Another attempt may go better, or this one was given up.
+            // Another attempt may succeed, or this one was given up.
             Failure::Busy(_)
             | Failure::OldWork
             | Failure::Replaced
@@ -183,21 +187,20 @@ impl BlockResponder<'_> {
             | Failure::Unreachable(_)
             | Failure::Interrupted
             | Failure::Cancelled => {}
-            // It is none of those that are to be served, and they go on.
+            // The server has all its clients, so this one does not count.
             _ if !self.export.clients.has_room() => {}
             _ => {
                 give_up(self.accepting.session, cause);
                 self.export.clients.refused();
             }
         }
-        // Last, as the rejection is a failure of a client in the same session.
+        // Last, because in a loopback the rejection makes the client of the same session fail.
         self.accepting.id.reject(&rejection(&cause));
         cause
     }
 
-    /// Accepts the client, serves it until it leaves or is lost, and takes the
-    /// connection down. What is left of it is the thread of `jobs`, which may still be
-    /// working.
+    /// Accepts the client, serves it until it leaves or is lost, and takes the connection down. The
+    /// job thread in `jobs` may still be working after that.
     #[inline(never)]
     fn follow(
         &self,
@@ -207,17 +210,16 @@ impl BlockResponder<'_> {
         jobs: &mut Option<JobThread>,
         report: &mut Report<'_>,
     ) -> Result<(), Failure> {
-        let outcome = self.accepting.id.outcome();
-        let desk = match self.prepare(hello, membership, jobs) {
-            Ok(desk) => desk,
+        let shared = match self.prepare(hello, membership, jobs) {
+            Ok(shared) => shared,
             Err(failure) => {
-                let cause = self.part(membership, outcome.cause_of(failure));
+                let cause = self.part(membership, self.accepting.cause_of(failure));
                 self.accepting.id.reject(&rejection(&cause));
                 return Err(cause);
             }
         };
         let extensions = Extensions { surveys: true };
-        let answer = desk.with(|server, _| {
+        let answer = shared.with(|server, _| {
             let geometry = server.geometry();
             let before = extensions.encode(geometry.encode());
             geometry.extras.encode(before)
@@ -236,22 +238,18 @@ impl BlockResponder<'_> {
             );
             self.wait(hello)
         });
-        let result = match result {
-            Err(Failure::Disconnected | Failure::TimedOut(..))
-                if membership.farewell().is_said() =>
-            {
-                Ok(())
-            }
-            other => other.map_err(|failure| self.accepting.id.cause_of(failure)),
-        };
-        let queue_pair = desk.close();
+        let result = self.accepting.end(result, |failure| {
+            matches!(failure, Failure::Disconnected | Failure::TimedOut(..))
+                && membership.client_close().is_said()
+        });
+        let queue_pair = shared.close();
         let server = queue_pair.as_ref().and_then(|pair| pair.stop());
         if self.accepting.id.disconnect() && !matches!(result, Err(Failure::Replaced)) {
             self.accepting
                 .id
-                .wait_disconnected(patience(self.accepting.session, &result));
+                .wait_disconnected(disconnect_deadline(self.accepting.session, &result));
         }
-        // The device does nothing for the client any more once this is gone.
+        // Once the queue pair is gone, the device does no more work for the client.
         drop(queue_pair);
         if let Some(server) = server {
             let figures = *server.figures();
@@ -264,42 +262,47 @@ impl BlockResponder<'_> {
         }
     }
 
-    /// Makes the queue pair, with all receives posted, and starts the thread of `jobs` where
-    /// there is to be one.
+    /// Creates the queue pair with all receives posted, and starts the job thread if one is needed,
+    /// which is stored in `jobs`.
     #[inline(never)]
     fn prepare(
         &self,
         hello: &Hello,
         membership: &Membership,
         jobs: &mut Option<JobThread>,
-    ) -> Result<Arc<Desk>, Failure> {
+    ) -> Result<Arc<JobShared>, Failure> {
         let starting = failed("serving a client");
-        let bell = new_bell().map_err(&starting)?;
+        let wait_queue = new_wait_queue().map_err(&starting)?;
         let mut making = Making {
             store: &self.export.store,
             hello,
             membership,
-            bell: &bell,
+            wait_queue: &wait_queue,
             max_bytes: taken_bytes(&self.accepting.device()?)?,
-            alive_ms: self.accepting.session.alive(),
+            alive_ms: self.accepting.session.keepalive_ms(),
             needs_thread: false,
         };
         let queue_pair = self.accepting.make(&mut making)?;
         let needs_thread = making.needs_thread;
         let store = &self.export.store;
-        let desk = Desk::new(queue_pair, bell, store.clone(), self.accepting.session.id)
-            .map_err(&starting)?;
+        let shared = JobShared::new(
+            queue_pair,
+            wait_queue,
+            store.clone(),
+            self.accepting.session.id,
+        )
+        .map_err(&starting)?;
         if needs_thread {
-            *jobs = Some(JobThread::start(&desk, self.accepting.worker).map_err(&starting)?);
+            *jobs = Some(JobThread::start(&shared, self.accepting.worker).map_err(&starting)?);
         }
-        Ok(desk)
+        Ok(shared)
     }
 
-    /// Waits until the connection ends. Completions and the thread of jobs do the rest.
+    /// Waits until the connection ends. Completion handlers and the job thread do the rest.
     ///
     /// # Errors
     ///
-    /// Always: how the connection has ended.
+    /// Always fails, with the failure that ended the connection.
     fn wait(&self, hello: &Hello) -> Result<(), Failure> {
         let timeout = self
             .accepting
@@ -310,8 +313,8 @@ impl BlockResponder<'_> {
         outcome.wait_until("waiting for the client", Some(timeout), || false)
     }
 
-    /// Takes a connection that `failure` has ended out of its client, and returns the
-    /// failure.
+    /// Logs the `failure` that has ended the connection, and records it in the session and in
+    /// `membership` as far as it concerns them. Returns the failure.
     #[inline(never)]
     fn part(&self, membership: &mut Membership, failure: Failure) -> Failure {
         let session = self.accepting.session;
@@ -326,7 +329,7 @@ impl BlockResponder<'_> {
                 give_up(session, failure);
                 membership.ended(Ending::Broken);
             }
-            // The last word has not been said.
+            // The client may come back.
             _ if is_up => self.say(Level::Warning, fmt!("a connection was lost: {}", failure)),
             _ => {
                 self.say(Level::Error, fmt!("a client was not served: {}", failure));
@@ -337,32 +340,38 @@ impl BlockResponder<'_> {
     }
 }
 
-/// The most bytes of a request that a server on `device` takes the data of: all, unless
-/// the data comes through a registration.
+/// Returns the maximum number of data bytes per request that a server on `device` supports:
+/// [`MAX_BYTES`], unless the data arrives through a registered region, which may cover less.
 ///
 /// # Errors
 ///
-/// [`Failure::Unsupported`] for a device that registers too little for that.
+/// [`Failure::Unsupported`] if the device registers too little memory at a time.
 fn taken_bytes(device: &Device<'_>) -> Result<u32, Failure> {
-    if device.read_needs_rkey() {
+    if device.read_sink_needs_remote_write() {
         max_bytes(device)
     } else {
         Ok(MAX_BYTES)
     }
 }
 
-/// Whether the client wants what is served.
+/// Checks that the client asks for what the command serves: a disk or a tap.
 fn check_test(command: &Command, asked: Option<Test>) -> Result<(), Failure> {
-    match asked {
-        Some(test) if test == command.test => Ok(()),
-        Some(Test::Block) => Err(Failure::Unsupported(
-            "the client wants a disk, and this server takes taps only",
-        )),
-        Some(Test::Tap) => Err(Failure::Unsupported(
-            "the client is a tap, and this server has disks only",
-        )),
-        _ => Err(Failure::Unsupported(
-            "the client wants neither a disk nor a tap, and this server has nothing else",
-        )),
+    if asked == Some(command.test) {
+        return Ok(());
     }
+    Err(Failure::Unsupported(
+        match asked.map(|test| test.spec().family) {
+            Some(Family::Disk) => "the client wants a disk, and this server takes taps only",
+            Some(Family::Tap) => "the client is a tap, and this server has disks only",
+            None
+            | Some(
+                Family::PingPong
+                | Family::FastReg
+                | Family::Latency
+                | Family::Bandwidth
+                | Family::Caps
+                | Family::Conformance,
+            ) => "the client wants neither a disk nor a tap, and this server has nothing else",
+        },
+    ))
 }

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How many requests a server's connection takes at a time, and what its queues hold
-//! for that.
+//! Sizes of a server's connection: the number of requests in flight, and the queue sizes for that.
 
 #![forbid(unsafe_code)]
 
 use super::room;
 use kernel::prelude::*;
 
-/// What a connection is made of.
+/// The sizes of one connection.
 pub(super) struct Shape {
-    /// The most requests that the client has under way, but for a sign of life.
+    /// Maximum number of requests that the client may have in flight, one keepalive or close
+    /// aside.
     pub(super) depth: u16,
-    /// What the client wanted that to be.
+    /// The depth that the client asked for.
     pub(super) announced: u16,
-    /// Requests that the send queue holds.
+    /// Number of work requests that the send queue holds.
     pub(super) send: u32,
 }
 
 impl Shape {
-    /// For a client that wants `depth` requests under way, on a device with room for
-    /// `requests` in a queue and for `completions`. A READ or a WRITE takes so many
-    /// requests to the send queue `before` it.
+    /// Calculates the sizes for a client that asks for `depth` requests in flight, on a device with
+    /// room for `requests` in a queue and for `completions` in a completion queue. Each READ needs
+    /// `before` extra work requests in the send queue. The depth is halved until everything fits.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for a device that has no room to speak of.
+    /// `EINVAL` if the device has not even room for a depth of 1.
     pub(super) fn new(depth: u16, before: u32, requests: u32, completions: u32) -> Result<Self> {
         let mut shape = Self {
             depth,
@@ -33,7 +33,8 @@ impl Shape {
             send: 0,
         };
         loop {
-            // A READ or a WRITE for each, and its answer; what is larger waits.
+            // One READ or WRITE and one answer for each request. A request that needs more may
+            // wait.
             let each = before.saturating_add(2);
             let wanted = shape.receives().saturating_mul(each).max(room::LEAST);
             shape.send = wanted.checked_next_power_of_two().ok_or(EINVAL)?;
@@ -49,9 +50,10 @@ impl Shape {
         }
     }
 
-    /// Receives: one more than requests that the client may have under way, so that
-    /// one too many is told from a receive that is missing.
+    /// Returns the number of receives: `depth`, one for a keepalive, and a spare one. With the
+    /// spare one, a client that sends one request too many is detected, instead of finding no
+    /// receive.
     pub(super) fn receives(&self) -> u32 {
-        u32::from(self.depth).saturating_add(2)
+        u32::from(self.depth) + 2
     }
 }

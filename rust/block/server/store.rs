@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a server keeps blocks in, for all of its clients.
+//! The store: the blocks that a server keeps for all its clients.
+//!
+//! - [`ram`] - in memory; completions work on it
+//! - [`file`], [`direct`] - in a file or on a device, through the page cache or past it
+//! - [`ledger`] - what a store has failed to keep, and who was told
 
 #![forbid(unsafe_code)]
 
@@ -12,7 +16,7 @@ pub(super) mod ram;
 use crate::{
     kernel_ext::{
         boot,
-        file::Identity,
+        identity::Identity,
         medium::Medium,
         pages::Contiguous,
         random::random, //
@@ -56,30 +60,31 @@ use ram::{
     Ram, //
 };
 
-/// The least that a store without a block size of its own reads or writes, in bytes.
+/// Block size of a store that has none of its own, in bytes.
 const BLOCK: u32 = limits::SECTOR as u32;
 
-/// The most that is zeroed at a time in memory, in bytes: as a completion does it for a message of
-/// 32 bytes, and a peer may send many.
+/// Maximum number of bytes per discard or write-zeroes for a store in memory. It is small because
+/// the completion handler zeroes the memory, for a message of 32 bytes, and a peer may send many.
 const MAX_ZEROED: u32 = 64 << 10;
 
-/// The most that is zeroed at a time elsewhere, in bytes.
+/// Maximum number of bytes per discard or write-zeroes for other stores.
 const MAX_DISCARD: u32 = 1 << 30;
 
-/// The same where the zeroes must be written: a piece that is done in a moment by what is not
-/// too slow, as one that is interrupted begins anew.
+/// Maximum number of bytes per discard or write-zeroes if the zeroes must be written. A store that
+/// is not too slow finishes that in a moment, and an interrupted request starts again from the
+/// beginning.
 const MAX_WRITTEN: u32 = 32 << 20;
 
-/// The largest logical block of a disk.
+/// Largest logical block size of a disk, in bytes.
 const MAX_BLOCK: u32 = 4096;
 
-/// Where the blocks are.
+/// The medium that holds the blocks.
 pub(crate) enum Backing {
-    /// In memory, where devices can work on them.
+    /// Memory. Devices can work on it directly.
     Ram(Ram),
-    /// In a file or on a block device, which only threads can work on.
+    /// A file or a block device. Only threads can work on it.
     File(FileStore),
-    /// Nowhere: they are only logged.
+    /// Nothing: there are no blocks, and requests are only logged.
     Nothing,
 }
 
@@ -89,28 +94,28 @@ pub(crate) struct Store {
     size: u64,
     block: u32,
     read_only: bool,
-    /// What it has written may be lost until it is flushed.
+    /// True if writes may be lost until they are flushed.
     volatile: bool,
-    /// Zeroes must be written to it.
+    /// True if zeroes must be written to it, because it has no faster way.
     writes_zeroes: bool,
-    /// What tells it from others, to a client that comes back.
+    /// Identity of the store, by which a client that comes back recognizes it.
     id: u64,
-    /// Each request gets a line in the log.
+    /// True if each request is logged.
     log: bool,
 }
 
 impl Store {
-    /// Opens the store of a server, whose failures `ledgers` keep. Process context of the
-    /// writer; sleeps.
+    /// Opens the store of a server. `ledgers` record its failures. Process context of the writer;
+    /// sleeps.
     ///
     /// # Errors
     ///
-    /// [`Failure::Kernel`] with `ENOMEM`, `ENOENT`, `ENOSPC` for a device that is too
-    /// small, `EBUSY` for one that is in use, `EINVAL` for what is no store, and what
-    /// else opening says; [`Failure::Unsupported`] for blocks that no disk has.
+    /// [`Failure::Kernel`] with `ENOMEM`; `ENOENT`; `ENOSPC` if a device is too small; `EBUSY` if
+    /// the store is in use; `EINVAL` if the path cannot be a store; or another error of opening.
+    /// [`Failure::Unsupported`] if the block size is too large for a disk.
     pub(crate) fn open(options: &BlockOptions, ledgers: &Arc<Ledgers>) -> Result<Self, Failure> {
         let failed = |what| move |e: Error| Failure::Kernel(what, e.to_errno());
-        // Whose usual cause is not for everybody to guess.
+        // For an errno whose usual cause is hard to guess.
         let explained = |usual: Error, why, what| {
             move |e: Error| Failure::Kernel(if e == usual { why } else { what }, e.to_errno())
         };
@@ -149,7 +154,7 @@ impl Store {
         };
         let writes_zeroes = match &backing {
             Backing::File(file) => !read_only && !file.zeroes_at_once(),
-            _ => false,
+            Backing::Ram(_) | Backing::Nothing => false,
         };
         Ok(Self {
             backing,
@@ -163,17 +168,17 @@ impl Store {
         })
     }
 
-    /// Where the blocks are.
+    /// Returns the medium that holds the blocks.
     pub(crate) fn backing(&self) -> &Backing {
         &self.backing
     }
 
-    /// Whether each request gets a line in the log.
+    /// Returns true if each request is logged.
     pub(crate) fn logs(&self) -> bool {
         self.log
     }
 
-    /// What it has failed to keep, where it is one that can fail.
+    /// Returns the ledger of the store's failures; `None` for a store that cannot fail.
     pub(crate) fn ledger(&self) -> Option<&Arc<Ledger>> {
         match &self.backing {
             Backing::File(file) => Some(file.ledger()),
@@ -181,20 +186,20 @@ impl Store {
         }
     }
 
-    /// How many bytes it has.
+    /// Returns the size in bytes.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
-    /// Whether requests are worked on by the connection's thread, in their order;
-    /// otherwise completions do all.
+    /// Returns true if a job thread must work on the requests, in order. Otherwise completion
+    /// handlers do all the work.
     pub(super) fn needs_thread(&self) -> bool {
         self.log || !matches!(self.backing, Backing::Ram(_))
     }
 
-    /// What to tell the client that said `hello`, of which `depth` requests are taken
-    /// at a time, of up to `max_bytes` bytes and with `inline` bytes in a message, by a
-    /// server that is silent for `alive_ms` ms at most.
+    /// Returns the geometry to report to the client that sent `hello`. `depth` is the number of
+    /// requests in flight, `max_bytes` the limit of data per request, `inline` that of data in a
+    /// message, and `alive_ms` the server's keepalive interval in ms.
     pub(crate) fn geometry(
         &self,
         hello: &Hello,
@@ -211,12 +216,12 @@ impl Store {
             size: self.size,
             store: self.id,
             block: self.block,
-            // A power of two, and no larger than what each client has room for.
+            // `block` is a power of two, and no larger than the data that each client has room for.
             max_bytes: most & !self.block.wrapping_sub(1),
             max_discard: match self.backing {
                 Backing::Ram(_) => MAX_ZEROED,
-                _ if self.writes_zeroes => MAX_WRITTEN,
-                _ => MAX_DISCARD,
+                Backing::File(_) | Backing::Nothing if self.writes_zeroes => MAX_WRITTEN,
+                Backing::File(_) | Backing::Nothing => MAX_DISCARD,
             },
             depth,
             inline,
@@ -229,11 +234,11 @@ impl Store {
         }
     }
 
-    /// Does what `request`, which has been found to be within the limits, asks for, of the
-    /// client of `account`. `data` is where its data is or is to go, but for blocks in memory,
-    /// which the device works on itself. Asks `go_on` now and then whether to go on.
+    /// Executes `request`, which must have been checked against the limits, for the client of
+    /// `account`. `data` is the memory that its data is in or goes to. It is not needed where the
+    /// device works on the store itself. Calls `go_on` now and then to ask whether to go on.
     ///
-    /// In memory it does not sleep, and any context may call it; else it sleeps.
+    /// For a store in memory it does not sleep, and any context may call it. For others it sleeps.
     pub(crate) fn execute(
         &self,
         request: &Request,
@@ -262,14 +267,14 @@ fn in_memory(ram: &Ram, request: &Request, data: Option<(&Contiguous, usize)>) -
             for piece in pieces {
                 let len = piece.len as usize;
                 chunk(piece.chunk)?.copy_to(piece.offset as usize, to, at, len)?;
-                at = at.saturating_add(len);
+                at += len;
             }
         }
         (Action::Write, Some((from, mut at))) => {
             for piece in pieces {
                 let len = piece.len as usize;
                 from.copy_to(at, chunk(piece.chunk)?, piece.offset as usize, len)?;
-                at = at.saturating_add(len);
+                at += len;
             }
         }
         (Action::Discard | Action::WriteZeroes, _) => {
@@ -277,7 +282,8 @@ fn in_memory(ram: &Ram, request: &Request, data: Option<(&Contiguous, usize)>) -
                 chunk(piece.chunk)?.zero(piece.offset as usize, piece.len as usize)?;
             }
         }
-        // The device has done it, or does it with the answer, or nothing is to be done.
+        // The device has transferred the data, or does so with the answer, or there is nothing to
+        // do.
         _ => {}
     }
     Ok(())
@@ -315,7 +321,7 @@ fn in_file(
     }
 }
 
-/// A number that tells a file from others as far as 64 bits can.
+/// Returns a number that identifies a file, as uniquely as 64 bits can.
 pub(crate) fn number(identity: &Identity) -> u64 {
     let parts = match *identity {
         Identity::File(device, inode, generation) => {
@@ -327,7 +333,7 @@ pub(crate) fn number(identity: &Identity) -> u64 {
     parts.into_iter().fold(0x6b72_7069_6e67, mix)
 }
 
-/// Stirs `value` into `hash`: each bit of either changes about half of the result's.
+/// Mixes `value` into `hash`. Each bit of either changes about half of the bits of the result.
 fn mix(hash: u64, value: u64) -> u64 {
     let mut mixed = (hash ^ value).wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -337,20 +343,20 @@ fn mix(hash: u64, value: u64) -> u64 {
 
 /// One request for a thread to work on.
 pub(crate) struct Work {
-    /// Where its answer belongs.
+    /// The request.
     pub(super) slot: usize,
-    /// What it asks for.
+    /// The request.
     pub(crate) request: Request,
-    /// Why not to do it, if so.
+    /// Result of checking the request: the reason not to execute it, unless [`Status::Ok`].
     pub(super) status: Status,
-    /// Where its data is or is to go.
+    /// Memory and offset that its data is at or goes to.
     pub(super) data: Option<(Arc<Contiguous>, usize)>,
-    /// What its client has been told.
+    /// The failures that its client has been told of, if its answer depends on them.
     pub(super) account: Option<Arc<Account>>,
 }
 
 impl Work {
-    /// That of the client of `account`.
+    /// Attaches the `account` of the client, if the request must reach stable storage.
     pub(super) fn of_client(mut self, account: Option<&Arc<Account>>) -> Self {
         if self.request.is_durable() {
             self.account = account.cloned();
@@ -358,8 +364,8 @@ impl Work {
         self
     }
 
-    /// Does it, unless there is a reason not to. Process context; sleeps, and asks
-    /// `go_on` now and then whether to go on.
+    /// Executes the request, unless there is a reason not to, and returns the status. Calls `go_on`
+    /// now and then to ask whether to go on. Process context; sleeps.
     pub(crate) fn execute(&self, store: &Store, go_on: impl Fn() -> bool) -> Status {
         match self.status {
             Status::Ok => {

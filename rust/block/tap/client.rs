@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A tap: the thread that forwards to a server what an existing disk is asked to do.
+//! The client thread of a tap, which forwards the requests of an existing disk to a server.
 //!
-//! The disk is opened and the ring is made in the writer's context, as it sees files, with
-//! its rights. The thread connects, and only then hooks the disk; from there on what the
-//! disk is asked comes into the ring ([`Intake`]), and the thread sends it on.
+//! The disk is opened and the ring is allocated in the writer's context, with its rights and its
+//! view of the file system. The thread connects, and only then hooks the disk. From then on
+//! [`Intake`] puts the disk's requests into the ring, and the thread forwards them.
 //!
-//! A tap that is interrupted takes nothing more, and sends on what is in the ring for a
-//! moment; whatever has not been answered then counts as dropped. A connection that is
-//! lost ends the tap.
+//! A tap that is interrupted accepts no more requests, and forwards those in the ring for a
+//! moment; those that are still unanswered then count as dropped. A lost connection ends the tap.
 //!
-//! A server on the same host must not write to the disk that is tapped, as each of its
-//! writes would come back as the next. A store that is that very disk is refused; a file
-//! on it, or a partition of it where the whole is tapped, is for the user to avoid.
+//! A server on the same host must not write to the tapped disk, as each of its writes would be
+//! tapped in turn. A store that is that very disk is refused. It is up to the user to avoid a
+//! store that is a file on that disk, or a partition of it where the whole disk is tapped.
 
 #![forbid(unsafe_code)]
 
@@ -41,9 +40,9 @@ use crate::{
             Entry, //
         },
         outcome::{
-            new_bell,
-            Bell,
+            new_wait_queue,
             Outcome, //
+            WaitQueue,
         },
         results::Report,
         session::Session,
@@ -81,13 +80,13 @@ use kernel::{
     sync::Arc, //
 };
 
-/// How long an interrupted tap goes on forwarding, in ms.
+/// Time for which an interrupted tap goes on forwarding, in ms.
 const LAST_MS: u32 = 500;
 
-/// How often the thread looks after what nothing tells of, in ms.
-const BEAT_MS: u32 = 200;
+/// Interval in ms for polling conditions that raise no event.
+const KEEPALIVE_MS: u32 = 200;
 
-/// What a tap has done so far, as others may see it.
+/// Counters and disk name of a tap, for `/proc/krping` and the final report.
 pub(crate) struct View {
     disk: PathName,
     live: Arc<Live>,
@@ -95,7 +94,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// The counts now. May sleep.
+    /// Returns the current counts. May sleep.
     pub(crate) fn figures(&self) -> BlockFigures {
         BlockFigures {
             dropped: self.ring.dropped(),
@@ -120,15 +119,15 @@ impl Detail for View {
     }
 }
 
-/// What is made before the thread.
+/// State that is created before the thread.
 struct Setup {
     tapped: Arc<Tapped<Intake>>,
     view: Arc<View>,
-    bell: Bell,
+    wait_queue: WaitQueue,
 }
 
 impl Setup {
-    /// Opens the disk that the command names, and makes the ring. In the writer's context;
+    /// Opens the disk that the command names, and allocates the ring. In the writer's context;
     /// may sleep.
     fn new(session: &Session) -> Result<Self, Failure> {
         let no_memory = failed("making the tap's ring");
@@ -137,8 +136,9 @@ impl Setup {
         let name = name.ok_or_else(|| failed("finding the disk to be tapped")(EINVAL))?;
         let size = usize::try_from(block.bytes).map_err(|_| no_memory(ENOMEM))?;
         let disk = open(name)?;
-        let bell = new_bell().map_err(&no_memory)?;
-        let ring = Ring::new(size, session.command.count, bell.clone()).map_err(&no_memory)?;
+        let wait_queue = new_wait_queue().map_err(&no_memory)?;
+        let ring =
+            Ring::new(size, session.command.count, wait_queue.clone()).map_err(&no_memory)?;
         let watch = Intake::new(&ring, &disk, block.comm).map_err(&no_memory)?;
         let made = || -> Result<Self> {
             let live = Arc::new(Live::default(), GFP_KERNEL)?;
@@ -150,7 +150,7 @@ impl Setup {
             Ok(Self {
                 tapped: Arc::new(Tapped { disk, watch }, GFP_KERNEL)?,
                 view: Arc::new(view, GFP_KERNEL)?,
-                bell,
+                wait_queue,
             })
         };
         made().map_err(no_memory)
@@ -165,17 +165,16 @@ fn open(name: &PathName) -> Result<Disk, Failure> {
     } else {
         CString::try_from_fmt(fmt!("/dev/{name}"))
     };
-    path.and_then(|path| Disk::open(&path)).map_err(|error| {
-        match error.to_errno().saturating_neg() {
+    path.and_then(|path| Disk::open(&path))
+        .map_err(|error| match -error.to_errno() {
             errno::EOPNOTSUPP => Failure::Unsupported(
                 "tap: the disk has no queue of requests, as brd, md and most of dm, or is zoned",
             ),
             _ => failed("opening the disk to be tapped")(error),
-        }
-    })
+        })
 }
 
-/// Taps. Their servers are those of disks.
+/// The tap tests. Their servers are those of disks.
 pub(crate) static ENTRY: Entry = Entry {
     families: &[Family::Tap],
     client: Client::Threads(start),
@@ -185,11 +184,11 @@ pub(crate) static ENTRY: Entry = Entry {
     states: &[],
 };
 
-/// Starts the thread of the session's tap, to `addr`.
+/// Starts the thread of the session's tap, which connects to `addr`.
 ///
 /// # Errors
 ///
-/// Those of [`Setup::new`]; `ENOMEM`.
+/// The failures of [`Setup::new`]; `ENOMEM`.
 fn start(session: &Arc<Session>, addr: SocketAddress) -> Result<(), Failure> {
     let setup = Setup::new(session)?;
     session.spawn(move |session, worker| run(session, worker, &addr, &setup))
@@ -203,10 +202,10 @@ fn run(session: &Arc<Session>, worker: &Arc<Worker>, addr: &SocketAddress, setup
         session,
         worker,
         addr,
-        bell: &setup.bell,
+        wait_queue: &setup.wait_queue,
         timeout: session.timeout(),
     };
-    let result = Outcome::new(&setup.bell)
+    let result = Outcome::new(&setup.wait_queue)
         .and_then(|control| worker.attach(&control).map(|()| control))
         .map_err(failed("starting the tap"))
         .and_then(|control| {
@@ -234,13 +233,13 @@ struct Forwarding<'a> {
     session: &'a Arc<Session>,
     worker: &'a Worker,
     setup: &'a Setup,
-    /// Fails when the tap is to end.
+    /// Fails when the tap has to end.
     control: Arc<Outcome>,
     connection: TapConnection,
 }
 
 impl Forwarding<'_> {
-    /// Hooks the disk, forwards to the end, takes all down, and reports.
+    /// Hooks the disk, forwards until the end, takes everything down, and reports.
     #[inline(never)]
     fn run(self, report: &mut Report<'_>) {
         let Setup { tapped, view, .. } = self.setup;
@@ -260,14 +259,15 @@ impl Forwarding<'_> {
             });
         view.ring.give_up();
         if let Err(failure) = result {
-            // Before the server notices: what it then reports is a consequence.
+            // The session is told before the server notices: what the server then reports is a
+            // consequence.
             self.session.abort(failure);
         }
-        let patience = match result {
+        let wait_ms = match result {
             Ok(()) => self.session.timeout(),
             Err(_) => LAST_MS,
         };
-        self.connection.say_farewell(Deadline::after_ms(patience));
+        self.connection.send_close(Deadline::after_ms(wait_ms));
         let tap = self.connection.close();
         let mut figures = view.figures();
         figures.size = tapped.disk.size();
@@ -315,7 +315,7 @@ impl Forwarding<'_> {
         }
     }
 
-    /// Forwards until all has been, or the tap is to end.
+    /// Forwards requests until all have been answered, or the tap has to end.
     #[inline(never)]
     fn forward(&self, watch: &mut Watch) -> Result<(), Failure> {
         let ring = &self.setup.view.ring;
@@ -326,14 +326,11 @@ impl Forwarding<'_> {
             discard: geometry.max_discard,
         };
         let mut cutter = Cutter::new(ring, most);
-        let mut beat = Deadline::after_ms(BEAT_MS);
-        // Why the tap takes nothing more, and until when it goes on.
+        let mut next_keepalive = Deadline::after_ms(KEEPALIVE_MS);
+        // The reason why the tap accepts no more requests, and the deadline for those left.
         let mut ending: Option<(Failure, Deadline)> = None;
         loop {
-            // Fails where the connection has, and waits for nothing else.
-            outcome
-                .wait_until("forwarding", None, || true)
-                .map_err(|failure| self.connection.id.cause_of(failure))?;
+            self.connection.id.check()?;
             match (&ending, self.control.failure()) {
                 (None, Some(failure)) => {
                     ring.close();
@@ -342,15 +339,15 @@ impl Forwarding<'_> {
                 (Some((failure, until)), _) if until.passed() => return Err(*failure),
                 _ => {}
             }
-            if beat.passed() {
-                self.look_after()?;
+            if next_keepalive.passed() {
+                self.check()?;
                 self.warn(watch);
                 if ending.is_none() && !self.setup.tapped.disk.is_there() {
                     ring.close();
                     let failure = failed("tapping a disk that has been removed")(ENODEV);
                     ending = Some((failure, Deadline::after_ms(self.session.timeout())));
                 }
-                beat = Deadline::after_ms(BEAT_MS);
+                next_keepalive = Deadline::after_ms(KEEPALIVE_MS);
             }
             let sent = match cutter.next() {
                 Step::Send(part) => self.send(&mut cutter, &part)?,
@@ -365,8 +362,8 @@ impl Forwarding<'_> {
             };
             if !sent {
                 outcome.pause(match &ending {
-                    None => beat,
-                    Some((_, until)) => beat.sooner(*until),
+                    None => next_keepalive,
+                    Some((_, until)) => next_keepalive.sooner(*until),
                 });
             }
         }
@@ -386,9 +383,9 @@ impl Forwarding<'_> {
         Ok(true)
     }
 
-    /// Sees that the server answers, and hears of this side.
-    fn look_after(&self) -> Result<(), Failure> {
-        let alive = self.session.alive();
+    /// Sends a keepalive if one is due, and fails if the server has not answered for too long.
+    fn check(&self) -> Result<(), Failure> {
+        let alive = self.session.keepalive_ms();
         let timeout = self
             .session
             .timeout()
@@ -406,7 +403,7 @@ impl Forwarding<'_> {
         Ok(())
     }
 
-    /// Says in the log, once each, that requests are dropped or refused.
+    /// Logs, once each, that requests are dropped or refused.
     fn warn(&self, watch: &mut Watch) {
         let id = self.session.id;
         if !watch.dropping && self.setup.view.ring.dropped() > 0 {
@@ -432,7 +429,7 @@ impl Forwarding<'_> {
     }
 }
 
-/// What the log has been told.
+/// The warnings that have been logged.
 #[derive(Default)]
 struct Watch {
     dropping: bool,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The connection of a tap, and how it is made and taken down.
+//! The connection of a tap, and how it is established and taken down.
 
 #![forbid(unsafe_code)]
 
@@ -22,7 +22,10 @@ use crate::{
             Connected,
             Initiator, //
         },
+        depths::Depths,
         outcome::Outcome,
+        queue::Queue,
+        queue_pair::QueuePair,
         results::Report,
         session::Session,
         worker::Worker, //
@@ -47,14 +50,7 @@ use crate::{
         }, //
     },
     mr::Memory,
-    rdma::{
-        device::Device,
-        qp::{
-            Depths,
-            Queue,
-            QueuePair, //
-        }, //
-    }, //
+    rdma::device::Device, //
 };
 use kernel::{
     page::PAGE_SIZE,
@@ -64,15 +60,15 @@ use kernel::{
 
 /// A tap's connection that is up. Fields are in drop order.
 pub(crate) struct TapConnection {
-    pair: Pin<KBox<QueuePair<Tap>>>,
+    pair: QueuePair<Tap>,
     pub(crate) id: Arc<CmId>,
-    /// The largest part of a request that it takes, in bytes.
+    /// Maximum size of a part of a request, in bytes.
     pub(crate) largest: u32,
-    /// What the server has.
+    /// The store's geometry, as the server reports it.
     pub(crate) geometry: Geometry,
 }
 
-/// A tap that connects.
+/// A connection attempt of a tap.
 struct Tapping<'a> {
     worker: &'a Worker,
     /// The disk that is tapped.
@@ -87,7 +83,7 @@ impl Initiator for Tapping<'_> {
     type Answer = Geometry;
     const STARTING: &'static str = "starting the tap";
     const READS: u8 = READS;
-    // A tap that is to end says farewell first.
+    // A tap that has to end sends a close message first.
     const ENDS_WITH_THREAD: bool = false;
 
     fn check(&mut self, device: &Device<'_>) -> Result<(), Failure> {
@@ -134,19 +130,19 @@ impl Initiator for Tapping<'_> {
         Ok(geometry)
     }
 
-    fn patience(&self, _: &Session, _: Failure) -> Option<Deadline> {
+    fn disconnect_deadline(&self, _: &Session, _: Failure) -> Option<Deadline> {
         Some(Deadline::after_ms(PATIENCE_MS))
     }
 }
 
 impl TapConnection {
-    /// Connects to the server of `attempt`. A signal ends it as long as it comes up, and not any
-    /// more then. Sleeps.
+    /// Connects to the server of `attempt`. A signal aborts the attempt while it lasts, but does
+    /// not end an established connection. Sleeps.
     ///
     /// # Errors
     ///
-    /// The failure, with the errno that the kernel or the peer gave; what [`check`] says
-    /// of the server's store.
+    /// The failure, with the errno from the kernel or the peer; [`check`] lists those about the
+    /// server's store.
     pub(crate) fn open(
         attempt: &Attempt<'_>,
         disk: &Disk,
@@ -158,7 +154,7 @@ impl TapConnection {
             disk,
             live,
             most: 0,
-            alive_ms: attempt.session.alive(),
+            alive_ms: attempt.session.keepalive_ms(),
         };
         let (connected, geometry) = attempt.connect(&mut tapping, report)?;
         Ok(Self {
@@ -169,16 +165,16 @@ impl TapConnection {
         })
     }
 
-    /// Where it reports to.
+    /// Returns the connection's outcome, which gets its reports.
     pub(crate) fn outcome(&self) -> &Arc<Outcome> {
         self.pair.outcome()
     }
 
-    /// Calls `f` on its workload. `f` must not sleep.
+    /// Calls `f` on the connection's workload. `f` must not sleep.
     ///
     /// # Errors
     ///
-    /// What `f` returns.
+    /// The failure that `f` returns; [`Failure::Interrupted`] if the queue pair has been stopped.
     pub(crate) fn with<R>(
         &self,
         f: impl FnOnce(&mut Tap, &mut Queue<'_>) -> Result<R, Failure>,
@@ -186,8 +182,8 @@ impl TapConnection {
         self.pair.with(f).ok_or(Failure::Interrupted)?
     }
 
-    /// Says farewell, and waits for the server's answer until `deadline` at most. Sleeps.
-    pub(crate) fn say_farewell(&self, deadline: Deadline) {
+    /// Sends a close message, and waits for the server's answer until `deadline`. Sleeps.
+    pub(crate) fn send_close(&self, deadline: Deadline) {
         while !self.outcome().ended() && !deadline.passed() {
             if let Err(failure) = self.with(Tap::close) {
                 self.outcome().fail(failure);
@@ -196,7 +192,7 @@ impl TapConnection {
         }
     }
 
-    /// Takes it down, and returns its workload. Sleeps.
+    /// Takes the connection down, and returns its workload. Sleeps.
     pub(crate) fn close(self) -> Option<KBox<Tap>> {
         let tap = self.pair.stop();
         if self.id.disconnect() {
@@ -206,16 +202,17 @@ impl TapConnection {
     }
 }
 
-/// How long the end waits for the server to notice, in ms: one that is there does so at
-/// once.
+/// Timeout for the server to notice the end of the connection, in ms. A server that is reachable
+/// notices at once.
 const PATIENCE_MS: u32 = 200;
 
-/// Whether the server can take what the tapped disk is given.
+/// Checks that the server can store what is written to the tapped disk.
 ///
 /// # Errors
 ///
-/// [`Failure::Unsupported`]; `EROFS`; `ENOSPC` for a store that is smaller than the disk;
-/// [`Failure::Busy`] for one that is the disk.
+/// [`Failure::Unsupported`] if the server takes no taps, or its store's blocks are larger than
+/// the disk's; `EROFS` if the store is read-only; `ENOSPC` if it is smaller than the disk;
+/// [`Failure::Busy`] if it is the disk itself.
 fn check(disk: &Disk, id: &CmId, geometry: &Geometry) -> Result<(), Failure> {
     if geometry.test != Test::Tap {
         return Err(Failure::Unsupported("the server takes disks, not taps"));
@@ -227,7 +224,7 @@ fn check(disk: &Disk, id: &CmId, geometry: &Geometry) -> Result<(), Failure> {
     if geometry.read_only {
         return refused("writing to the server's store", errno::EROFS);
     }
-    // On another host it may well have the same number.
+    // On another host, another store may have the same number.
     if id.is_loopback() && geometry.store == number(&disk.identity()) {
         return Err(Failure::Busy(
             "the server's store is the disk that is tapped: what it writes would come back",
@@ -247,11 +244,12 @@ fn check(disk: &Disk, id: &CmId, geometry: &Geometry) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The most bytes of one part on `device`: what one buffer can have.
+/// Returns the maximum number of bytes per part on `device`: the size of its largest buffer, at
+/// most [`MAX_BYTES`].
 ///
 /// # Errors
 ///
-/// [`Failure::Unsupported`] for a device that registers too little.
+/// [`Failure::Unsupported`] if that is less than a page.
 fn most_bytes(device: &Device<'_>) -> Result<u32, Failure> {
     match u32::try_from(device.max_buffer()) {
         Ok(most) if (most as usize) < PAGE_SIZE => Err(Failure::Unsupported(

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Cuts what is in a tap's ring into parts that the server takes.
+//! Cuts the records in a tap's ring into parts that the server takes.
 
 #![forbid(unsafe_code)]
 
 use super::{
+    message::Claim, //
     part::Part,
     record::Record,
     ring::{
@@ -12,42 +13,41 @@ use super::{
         Ring,
         Taken, //
     },
-    slot::Claim, //
 };
 use crate::logic::block::Action;
 use kernel::prelude::*;
 
-/// What to do next.
+/// The next step of the thread.
 pub(crate) enum Step {
-    /// Send this.
+    /// Send this part.
     Send(Part),
-    /// Wait: the ring's bell will be rung.
+    /// Wait: the ring's wait queue will be woken.
     Wait,
-    /// There is nothing any more.
+    /// Nothing is left to send.
     End,
 }
 
-/// The most bytes of a part.
+/// Maximum size of parts, in bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Most {
-    /// Of one with data.
+    /// Maximum size of a part with data.
     pub(crate) data: u32,
-    /// Of a discard or write-zeroes.
+    /// Maximum size of a discard or write-zeroes; 0 for no limit, if the server takes neither.
     pub(crate) discard: u32,
 }
 
-/// The place in the ring up to which all has been sent.
+/// Cutting position: the place in the ring up to which everything has been sent.
 pub(crate) struct Cutter<'a> {
     ring: &'a Ring,
     most: Most,
-    /// The record that is being sent, and how much of it has been.
+    /// The record that is being sent, and the number of its bytes already sent.
     current: Option<(Taken, u32)>,
-    /// The number of its request.
+    /// Number of the request that the current record belongs to.
     request: u64,
 }
 
 impl<'a> Cutter<'a> {
-    /// From the oldest record on.
+    /// Starts at the oldest record.
     pub(crate) fn new(ring: &'a Ring, most: Most) -> Self {
         Self {
             ring,
@@ -57,7 +57,7 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// What to do next; the same until [`sent`](Self::sent).
+    /// Returns the next step. Repeats it until [`sent`](Self::sent) is called.
     pub(crate) fn next(&mut self) -> Step {
         let (taken, from) = match self.current {
             Some(current) => current,
@@ -85,11 +85,11 @@ impl<'a> Cutter<'a> {
         })
     }
 
-    /// Copies the data of `part`, which is next, to where it was promised a place.
+    /// Copies the data of `part`, which is next, to the memory claimed for it.
     ///
     /// # Errors
     ///
-    /// `EINVAL` where it does not fit.
+    /// `EINVAL` if the data does not fit.
     pub(crate) fn load(&self, part: &Part, claim: &Claim) -> Result {
         let (taken, from) = self.current.as_ref().ok_or(EINVAL)?;
         if part.record.action != Action::Write {
@@ -100,7 +100,7 @@ impl<'a> Cutter<'a> {
             .copy(taken, from, &claim.memory, claim.offset, len)
     }
 
-    /// Goes on behind `part`.
+    /// Advances past `part`, and frees its record once all of it has been sent.
     pub(crate) fn sent(&mut self, part: &Part) {
         let Some((taken, from)) = &mut self.current else {
             return;
@@ -112,7 +112,7 @@ impl<'a> Cutter<'a> {
         self.current = None;
         self.ring.consume();
         if part.last {
-            self.request = self.request.wrapping_add(1);
+            self.request += 1;
         }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a tap does in the way of the disk's I/O: see whose a request is, and put it into
-//! the ring.
+//! The tap's hooks in the path of the disk's I/O: they find out which program a request belongs
+//! to, and put it into the ring.
 
 #![forbid(unsafe_code)]
 
@@ -36,19 +36,15 @@ use kernel::{
     }, //
 };
 
-/// Takes the requests of a disk, or those of one program.
+/// Hooks that take the requests of a disk, or of one program, into a ring.
 pub(crate) struct Intake {
     ring: Arc<Ring>,
     program: Option<Program>,
 }
 
 impl Intake {
-    /// Takes the requests of `disk` into `ring`, with `name` those only that a program of
-    /// that name begins. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Creates hooks that put the requests of `disk` into `ring`. With `name`, they take only
+    /// those begun by a program of that name. May sleep.
     pub(crate) fn new(ring: &Arc<Ring>, disk: &Disk, name: Option<Comm>) -> Result<Self> {
         Ok(Self {
             ring: ring.clone(),
@@ -67,7 +63,7 @@ impl Watch for Intake {
         };
         let is_its = caller_is(program.name.as_str().as_bytes());
         if !program.note(request.place(), is_its) && is_its {
-            // It would not be known again.
+            // The request could not be recognised later.
             self.ring.miss();
         }
     }
@@ -78,13 +74,13 @@ impl Watch for Intake {
             return;
         }
         let action = match request.operation() {
-            // What a drive is told beside its blocks.
+            // Commands to the drive that do not concern its blocks.
             None => return,
             Some(Operation::Read) => Action::Note,
             Some(Operation::Write) => Action::Write,
             Some(Operation::Flush) => Action::Flush,
             Some(Operation::Discard) => Action::Discard,
-            // Zeroes are gone as well.
+            // Zeroed blocks are unrecoverable, too.
             Some(Operation::SecureErase | Operation::WriteZeroes) => Action::WriteZeroes,
         };
         let record = Record {
@@ -95,7 +91,7 @@ impl Watch for Intake {
             issued_ns: monotonic_ns(),
         };
         if action == Action::Flush {
-            // It has no range, and is for all partitions.
+            // A flush has no range, and covers all partitions.
             if let Some(mut room) = self.ring.reserve(1, 0) {
                 room.put(&record);
             }
@@ -121,10 +117,10 @@ impl Watch for Intake {
     }
 }
 
-/// Bits of a word.
+/// Number of bits in a word.
 const BITS: usize = u64::BITS as usize;
 
-/// Which requests under way a program has begun.
+/// Tracks which of the requests under way were begun by one program.
 struct Program {
     name: Comm,
     /// One bit for each place that a request can have.
@@ -145,15 +141,15 @@ impl Program {
         Some((self.begun.get(place / BITS)?, 1 << (place % BITS)))
     }
 
-    /// Notes whether it has begun the request that is in `place` now. Returns whether
-    /// there is such a place.
+    /// Records whether the program has begun the request that is in `place` now. Returns false if
+    /// there is no such place.
     fn note(&self, place: usize, its: bool) -> bool {
         let Some((word, bit)) = self.word(place) else {
             return false;
         };
         let mut now = word.load(Relaxed);
-        // The request comes to its driver in an order with this: whoever has the one
-        // has also had the other. So only the bits of others can change meanwhile.
+        // The request reaches its driver in order with this update: a CPU that has the request
+        // also sees the update. So only the bits of other places can change meanwhile.
         while (now & bit != 0) != its {
             match word.cmpxchg(now, now ^ bit, Relaxed) {
                 Ok(_) => break,
@@ -163,7 +159,7 @@ impl Program {
         true
     }
 
-    /// Whether it has begun the request that is in `place` now.
+    /// Returns true if the program has begun the request that is in `place` now.
     fn began(&self, place: usize) -> bool {
         self.word(place)
             .is_some_and(|(word, bit)| word.load(Relaxed) & bit != 0)

@@ -7,19 +7,19 @@
 use super::record::Record;
 use crate::logic::block::Action;
 
-/// A part of a request, no larger than the server takes. The last of a request ends it.
+/// A part of a request, no larger than the server takes. The request ends with its last part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    /// What of it: its range is this part's.
+    /// The request's record, with the range of this part only.
     pub(crate) record: Record,
     /// The number of the request.
     pub(crate) request: u64,
-    /// Whether it is the request's last.
+    /// This is the request's last part.
     pub(crate) last: bool,
 }
 
 impl Part {
-    /// Returns true where this must not be under way together with `other`, which was before it.
+    /// Returns true if this part must not be under way together with `other`, which precedes it.
     pub(super) fn must_follow(&self, other: &Self) -> bool {
         let (this, other) = (&self.record, &other.record);
         let end = |record: &Record| record.offset.saturating_add(u64::from(record.bytes));

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a tap knows of a request that it has seen.
+//! Records of the requests that a tap has seen.
 
 #![forbid(unsafe_code)]
 
 use crate::logic::block::Action;
 
-/// One request, or one of several parts of a discard.
+/// A request, or one range of a discard that has several.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {
-    /// What it did. The data of a write is in the ring.
+    /// The action of the request. The data of a write is in the ring.
     pub(crate) action: Action,
-    /// It had to be durable when it was done.
+    /// The request had to be durable when it ended.
     pub(crate) fua: bool,
-    /// Where on the tapped disk, in bytes.
+    /// Offset on the tapped disk, in bytes.
     pub(crate) offset: u64,
-    /// How many bytes of it.
+    /// Length of the range, in bytes.
     pub(crate) bytes: u32,
-    /// When the driver was given it, on the monotonic clock.
+    /// Time at which the driver was given the request, in ns of the monotonic clock.
     pub(crate) issued_ns: u64,
 }
 
 impl Record {
-    /// How many bytes of data are in the ring.
+    /// Returns the number of bytes of data in the ring.
     pub(super) fn data(&self) -> usize {
         match self.action {
             Action::Write => self.bytes as usize,
@@ -31,33 +31,33 @@ impl Record {
     }
 }
 
-/// How far a record has come.
+/// Progress of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// A probe is at work on it.
+    /// A probe is filling it in.
     Reserved,
-    /// It can be taken.
+    /// The record is complete and can be taken.
     Ready,
-    /// Its data could not be had.
+    /// The data could not be copied; the record is skipped.
     Void,
 }
 
-/// A place in the ring.
+/// A place in the ring, with its record.
 #[derive(Clone, Copy)]
 pub(super) struct Entry {
-    /// What is there.
+    /// The record.
     pub(super) record: Record,
-    /// Whether it can be taken.
+    /// The progress of the record.
     pub(super) state: State,
-    /// The last of its request.
+    /// The record is the last of its request.
     pub(super) last: bool,
-    /// Where its data begins: how many bytes of data there were before.
+    /// Position of the record's data: the number of bytes of data before it since the start.
     pub(super) position: u64,
-    /// How many bytes are reserved for it.
+    /// Number of bytes reserved for the data.
     pub(super) room: u32,
 }
 
-/// A place in the ring that nothing has been put into.
+/// A place in the ring that holds no record.
 pub(super) const NOTHING: Entry = Entry {
     record: Record {
         action: Action::Note,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The requests of a tap that are under way, each in one or several parts, and what has
-//! become of those before.
+//! Bookkeeping of a tap's requests: those under way, each in one or several parts, and the
+//! results of those that have ended.
 
 #![forbid(unsafe_code)]
 
@@ -35,49 +35,46 @@ use kernel::{
     sync::Arc, //
 };
 
-/// What of a request the server has refused.
+/// A part of a request that the server has refused.
 #[derive(Clone, Copy)]
 pub(crate) struct Refused {
-    /// The part.
+    /// The record of the part.
     pub(crate) record: Record,
-    /// Why.
+    /// The server's status for the part.
     pub(crate) status: Status,
 }
 
-/// A request of which some part has been sent, and not all have been answered.
+/// A request of which some part has been sent, and not all parts have been answered.
 #[derive(Clone, Copy)]
 struct Pending {
     number: u64,
     action: Action,
-    /// Of all parts that have been sent.
+    /// Number of bytes of all parts that have been sent.
     bytes: u32,
-    /// Parts that have not been answered.
+    /// Number of parts that have not been answered.
     parts: u32,
-    /// When the first part was sent.
+    /// Time at which the first part was sent, in ns of the monotonic clock.
     posted_ns: u64,
-    /// Whether its last part has been sent.
+    /// The last part has been sent.
     whole: bool,
     failed: bool,
 }
 
 /// The requests of a tap.
 pub(super) struct Requests {
-    /// One more than parts can be under way, for the one whose parts are not all sent.
+    /// Has one more entry than parts can be under way, for the request whose parts are not all
+    /// sent.
     pending: [Option<Pending>; WINDOW + 1],
-    /// The first that was refused.
+    /// The first part that was refused.
     refused: Option<Refused>,
     live: Arc<Live>,
     stages: Stages,
-    /// How many have ended.
+    /// Number of requests that have ended.
     ended: u64,
 }
 
 impl Requests {
-    /// None yet; they are counted in `live`. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Creates an empty list. Its requests are counted in `live`. May sleep.
     pub(super) fn new(live: Arc<Live>) -> Result<Self> {
         Ok(Self {
             pending: [None; WINDOW + 1],
@@ -88,18 +85,15 @@ impl Requests {
         })
     }
 
-    /// Notes that a part is sent. Parts are sent in their order.
+    /// Records that a part is sent. Parts are sent in their order.
     ///
     /// # Errors
     ///
-    /// None but for more requests under way than the window has parts.
+    /// `EIO` if more requests are under way than the window has parts.
     pub(super) fn sent(&mut self, part: &Part) -> Result<(), Failure> {
         let index = self.position(Some(part.request)).or(self.position(None));
         let place = index.and_then(|index| self.pending.get_mut(index));
-        let place = place.ok_or(Failure::Kernel(
-            "sending a request",
-            errno::EIO.saturating_neg(),
-        ))?;
+        let place = place.ok_or(Failure::Kernel("sending a request", -errno::EIO))?;
         let pending = place.get_or_insert_with(|| {
             self.live.in_flight.add(1);
             Pending {
@@ -118,7 +112,7 @@ impl Requests {
         Ok(())
     }
 
-    /// Notes that a part has been answered.
+    /// Records the server's answer to a part, and counts its request if that has ended.
     pub(super) fn answered(&mut self, part: &Part, status: Status) {
         let index = self.position(Some(part.request));
         let Some(place) = index.and_then(|index| self.pending.get_mut(index)) else {
@@ -150,7 +144,7 @@ impl Requests {
             pending.posted_ns,
             monotonic_ns(),
         );
-        self.ended = self.ended.wrapping_add(1);
+        self.ended += 1;
         *place = None;
     }
 
@@ -160,23 +154,23 @@ impl Requests {
             .position(|pending| pending.as_ref().map(|pending| pending.number) == number)
     }
 
-    /// The first that was refused.
+    /// Returns the first part that was refused.
     pub(super) fn refused(&self) -> Option<Refused> {
         self.refused
     }
 
-    /// Those that have been sent whole, and not been answered.
+    /// Returns the number of requests that have been sent completely and not been answered.
     pub(super) fn unanswered(&self) -> u64 {
         let pending = self.pending.iter().flatten();
         pending.filter(|pending| pending.whole).count() as u64
     }
 
-    /// How long they took.
+    /// Returns the latency histograms.
     pub(super) fn stages(&self) -> &Stages {
         &self.stages
     }
 
-    /// How many have ended.
+    /// Returns the number of requests that have ended.
     pub(super) fn ended(&self) -> u64 {
         self.ended
     }

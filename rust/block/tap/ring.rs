@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a tap has seen and not forwarded yet: records in the order of the requests, and
-//! the data of writes.
+//! Ring of the requests that a tap has seen and not forwarded yet: records in the order of the
+//! requests, and the data of writes.
 //!
-//! Probes put in, one thread takes out. A probe reserves its room under a spinlock, copies
-//! the data without it, and says under it again that the record is ready; it never waits:
-//! where there is no room, the request is dropped and counted. The thread takes records
-//! in their order, so one that is not ready holds back those after it for a moment.
+//! Probes insert, and one thread removes. A probe reserves room under a spinlock, copies the data
+//! without the lock, and takes the lock again to mark the record as ready. It never waits: if
+//! there is no room, the request is dropped and counted. The thread takes records in order, so
+//! one that is not ready delays those after it for a moment.
 //!
-//! All memory is allocated at the start. The lock is a leaf, but for the wake-up of the
-//! thread, which comes after it.
+//! All memory is allocated at the start. No other lock is taken under the ring's lock; the thread
+//! is woken after it is released.
 
 #![forbid(unsafe_code)]
 
@@ -20,10 +20,12 @@ use super::record::{
     NOTHING, //
 };
 use crate::{
-    engine::outcome::Bell,
+    engine::outcome::WaitQueue,
     kernel_ext::{
-        area::Area,
-        pages::Contiguous,
+        pages::{
+            Area,
+            Contiguous, //
+        },
         spinlock::SpinLockIrq, //
     }, //
 };
@@ -33,7 +35,7 @@ use kernel::{
     sync::Arc, //
 };
 
-/// Bytes of data for which there is one record: no write is smaller.
+/// Bytes of data per record in the ring: no write is smaller.
 const BYTES_PER_RECORD: usize = 512;
 
 /// # Invariants
@@ -48,11 +50,11 @@ struct Inner {
     next: u64,
     data_first: u64,
     data_next: u64,
-    /// Requests that are still to be taken; `None` for no end.
+    /// Number of requests still to be taken; `None` for no limit.
     left: Option<u64>,
     open: bool,
     dropped: u64,
-    /// Whether the thread wants to be woken for the next record.
+    /// The thread wants to be woken for the next record.
     waiting: bool,
 }
 
@@ -68,8 +70,8 @@ impl Inner {
             return None;
         }
         let entry = *self.entry(self.first)?;
-        self.first = self.first.wrapping_add(1);
-        self.data_first = entry.position.wrapping_add(u64::from(entry.room));
+        self.first += 1;
+        self.data_first = entry.position + u64::from(entry.room);
         Some(entry)
     }
 
@@ -78,22 +80,22 @@ impl Inner {
     }
 }
 
-/// What comes next.
+/// Result of [`Ring::next`].
 pub(crate) enum Next {
-    /// This, until [`Ring::consume`].
+    /// The oldest record. It stays in the ring until [`Ring::consume`].
     Record(Taken),
-    /// Nothing yet: the bell will be rung.
+    /// There is nothing yet; the wait queue will be woken.
     Nothing,
-    /// Nothing any more.
+    /// There is nothing left, and the ring is closed.
     Ended,
 }
 
-/// The oldest record.
+/// The oldest record, once it is ready.
 #[derive(Clone, Copy)]
 pub(crate) struct Taken {
-    /// What it says.
+    /// The record's contents.
     pub(crate) record: Record,
-    /// The last of its request.
+    /// The record is the last of its request.
     pub(crate) last: bool,
     position: u64,
 }
@@ -104,17 +106,17 @@ pub(crate) struct Ring {
     #[pin]
     inner: SpinLockIrq<Inner>,
     data: Area,
-    bell: Bell,
+    wait_queue: WaitQueue,
 }
 
 impl Ring {
-    /// A ring for `size` bytes of data, open for `count` requests, or without an end for
-    /// 0. It rings `bell` for the thread that takes them. May sleep.
+    /// Creates a ring for `size` bytes of data. It closes after `count` requests; 0 means no
+    /// limit. `wait_queue` wakes the thread that takes the records. May sleep.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; `EINVAL` for a size of less than one block.
-    pub(crate) fn new(size: usize, count: u64, bell: Bell) -> Result<Arc<Self>> {
+    /// `ENOMEM`; `EINVAL` if `size` is less than one block.
+    pub(crate) fn new(size: usize, count: u64, wait_queue: WaitQueue) -> Result<Arc<Self>> {
         let places = size / BYTES_PER_RECORD;
         if places == 0 {
             return Err(EINVAL);
@@ -139,40 +141,38 @@ impl Ring {
                     static_lock_class!(),
                 ),
                 data,
-                bell,
+                wait_queue,
             }),
             GFP_KERNEL,
         )
     }
 
-    /// Reserves room for a request of `records` records, the first of which has `bytes`
-    /// bytes of data. Any context. Returns `None` where the ring is closed, or is full: then
-    /// the request is counted as dropped.
-    pub(crate) fn reserve(&self, records: usize, bytes: u32) -> Option<Room<'_>> {
+    /// Reserves room for a request of `records` records, the first of which has `bytes` bytes of
+    /// data. Returns `None` if the ring is closed or `records` is 0. Returns `None` if the ring
+    /// is full, too; then the request is counted as dropped. Any context.
+    pub(crate) fn reserve(&self, records: usize, bytes: u32) -> Option<Reservation<'_>> {
         let (records, bytes) = (records as u64, u64::from(bytes));
         let mut inner = self.inner.lock();
         if !inner.open || records == 0 {
             return None;
         }
-        let free =
-            (inner.entries.len() as u64).saturating_sub(inner.next.wrapping_sub(inner.first));
-        let data_free =
-            (self.data.len() as u64).saturating_sub(inner.data_next.wrapping_sub(inner.data_first));
+        let free = inner.entries.len() as u64 - (inner.next - inner.first);
+        let data_free = self.data.len() as u64 - (inner.data_next - inner.data_first);
         if records > free || bytes > data_free {
             inner.drop_one();
             return None;
         }
         let (number, position) = (inner.next, inner.data_next);
-        inner.next = number.wrapping_add(records);
-        inner.data_next = position.wrapping_add(bytes);
+        inner.next = number + records;
+        inner.data_next = position + bytes;
         for index in 0..records {
-            if let Some(entry) = inner.entry(number.wrapping_add(index)) {
+            if let Some(entry) = inner.entry(number + index) {
                 let before = if index == 0 { 0 } else { bytes };
                 *entry = Entry {
                     state: State::Reserved,
-                    last: index.wrapping_add(1) == records,
-                    position: position.wrapping_add(before),
-                    room: bytes.saturating_sub(before) as u32,
+                    last: index + 1 == records,
+                    position: position + before,
+                    room: (bytes - before) as u32,
                     ..NOTHING
                 };
             }
@@ -181,7 +181,7 @@ impl Ring {
             *left = left.saturating_sub(1);
             inner.open = *left != 0;
         }
-        Some(Room {
+        Some(Reservation {
             ring: self,
             number,
             end: inner.next,
@@ -189,7 +189,7 @@ impl Ring {
         })
     }
 
-    /// Counts a request as dropped that did not come as far as the ring. Any context.
+    /// Counts a request as dropped that did not reach the ring. Any context.
     pub(crate) fn miss(&self) {
         let mut inner = self.inner.lock();
         if inner.open {
@@ -197,18 +197,19 @@ impl Ring {
         }
     }
 
-    /// Takes no more requests. Any context.
+    /// Closes the ring to further requests, and wakes the thread. Any context.
     pub(crate) fn close(&self) {
         self.inner.lock().open = false;
-        self.bell.complete();
+        self.wait_queue.complete();
     }
 
-    /// Requests that have been dropped so far. Any context.
+    /// Returns the number of requests dropped so far. Any context.
     pub(crate) fn dropped(&self) -> u64 {
         self.inner.lock().dropped
     }
 
-    /// The oldest record, if it is ready. For the one thread that takes them.
+    /// Returns the oldest record, if it is ready. Only the one thread that takes records may call
+    /// this.
     pub(crate) fn next(&self) -> Next {
         let mut inner = self.inner.lock();
         loop {
@@ -243,11 +244,11 @@ impl Ring {
         Next::Nothing
     }
 
-    /// Copies `len` bytes of the data of `taken`, from `from` on, to `offset` of `to`.
+    /// Copies `len` bytes of the data of `taken`, starting at `from`, to `offset` of `to`.
     ///
     /// # Errors
     ///
-    /// `EINVAL` where either has not so many.
+    /// `EINVAL` if the data or `to` is too short.
     pub(crate) fn copy(
         &self,
         taken: &Taken,
@@ -259,7 +260,7 @@ impl Ring {
         if from.saturating_add(len) > taken.record.data() {
             return Err(EINVAL);
         }
-        let position = taken.position.wrapping_add(from as u64);
+        let position = taken.position + from as u64;
         for span in self.spans(position, len) {
             let offset = offset.saturating_add(span.done);
             self.data.copy_to(span.place, to, offset, span.len)?;
@@ -272,8 +273,8 @@ impl Ring {
         self.inner.lock().pop();
     }
 
-    /// Counts all requests as dropped that are still there, from the oldest record on. When
-    /// no probe runs any more.
+    /// Closes the ring, and counts all requests that are still in it as dropped. To be called
+    /// once no probe runs any more.
     pub(crate) fn give_up(&self) {
         let mut inner = self.inner.lock();
         inner.open = false;
@@ -284,12 +285,12 @@ impl Ring {
         }
     }
 
-    /// Where `len` bytes of data from `position` on are: they may go past the end, and on
-    /// from the beginning.
+    /// Returns the places of `len` bytes of data from `position` on. They may wrap around the end
+    /// of the ring.
     fn spans(&self, position: u64, len: usize) -> [Span; 2] {
         let size = self.data.len();
         let place = position.checked_rem(size as u64).unwrap_or(0) as usize;
-        let first = len.min(size.saturating_sub(place));
+        let first = len.min(size - place);
         [
             Span {
                 place,
@@ -299,38 +300,39 @@ impl Ring {
             Span {
                 place: 0,
                 done: first,
-                len: len.saturating_sub(first),
+                len: len - first,
             },
         ]
     }
 }
 
-/// Bytes that are next to each other.
+/// A contiguous run of bytes in the ring.
 struct Span {
-    /// Where in the ring.
+    /// Offset in the ring.
     place: usize,
-    /// How many come before them.
+    /// Number of bytes of the data that precede the span.
     done: usize,
-    /// How many.
+    /// Number of bytes in the span.
     len: usize,
 }
 
-/// The room of one request. What has not been [`put`](Self::put) into it when it is dropped
-/// is void.
-pub(crate) struct Room<'a> {
+/// Room in the ring for one request. Records not [`put`](Self::put) into it before it is dropped
+/// become void.
+pub(crate) struct Reservation<'a> {
     ring: &'a Ring,
-    /// The next record.
+    /// Number of the next record.
     number: u64,
-    /// Past the last record.
+    /// Number after the last record.
     end: u64,
-    /// Where the data is.
+    /// Position of the data.
     position: u64,
 }
 
-impl Room<'_> {
-    /// Puts the first record in, with its data: `copy` is told where to put a part of it,
-    /// and how much comes before that part, once or twice. A record whose data it cannot
-    /// have is void. Any context.
+impl Reservation<'_> {
+    /// Stores the first record, with its data. `copy` is called once, or twice where the data
+    /// wraps around, with the memory, the offset in it, the number of bytes before this span and
+    /// the length of the span. If the data cannot be copied, the record becomes void. Any
+    /// context.
     pub(crate) fn put_data(
         &mut self,
         record: &Record,
@@ -348,12 +350,12 @@ impl Room<'_> {
         }
     }
 
-    /// Puts the next record in. Any context.
+    /// Stores the next record. Any context.
     pub(crate) fn put(&mut self, record: &Record) {
         self.settle(record, State::Ready);
     }
 
-    /// Says what became of the next record.
+    /// Sets the contents and the state of the next record, and wakes the thread if it waits.
     fn settle(&mut self, record: &Record, state: State) {
         if self.number == self.end {
             return;
@@ -366,14 +368,14 @@ impl Room<'_> {
             }
             core::mem::take(&mut inner.waiting)
         };
-        self.number = self.number.wrapping_add(1);
+        self.number += 1;
         if wake {
-            self.ring.bell.complete();
+            self.ring.wait_queue.complete();
         }
     }
 }
 
-impl Drop for Room<'_> {
+impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         while self.number != self.end {
             self.settle(&NOTHING.record, State::Void);

@@ -11,7 +11,13 @@ use super::{
     },
     Operations, //
 };
-use crate::bindings;
+use crate::{
+    bindings,
+    kernel_ext::blk::uses::{
+        count_use,
+        uses, //
+    }, //
+};
 use core::{
     marker::PhantomData,
     ptr::NonNull, //
@@ -40,53 +46,50 @@ use kernel::{
     types::Opaque, //
 };
 
-/// The shape of a disk, as it is created. Sizes are in bytes.
+/// Properties of a new disk. Sizes are in bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
-    /// The number in its name.
-    pub(crate) number: u32,
-    /// Its size.
+    /// Size of the disk.
     pub(crate) size: u64,
-    /// The unit in which it can be addressed.
+    /// Logical and physical block size.
     pub(crate) block: u32,
-    /// What the memory of requests must be aligned to.
+    /// Required alignment of a request's memory.
     pub(crate) alignment: u32,
-    /// The most that one request transfers.
+    /// Maximum size of a request's data.
     pub(crate) max_bytes: u32,
-    /// Bounds in memory that no segment of a request crosses.
+    /// Mask of the memory boundaries that no segment of a request crosses.
     pub(crate) segment_mask: u64,
-    /// The most that one request discards or zeroes; 0 where it cannot.
+    /// Maximum size of a discard or of writing zeroes; 0 if neither is supported.
     pub(crate) max_discard: u32,
-    /// Whether it refuses to be written.
+    /// True for a disk that cannot be written.
     pub(crate) read_only: bool,
-    /// Whether what it has taken lasts only once it was flushed: else it is sent neither a flush
-    /// nor FUA.
+    /// True if the disk has a volatile write cache. Otherwise it gets neither flushes nor FUA.
     pub(crate) cache: bool,
-    /// Whether memory must not change while it is written from there.
+    /// True if the memory of a write must not change until the write ends.
     pub(crate) stable: bool,
-    /// Hardware queues, at most as many as there are CPUs.
+    /// Number of hardware queues, at most one for each CPU.
     pub(crate) queues: u16,
-    /// Requests under way in each of them.
+    /// Number of outstanding requests per hardware queue.
     pub(crate) depth: u16,
 }
 
-/// How many hardware queues a disk can have: one for each CPU.
+/// Returns the maximum number of hardware queues of a disk: one for each possible CPU.
 pub(crate) fn max_queues() -> u32 {
     // SAFETY: Reads a number of the kernel's that does not change.
-    unsafe { bindings::krping_possible_cpus() }
+    unsafe { bindings::rust_helper_possible_cpus() }
 }
 
-/// What C finds at a disk: it begins with a `struct krping_disk`.
+/// Private data of a disk, as C accesses it: it starts with a `struct rust_helper_disk`.
 #[repr(C)]
 struct Private {
     /// The text in `/sys/block/NAME/serial`.
     serial: *const c_char,
-    /// Whether it refuses to be opened.
+    /// Nonzero if the disk refuses to be opened.
     closed: Atomic<u32>,
 }
 
 impl Private {
-    /// That of a disk with the text `serial`, which must outlive it.
+    /// Creates the private data of a disk with the serial number `serial`, which must outlive it.
     fn new(serial: &CStr) -> Self {
         Self {
             serial: serial.as_char_ptr(),
@@ -95,10 +98,10 @@ impl Private {
     }
 }
 
-/// A disk. Dropping it removes it.
+/// A disk, removed when dropped.
 ///
-/// All segments of a request but the first begin at the start of a page, and all but
-/// the last end at the end of one, so that one fast registration covers them.
+/// All segments of a request but the first start at a page boundary, and all but the last end at
+/// one, so that one fast registration covers them.
 ///
 /// # Invariants
 ///
@@ -110,9 +113,9 @@ pub(crate) struct Disk<T: Operations> {
     raw: NonNull<bindings::gendisk>,
     tag_set: Pin<KBox<Opaque<bindings::blk_mq_tag_set>>>,
     data: Arc<T>,
-    /// What `/sys/block/NAME/serial` has.
+    /// Text of `/sys/block/NAME/serial`.
     _serial: CString,
-    /// Whether it is visible.
+    /// Nonzero while the disk is visible.
     added: Atomic<u32>,
     private: KBox<Private>,
 }
@@ -123,13 +126,14 @@ unsafe impl<T: Operations> Send for Disk<T> {}
 unsafe impl<T: Operations> Sync for Disk<T> {}
 
 impl<T: Operations> Disk<T> {
-    /// Creates a disk that nobody sees yet, with `serial` as its serial number. May
+    /// Creates the disk `/dev/NAME` with `serial` as its serial number. It is not visible yet. May
     /// sleep.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; `EINVAL` for a shape that the block layer refuses.
-    pub(crate) fn new(data: Arc<T>, shape: &Shape, serial: CString) -> Result<Self> {
+    /// `ENOMEM`; `EINVAL` for a shape that the block layer rejects, and for a name of more than 31
+    /// bytes.
+    pub(crate) fn new(data: Arc<T>, shape: &Shape, name: &CStr, serial: CString) -> Result<Self> {
         let tag_set = KBox::pin(
             Opaque::new(bindings::blk_mq_tag_set {
                 ops: &Vtable::<T>::TABLE,
@@ -137,9 +141,9 @@ impl<T: Operations> Disk<T> {
                 queue_depth: c_uint::from(shape.depth),
                 numa_node: bindings::NUMA_NO_NODE,
                 cmd_size: c_uint::try_from(size_of::<History>()).map_err(|_| EINVAL)?,
-                // Not to have the end of a CPU wait for requests, with the lock of all CPUs held:
-                // those that are held for a connection may need just that lock to be answered.
-                // A request needs no CPU of its queue, as completions come from the device.
+                // Do not let CPU hotplug wait for requests with the lock of all CPUs held: requests
+                // that are held for a connection may need that very lock to be answered. A request
+                // needs no CPU of its queue, because completions come from the device.
                 flags: bindings::BLK_MQ_F_NO_SCHED_BY_DEFAULT | bindings::BLK_MQ_F_STACKING,
                 ..Default::default()
             }),
@@ -150,7 +154,7 @@ impl<T: Operations> Disk<T> {
         let made = KBox::new(Private::new(&serial), GFP_KERNEL)
             .map_err(Error::from)
             .and_then(|private| {
-                let raw = Self::allocate(tag_set.get(), &data, shape, &private)?;
+                let raw = Self::allocate(tag_set.get(), &data, shape, name, &private)?;
                 Ok((raw, private))
             });
         match made {
@@ -176,24 +180,32 @@ impl<T: Operations> Disk<T> {
         tag_set: *mut bindings::blk_mq_tag_set,
         data: &Arc<T>,
         shape: &Shape,
+        name: &CStr,
         private: &Private,
     ) -> Result<NonNull<bindings::gendisk>> {
+        if name.to_bytes_with_nul().len() > bindings::DISK_NAME_LEN as usize {
+            return Err(EINVAL);
+        }
         let when = |given: bool, feature: u32| if given { feature } else { 0 };
         let sectors = |bytes: u32| bytes >> bindings::SECTOR_SHIFT;
         let page = u32::try_from(PAGE_SIZE).map_err(|_| EINVAL)?;
         let mut limits = bindings::queue_limits {
-            features: when(shape.cache, bindings::krping_block_KRPING_BLOCK_CACHE)
-                | when(shape.stable, bindings::krping_block_KRPING_BLOCK_STABLE),
+            features: when(
+                shape.cache,
+                bindings::rust_helper_block_RUST_HELPER_BLOCK_CACHE,
+            ) | when(
+                shape.stable,
+                bindings::rust_helper_block_RUST_HELPER_BLOCK_STABLE,
+            ),
             logical_block_size: shape.block,
             physical_block_size: shape.block,
             max_hw_sectors: sectors(shape.max_bytes),
-            max_segments: u16::try_from(shape.max_bytes.div_ceil(page).saturating_add(1))
-                .map_err(|_| EINVAL)?,
+            max_segments: u16::try_from(shape.max_bytes.div_ceil(page) + 1).map_err(|_| EINVAL)?,
             max_hw_discard_sectors: sectors(shape.max_discard),
             max_write_zeroes_sectors: sectors(shape.max_discard),
             discard_granularity: shape.block,
             dma_alignment: shape.alignment.saturating_sub(1),
-            virt_boundary_mask: PAGE_SIZE.wrapping_sub(1),
+            virt_boundary_mask: PAGE_SIZE - 1,
             seg_boundary_mask: shape.segment_mask as usize,
             ..Default::default()
         };
@@ -211,9 +223,11 @@ impl<T: Operations> Disk<T> {
         let disk = NonNull::new(raw).ok_or(ENOMEM)?;
         // SAFETY: The disk is ours, and nobody sees it yet.
         unsafe {
-            (*raw).fops = &raw const bindings::krping_disk_operations;
+            (*raw).fops = &raw const bindings::rust_helper_disk_operations;
             (*raw).private_data = core::ptr::from_ref(private).cast_mut().cast();
-            bindings::krping_name_disk(raw, shape.number);
+            for (to, from) in (*raw).disk_name.iter_mut().zip(name.to_bytes_with_nul()) {
+                *to = *from as c_char;
+            }
             bindings::set_capacity(raw, shape.size >> bindings::SECTOR_SHIFT);
             if shape.read_only {
                 bindings::set_disk_ro(raw, true);
@@ -222,55 +236,55 @@ impl<T: Operations> Disk<T> {
         Ok(disk)
     }
 
-    /// Makes it visible, which reads its partition table. Sleeps; requests must be
-    /// answered meanwhile, by another thread.
+    /// Makes the disk visible, which reads its partition table. Sleeps. Another thread must answer
+    /// requests meanwhile.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, `EEXIST` for a name that is taken.
+    /// `ENOMEM`; `EEXIST` if the name is taken.
     pub(crate) fn add(&self) -> Result {
         // SAFETY: By the type invariant the disk is there, and not added yet. Its
         // private data is a text that lives until it has been removed, and with it the
         // attribute that shows it.
-        to_result(unsafe { bindings::krping_add_disk(self.raw.as_ptr()) })?;
-        // It was opened to read the partition table, and a kernel thread's files are
-        // closed later: until then it would count as open.
+        to_result(unsafe { bindings::rust_helper_add_disk(self.raw.as_ptr()) })?;
+        // The disk was opened to read the partition table, and the files of a kernel thread are
+        // closed later. Until then the disk would count as open.
         // SAFETY: Process context, and no lock is held.
         unsafe { bindings::flush_delayed_fput() };
         self.added.store(1, Relaxed);
         Ok(())
     }
 
-    /// Has it refuse to be opened from now on (`ENXIO`), unless somebody has it open, be it
-    /// as a whole or as partitions: returns whether it does. Sleeps while it is being opened
+    /// Makes the disk refuse to be opened from now on (`ENXIO`), unless somebody has it or a
+    /// partition of it open. Returns true if it was closed. Sleeps while the disk is being opened
     /// or closed.
     ///
     /// # Errors
     ///
-    /// `EINTR` where the calling task is killed while it sleeps.
+    /// `EINTR` if the calling task is killed while it sleeps.
     pub(crate) fn close(&self) -> Result<bool> {
         let raw = self.raw.as_ptr();
         // SAFETY: By the type invariant the disk is there. Nobody opens it while the lock
-        // is held, under which `krping_disk_open` is called as well.
+        // is held, under which `rust_helper_disk_open` is called as well.
         unsafe {
-            to_result(bindings::krping_disk_lock(raw))?;
-            let unused = bindings::krping_disk_openers(raw) == 0;
+            to_result(bindings::rust_helper_disk_lock(raw))?;
+            let unused = bindings::rust_helper_disk_openers(raw) == 0;
             if unused {
                 self.private.closed.store(1, Relaxed);
             }
-            bindings::krping_disk_unlock(raw);
+            bindings::rust_helper_disk_unlock(raw);
             Ok(unused)
         }
     }
 
-    /// How often it was opened while nobody had it open, modulo 2^32. Any context.
+    /// Returns how often the disk was opened while nobody had it open, modulo 2^32. Any context.
     pub(crate) fn uses(&self) -> u32 {
         // SAFETY: By the type invariant the disk is there, with a queue, and ours.
         unsafe { uses((*self.raw.as_ptr()).queue) }
     }
 
-    /// Removes it: what was written is written out first. Sleeps until no request is
-    /// left; they must be answered meanwhile, by another thread.
+    /// Removes the disk, after writing back its cached data. Sleeps until no request is left.
+    /// Another thread must answer requests meanwhile.
     pub(crate) fn remove(&self) {
         if self.added.xchg(0, Relaxed) != 0 {
             // SAFETY: By the type invariant the disk is there; it was added, and is
@@ -279,7 +293,7 @@ impl<T: Operations> Disk<T> {
         }
     }
 
-    /// Has all requests that come from now on fail at once. May sleep.
+    /// Makes all requests fail at once from now on. May sleep.
     pub(crate) fn mark_dead(&self) {
         if self.added.load(Relaxed) != 0 {
             // SAFETY: By the type invariant the disk is there.
@@ -287,14 +301,14 @@ impl<T: Operations> Disk<T> {
         }
     }
 
-    /// Has no request come any more, until [`resume`](Self::resume). Sleeps until
-    /// none is on its way to [`Operations::queue`].
+    /// Stops new requests until [`resume`](Self::resume). Sleeps until no request is on its way to
+    /// [`Operations::queue`].
     pub(crate) fn quiesce(&self) {
         // SAFETY: By the type invariant the tag set is there; the kernel locks it.
         unsafe { bindings::blk_mq_quiesce_tagset(self.tag_set.get()) };
     }
 
-    /// Lets requests come again, those that were requeued too. May sleep.
+    /// Lets requests come again, including requeued ones. May sleep.
     pub(crate) fn resume(&self) {
         // SAFETY: As for `quiesce`; the disk has a queue as long as it is there.
         unsafe {
@@ -303,25 +317,9 @@ impl<T: Operations> Disk<T> {
         }
     }
 
-    /// The driver's data.
+    /// Returns the driver's data.
     pub(crate) fn data(&self) -> &Arc<T> {
         &self.data
-    }
-}
-
-/// How often a disk of `queue` was opened while nobody had it open, modulo 2^32. What the tag
-/// set has in place of a driver's data is this number.
-///
-/// # Safety
-///
-/// `queue` is that of a disk of ours which has not been removed.
-pub(super) unsafe fn uses(queue: *mut bindings::request_queue) -> u32 {
-    // SAFETY: By the function's requirements the tag set is there. Its one writer holds a lock of
-    // the disk's, and writes the number as a whole.
-    unsafe {
-        (&raw const (*(*queue).tag_set).driver_data)
-            .read_volatile()
-            .addr() as u32
     }
 }
 
@@ -337,7 +335,7 @@ impl<T: Operations> Drop for Disk<T> {
     }
 }
 
-/// Refuses to open a disk that has been closed, and counts its uses, each from the first opening to
+/// Refuses to open a closed disk, and counts the uses of a disk. A use lasts from the first open to
 /// the last close.
 ///
 /// # Safety
@@ -345,7 +343,7 @@ impl<T: Operations> Drop for Disk<T> {
 /// Called by the block layer with the disk's `open_mutex` held, for a disk that has not been
 /// removed.
 #[no_mangle]
-unsafe extern "C" fn krping_disk_open(
+unsafe extern "C" fn rust_helper_disk_open(
     disk: *mut bindings::gendisk,
     _: bindings::blk_mode_t,
 ) -> c_int {
@@ -354,19 +352,16 @@ unsafe extern "C" fn krping_disk_open(
     if private.closed.load(Relaxed) != 0 {
         return ENXIO.to_errno();
     }
-    // SAFETY: As above, and for `uses`.
+    // SAFETY: As above; the lock makes this the one writer.
     unsafe {
-        if bindings::krping_disk_openers(disk) == 0 {
-            let queue = (*disk).queue;
-            let next = uses(queue).wrapping_add(1) as usize;
-            (&raw mut (*(*queue).tag_set).driver_data)
-                .write_volatile(core::ptr::without_provenance_mut(next));
+        if bindings::rust_helper_disk_openers(disk) == 0 {
+            count_use((*disk).queue);
         }
     }
     0
 }
 
-/// The C operations of disks whose data is a `T`.
+/// C operations of disks whose data is a `T`.
 struct Vtable<T>(PhantomData<T>);
 
 impl<T: Operations> Vtable<T> {
@@ -395,7 +390,7 @@ impl<T: Operations> Vtable<T> {
         match data.queue(queue as usize, request) {
             Ok(()) => bindings::BLK_STS_OK as bindings::blk_status_t,
             Err(request) => {
-                // The block layer takes it back with the status.
+                // The block layer takes the request back because of this status.
                 request.release();
                 // SAFETY: A mere translation; this errno is that of BLK_STS_RESOURCE.
                 unsafe { bindings::errno_to_blk_status(ENOMEM.to_errno()) }

@@ -14,24 +14,24 @@ use core::{
 };
 use kernel::prelude::*;
 
-/// What a request asks for.
+/// Operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
-    /// To read.
+    /// Read.
     Read,
-    /// To write.
+    /// Write.
     Write,
-    /// To make lasting all that was written.
+    /// Make all completed writes durable.
     Flush,
-    /// To forget a range.
+    /// Discard a range.
     Discard,
-    /// To fill a range with zeroes.
+    /// Fill a range with zeroes.
     WriteZeroes,
-    /// Something else.
+    /// Any other operation.
     Other,
 }
 
-/// Where the data of a request goes.
+/// Direction of a request's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// To the disk.
@@ -40,22 +40,23 @@ pub(crate) enum Direction {
     In,
 }
 
-/// The bits of a request's flags that say what it asks for.
+/// Bits of a request's flags that contain the operation.
 const OP_MASK: u32 = 0xff;
 
-/// What has become of a request so far, over all connections that it was sent on.
+/// Send history of a request, over all connections that it was sent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct History {
-    /// When it was sent first, in nanoseconds of the monotonic clock.
+    /// Time of the first send, in nanoseconds of the monotonic clock.
     pub(crate) first_ns: u64,
-    /// How often it was sent and not answered.
+    /// Number of times that the request was sent and not answered.
     pub(crate) losses: u32,
-    /// How often of these, the last ones in a row, nothing else was answered either after it.
+    /// Number of consecutive losses, up to the latest, in which no other request was answered after
+    /// this one was sent.
     pub(crate) in_vain: u32,
 }
 
 impl History {
-    /// That of a request which is sent for the first time, at `first_ns` of the monotonic clock.
+    /// Creates the history of a request that is first sent at `first_ns` of the monotonic clock.
     pub(crate) fn first(first_ns: u64) -> Self {
         Self {
             first_ns,
@@ -65,7 +66,7 @@ impl History {
     }
 }
 
-/// A started request, which its owner must end or requeue.
+/// A started request. The owner must end or requeue it; dropping it ends it with `EIO`.
 ///
 /// # Invariants
 ///
@@ -81,7 +82,7 @@ unsafe impl Send for Request {}
 unsafe impl Sync for Request {}
 
 impl Request {
-    /// Takes over a request that has been started.
+    /// Takes ownership of a started request.
     ///
     /// # Safety
     ///
@@ -91,7 +92,7 @@ impl Request {
         Self { raw }
     }
 
-    /// Gives up the ownership, not the request.
+    /// Gives up the ownership without ending the request.
     pub(super) fn release(self) {
         let _ = ManuallyDrop::new(self);
     }
@@ -102,7 +103,7 @@ impl Request {
         unsafe { self.raw.as_ref() }
     }
 
-    /// What it asks for.
+    /// Returns the operation.
     pub(crate) fn op(&self) -> Op {
         match self.raw().cmd_flags & OP_MASK {
             bindings::req_op_REQ_OP_READ => Op::Read,
@@ -114,7 +115,7 @@ impl Request {
         }
     }
 
-    /// Where its data goes; `None` for one without data.
+    /// Returns the direction of the data; `None` for a request without data.
     pub(crate) fn direction(&self) -> Option<Direction> {
         match self.op() {
             Op::Read => Some(Direction::In),
@@ -123,76 +124,79 @@ impl Request {
         }
     }
 
-    /// Whether what it writes must last when it ends.
+    /// Returns true if written data must be durable when the request ends.
     pub(crate) fn is_fua(&self) -> bool {
         self.raw().cmd_flags & (1 << bindings::req_flag_bits___REQ_FUA) != 0
     }
 
-    /// Whether blocks that it zeroes keep the space that they take.
+    /// Returns true if zeroed blocks must keep their allocated space.
     pub(crate) fn keeps_space(&self) -> bool {
         self.raw().cmd_flags & (1 << bindings::req_flag_bits___REQ_NOUNMAP) != 0
     }
 
-    /// How often its disk was opened while nobody had it open, modulo 2^32.
+    /// Returns how often the disk was opened while nobody had it open, modulo 2^32.
     pub(crate) fn uses(&self) -> u32 {
         // SAFETY: By the type invariant the request is started, so its disk has not been removed.
-        unsafe { super::disk::uses(self.raw().q) }
+        unsafe { super::uses::uses(self.raw().q) }
     }
 
-    /// Where on the disk, in bytes.
+    /// Returns the position on the disk, in bytes.
     pub(crate) fn offset(&self) -> u64 {
         self.raw().__sector << bindings::SECTOR_SHIFT
     }
 
-    /// How many bytes of the disk.
+    /// Returns the number of bytes on the disk that the request covers.
     pub(crate) fn bytes(&self) -> u32 {
         self.raw().__data_len
     }
 
-    /// Its number among those of its hardware queue that are under way.
+    /// Returns the tag, which is unique among the outstanding requests of the hardware queue.
     pub(crate) fn tag(&self) -> usize {
         usize::try_from(self.raw().tag).unwrap_or(usize::MAX)
     }
 
-    /// When it was made, in nanoseconds of the monotonic clock; `None` where the disk's
-    /// `iostats` are off, so that nobody looked.
+    /// Returns the time when the request was created, in nanoseconds of the monotonic clock; `None`
+    /// if the disk's `iostats` are off.
     pub(crate) fn started_ns(&self) -> Option<u64> {
         // SAFETY: By the type invariant; a flag is read that does not change.
-        let timed = unsafe { bindings::krping_request_is_timed(self.raw.as_ptr()) };
+        let timed = unsafe { bindings::rust_helper_request_is_timed(self.raw.as_ptr()) };
         timed.then(|| self.raw().start_time_ns)
     }
 
-    /// What has become of it, where it was sent before.
+    /// Returns the send history of a request that was sent before.
     pub(crate) fn history(&self) -> Option<History> {
         let raw = self.raw.as_ptr();
         // SAFETY: By the type invariant the request is there. The tag set has room for a
         // `History` behind each request, which was written when the mark was set. The block
         // layer takes the mark from each new request, and from no other.
         unsafe {
-            bindings::krping_request_is_repeated(raw)
-                .then(|| bindings::krping_request_data(raw).cast::<History>().read())
+            bindings::rust_helper_request_is_repeated(raw).then(|| {
+                bindings::rust_helper_request_data(raw)
+                    .cast::<History>()
+                    .read()
+            })
         }
     }
 
-    /// Notes what has become of it, for as long as it is repeated. Any context.
+    /// Stores the send history, for as long as the request is repeated. Any context.
     pub(crate) fn set_history(&mut self, history: History) {
         let raw = self.raw.as_ptr();
         // SAFETY: As for `history`. The request is ours, so nobody else writes there. Of what is
         // beside the mark only the block layer's timer writes meanwhile, on which nothing hangs:
         // there is nothing to be done when it expires.
         unsafe {
-            bindings::krping_request_data(raw)
+            bindings::rust_helper_request_data(raw)
                 .cast::<History>()
                 .write(history);
-            bindings::krping_mark_repeated(raw);
+            bindings::rust_helper_mark_repeated(raw);
         }
     }
 
-    /// Writes its segments to `list`, and returns how many there are.
+    /// Writes the request's segments to `list`, and returns their number.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for one without data, or with more segments than `list` has room for.
+    /// `EINVAL` for a request without data, or with more segments than `list` has room for.
     pub(crate) fn fill(&self, list: &mut [bindings::scatterlist]) -> Result<usize> {
         let segments = self.raw().nr_phys_segments.max(1);
         if self.direction().is_none() || usize::from(segments) > list.len() {
@@ -209,28 +213,30 @@ impl Request {
         usize::try_from(count).map_err(|_| EINVAL)
     }
 
-    /// Copies what it writes to `offset` of `to`. Any context.
+    /// Copies the data of a write to `offset` of `to`. Any context.
     ///
     /// # Errors
     ///
-    /// `EINVAL` where it writes nothing, or more than there is room for.
+    /// `EINVAL` for any other operation, or if `to` has too little room.
     pub(crate) fn copy_to(&self, to: &Contiguous, offset: usize) -> Result {
         self.check(Direction::Out, to, offset)?;
         // SAFETY: The request is started, so its memory stays; `to` has room for it.
-        unsafe { bindings::krping_copy_request(self.raw.as_ptr(), to.as_ptr().add(offset).cast()) };
+        unsafe {
+            bindings::rust_helper_copy_request(self.raw.as_ptr(), to.as_ptr().add(offset).cast())
+        };
         Ok(())
     }
 
-    /// Copies what it reads from `offset` of `from`. Any context.
+    /// Copies data for a read from `offset` of `from`. Any context.
     ///
     /// # Errors
     ///
-    /// `EINVAL` where it reads nothing, or more than is there.
+    /// `EINVAL` for any other operation, or if `from` has too little data.
     pub(crate) fn copy_from(&self, from: &Contiguous, offset: usize) -> Result {
         self.check(Direction::In, from, offset)?;
         // SAFETY: As for `copy_to`.
         unsafe {
-            bindings::krping_fill_request(self.raw.as_ptr(), from.as_ptr().add(offset).cast())
+            bindings::rust_helper_fill_request(self.raw.as_ptr(), from.as_ptr().add(offset).cast())
         };
         Ok(())
     }
@@ -245,8 +251,9 @@ impl Request {
         }
     }
 
-    /// Ends it, with a positive `errno` or 0. Softirq or process context; what
-    /// follows from the end may run in it, so no lock of the driver's is held.
+    /// Ends the request with a positive `errno` or 0. Softirq or process context. The completion
+    /// may run other code of the block layer's users, so the caller must not hold any lock of the
+    /// driver.
     pub(crate) fn end(self, errno: i32) {
         let this = ManuallyDrop::new(self);
         // SAFETY: By the type invariant the request is ours to end.
@@ -256,8 +263,8 @@ impl Request {
         }
     }
 
-    /// Gives it back, to be queued again when the disk's requeued requests are
-    /// kicked. Any context.
+    /// Requeues the request. It is queued again when the disk's requeue list is kicked. Any
+    /// context.
     pub(crate) fn requeue(self) {
         let this = ManuallyDrop::new(self);
         // SAFETY: By the type invariant the request is ours.

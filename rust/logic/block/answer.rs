@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a server answers to the requests of disks and taps.
+//! Server answers to the requests of disks and taps.
 
 use super::{
     MessageError,
@@ -12,26 +12,26 @@ use crate::logic::wire::{
     Fields, //
 };
 
-/// What a server answers to a [`Request`].
+/// A server's answer to a [`Request`], unless that answer is data ([`DataAnswer`]) or a survey.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Response {
     /// The request's tag.
     pub(crate) tag: u16,
     /// The request's number.
     pub(crate) seq: u32,
-    /// How it ended.
+    /// The result of the request.
     pub(crate) status: Status,
 }
 
 impl Response {
     /// Bytes on the wire.
     pub(crate) const LEN: usize = 16;
-    /// The most that one message has.
+    /// The maximum number of responses in one message.
     pub(crate) const JOINED: usize = 8;
 
     const KIND: u8 = 0x81;
 
-    /// That to `request`.
+    /// Creates the response to `request` with that status.
     pub(crate) const fn to(request: &Request, status: Status) -> Self {
         Self {
             tag: request.tag,
@@ -40,7 +40,7 @@ impl Response {
         }
     }
 
-    /// As it is sent.
+    /// Returns the bytes on the wire.
     pub(crate) fn encode(&self) -> [u8; Self::LEN] {
         pack(
             [Self::KIND, self.status.number()]
@@ -50,11 +50,12 @@ impl Response {
         )
     }
 
-    /// How many a message of `len` bytes has.
+    /// Returns the number of responses in a message of `len` bytes.
     ///
     /// # Errors
     ///
-    /// [`MessageError::Length`], where that is not a number of them that it may have.
+    /// [`MessageError::Length`] where that is not the length of 1 to [`JOINED`](Self::JOINED)
+    /// responses.
     pub(crate) fn count(len: u32) -> Result<usize, MessageError> {
         const LEN: u32 = Response::LEN as u32;
 
@@ -68,11 +69,12 @@ impl Response {
         }
     }
 
-    /// What the bytes of one say.
+    /// Decodes one response.
     ///
     /// # Errors
     ///
-    /// A [`MessageError`], where it is no response.
+    /// [`MessageError::Action`] where it is no response, [`MessageError::Status`] where its status
+    /// is unknown, and [`MessageError::Reserved`] where a reserved byte is not 0.
     pub(crate) fn decode(bytes: &[u8; Self::LEN]) -> Result<Self, MessageError> {
         let mut fields = Fields(bytes);
         let [kind, status] = fields.take();
@@ -91,8 +93,8 @@ impl Response {
     }
 }
 
-/// The immediate of an answer that is the data of a read and nothing else: the request's tag, and
-/// the lower half of its number.
+/// The immediate data of an answer whose message is the data of a small read and nothing else: the
+/// request's tag, and the lower half of its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DataAnswer {
     /// The request's tag.
@@ -102,7 +104,7 @@ pub(crate) struct DataAnswer {
 }
 
 impl DataAnswer {
-    /// That to `request`.
+    /// Creates the answer to `request`.
     pub(crate) const fn to(request: &Request) -> Self {
         Self {
             tag: request.tag,
@@ -110,12 +112,12 @@ impl DataAnswer {
         }
     }
 
-    /// As it is sent.
+    /// Returns the immediate data on the wire.
     pub(crate) const fn encode(self) -> u32 {
         (self.tag as u32) << 16 | self.seq as u32
     }
 
-    /// What an immediate says; any bits say something.
+    /// Decodes immediate data. Every value is valid.
     pub(crate) const fn decode(immediate: u32) -> Self {
         Self {
             tag: (immediate >> 16) as u16,
@@ -123,7 +125,7 @@ impl DataAnswer {
         }
     }
 
-    /// Whether it may answer a request of number `seq`.
+    /// Returns true where it may answer the request of number `seq`: the lower halves agree.
     pub(crate) const fn answers(self, seq: u32) -> bool {
         self.seq == seq as u16
     }

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How requests of disks and taps end.
+//! Results of the requests of disks and taps.
 
 use crate::logic::failure::errno;
 
-/// How a request ended.
+/// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
-    /// Done.
+    /// Success.
     Ok,
     /// The store failed.
     Io,
     /// The store has no room left.
     NoSpace,
-    /// The store is not to be changed.
+    /// The store is read-only.
     ReadOnly,
-    /// The blocks are not on the disk.
+    /// The blocks are beyond the end of the disk.
     OutOfRange,
-    /// The store cannot do it.
+    /// The store does not support the action.
     Unsupported,
-    /// It is not about whole blocks, or about too many.
+    /// The request is empty, too large, or not about whole blocks.
     Invalid,
 }
 
 impl Status {
-    /// The errno that says the same, positive; 0 for [`Status::Ok`].
+    /// Returns the corresponding errno, positive; 0 for [`Status::Ok`].
     pub(crate) const fn errno(self) -> i32 {
         match self {
             Self::Ok => 0,
@@ -37,7 +37,7 @@ impl Status {
         }
     }
 
-    /// What says the same as an errno, positive or negative; [`Status::Io`] where none does.
+    /// Converts an errno, positive or negative; [`Status::Io`] where no other status corresponds.
     pub(crate) const fn from_errno(number: i32) -> Self {
         match number.saturating_abs() {
             0 => Self::Ok,
@@ -50,7 +50,7 @@ impl Status {
         }
     }
 
-    /// Its name in the log.
+    /// Returns the name in the log.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",

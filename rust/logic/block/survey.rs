@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The answer to [`Action::Survey`](super::Action::Survey): which requests of a connection
-//! the server works on. That may take as long as it takes; whatever else keeps a request from being
-//! answered, such as data that does not come, is to be over within the client's timeout.
+//! The answer to [`Action::Survey`](super::Action::Survey): a list of the connection's requests
+//! that the server is working on.
 //!
-//! A connection delivers in order. So a request that is listed has not been answered before.
+//! The client's timeout does not apply to a request while the server works on it. Any other delay
+//! of an answer, such as data that does not arrive, must end within that timeout.
 //!
-//! Its length tells it from other answers, whose length is a multiple of 16: this one's is 8 more.
+//! A connection delivers in order. So the server had not answered a listed request before it sent
+//! the survey.
+//!
+//! Its length tells it apart from other answers: theirs is a multiple of 16 bytes, and a survey has
+//! 8 bytes more than such a multiple.
 
 use super::{
     MessageError,
@@ -20,30 +24,31 @@ use crate::logic::{
     }, //
 };
 
-/// Requests that a survey is about are listed by a bit each, in so many bytes.
+/// The size in bytes of the bitmap, which has one bit for each tag of a request.
 const BITMAP: usize = (*limits::DEPTH.end() as usize) / 8;
 
-/// Which requests a server works on.
+/// The list of the requests that a server is working on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Survey {
-    /// The survey's tag.
+    /// The tag of the survey request.
     pub(crate) tag: u16,
-    /// The survey's number.
+    /// The number of the survey request.
     pub(crate) seq: u32,
     depth: u16,
     listed: [u8; BITMAP],
 }
 
 impl Survey {
-    /// The most bytes on the wire.
+    /// The maximum number of bytes on the wire.
     pub(crate) const MOST: usize = Self::HEAD + BITMAP;
 
     const HEAD: usize = 8;
     const KIND: u8 = 0x82;
-    /// The bitmap is as many of these as the depth needs.
+    /// The bitmap's length on the wire is a multiple of this, in bytes.
     const UNIT: u32 = 16;
 
-    /// That to `request`, on a connection whose tags are below `depth`: it lists none.
+    /// Creates an empty answer to `request`, on a connection whose tags of requests are below
+    /// `depth`.
     pub(crate) const fn to(request: &Request, depth: u16) -> Self {
         Self {
             tag: request.tag,
@@ -53,7 +58,7 @@ impl Survey {
         }
     }
 
-    /// Lists the request of `tag`, if that is one of a request.
+    /// Lists the request of `tag`. A tag that is not below the depth is ignored.
     pub(crate) fn add(&mut self, tag: u16) {
         if tag < self.depth {
             if let Some(byte) = self.listed.get_mut(usize::from(tag / 8)) {
@@ -62,24 +67,24 @@ impl Survey {
         }
     }
 
-    /// Whether the request of `tag` is listed.
+    /// Returns true where the request of `tag` is listed.
     pub(crate) fn has(&self, tag: u16) -> bool {
         let byte = self.listed.get(usize::from(tag / 8));
         byte.is_some_and(|byte| byte & 1 << (tag % 8) != 0)
     }
 
-    /// Bytes on the wire.
+    /// Returns the number of bytes on the wire, on a connection of that depth.
     pub(crate) const fn len(depth: u16) -> u32 {
         let units = (depth as u32).div_ceil(Self::UNIT * 8);
         Self::HEAD as u32 + units * Self::UNIT
     }
 
-    /// Whether a message of `len` bytes may be one.
+    /// Returns true where a message of `len` bytes may be a survey.
     pub(crate) const fn may_be(len: u32) -> bool {
         len % Self::UNIT == Self::HEAD as u32
     }
 
-    /// As it is sent: the first [`len`](Self::len) bytes.
+    /// Returns the bytes on the wire, of which the first [`len`](Self::len) are sent.
     pub(crate) fn encode(&self) -> [u8; Self::MOST] {
         pack(
             [Self::KIND, 0]
@@ -90,12 +95,14 @@ impl Survey {
         )
     }
 
-    /// What a message of `len` bytes says that begins with `bytes`, on a connection whose tags are
-    /// below `depth`.
+    /// Decodes a message of `len` bytes, which `bytes` begins with, on a connection whose tags of
+    /// requests are below `depth`.
     ///
     /// # Errors
     ///
-    /// A [`MessageError`], where it is none.
+    /// [`MessageError::Length`] and [`MessageError::Action`] where it is no survey of that depth,
+    /// and [`MessageError::Reserved`] where a reserved bit is set, such as that of a tag beyond the
+    /// depth.
     pub(crate) fn decode(
         bytes: &[u8; Self::MOST],
         len: u32,
@@ -111,7 +118,7 @@ impl Survey {
             return Err(MessageError::Action(kind));
         }
         let (tag, seq) = (fields.take(), fields.take());
-        // Bytes beyond the message are of another one.
+        // Bytes beyond the message are left over from another one.
         let sent = (whole as usize).saturating_sub(Self::HEAD);
         let mut survey = Self {
             tag: u16::from_be_bytes(tag),
@@ -122,7 +129,7 @@ impl Survey {
         let mut beyond = reserved;
         for (at, byte) in fields.0.iter().take(sent).enumerate() {
             for bit in 0..8 {
-                // Far below its range.
+                // Far below the largest u16.
                 let tag = (at as u16).saturating_mul(8).saturating_add(bit);
                 if byte & 1 << bit == 0 {
                     continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Addresses as a command gives them.
+//! The addresses of `addr=` and `addr6=`.
 
 use crate::logic::text::IfName;
 use core::{
@@ -11,12 +11,12 @@ use core::{
     }, //
 };
 
-/// An IP address, with the interface it is on where a link-local one needs it.
+/// An IP address. A link-local IPv6 address has the interface that it is on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Addr {
-    /// From `addr=`.
+    /// An IPv4 address, in network order, from `addr=`.
     V4([u8; 4]),
-    /// From `addr6=`.
+    /// An IPv6 address from `addr6=`.
     V6 {
         /// The address, in network order.
         addr: [u8; 16],
@@ -25,25 +25,25 @@ pub(crate) enum Addr {
     },
 }
 
-/// Why a text is no address for `addr6=`.
+/// The reason why a text is not a valid value of `addr6=`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum V6Error {
-    /// The address itself does not parse.
+    /// The address before any `%` does not parse.
     Address,
-    /// What follows `%` cannot be the name of an interface.
+    /// The text after `%` cannot be the name of an interface.
     Interface,
-    /// A link-local address without an interface says nothing about where it is.
+    /// The address is link-local, which is ambiguous without an interface.
     NoInterface,
 }
 
 impl Addr {
-    /// Reads dotted-decimal IPv4.
+    /// Parses an IPv4 address in dotted-decimal notation.
     pub(crate) fn parse_v4(text: &str) -> Option<Self> {
         let addr: Ipv4Addr = text.parse().ok()?;
         Some(Self::V4(addr.octets()))
     }
 
-    /// Reads IPv6, with an interface after `%`.
+    /// Parses an IPv6 address, which `%` and the name of an interface may follow.
     pub(crate) fn parse_v6(text: &str) -> Result<Self, V6Error> {
         let (addr, scope) = match text.split_once('%') {
             Some((addr, name)) => (addr, Some(interface(name).ok_or(V6Error::Interface)?)),
@@ -75,13 +75,13 @@ impl fmt::Display for Addr {
     }
 }
 
-/// fe80::/10.
+/// Returns true where `addr` is in fe80::/10.
 fn is_link_local(addr: &Ipv6Addr) -> bool {
     let [first, second, ..] = addr.octets();
     first == 0xfe && second & 0xc0 == 0x80
 }
 
-/// Takes what the kernel would take as the name of an interface.
+/// Returns the name of an interface; `None` where the kernel would not accept it.
 fn interface(name: &str) -> Option<IfName> {
     let fits =
         !matches!(name, "" | "." | "..") && !name.bytes().any(|b| matches!(b, b'/' | b':' | b' '));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a command says of a disk, a tap, or the server of one.
+//! The options of a command for a disk, a tap, or the server of one.
 
 use super::{
     limits,
@@ -8,23 +8,23 @@ use super::{
     PathName, //
 };
 
-/// Where a server keeps blocks.
+/// The place where a server keeps blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-// There is no allocation here, and one of them at a time.
+// Nothing here can allocate, and only one value exists at a time.
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum StoreName {
-    /// In memory, which is zeroes at first and gone at the end.
+    /// Memory, which is zeroed at first and freed at the end.
     Ram,
-    /// In this file or on this block device; begins with a slash.
+    /// The path of a file or block device, which begins with a slash.
     Path(PathName),
 }
 
-/// What a command says of a disk, a tap, or the server of one.
+/// The options of a command for a disk, a tap, or the server of one.
 ///
 /// # Invariants
 ///
 /// Where the test is neither a disk nor a tap, it is [`NONE`](Self::NONE).
-/// Otherwise, with the same limits as [`NONE`](Self::NONE) for whatever is not named:
+/// Otherwise each field has its value of [`NONE`](Self::NONE), except as follows:
 ///
 /// - `store` is set for the server and the loopback of a disk; the server of a tap has a store, or
 ///   `log`, or both.
@@ -37,32 +37,32 @@ pub(crate) enum StoreName {
 /// - `tap` is set for the client of a tap, and `comm` only then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BlockOptions {
-    /// Where the server keeps the blocks.
+    /// The place where the server keeps the blocks.
     pub(crate) store: Option<StoreName>,
-    /// Bytes of the store, where 0 is all that the file or device has; of a tap those of its ring.
+    /// The size of the store in bytes (0 is the whole file or device), or of a tap's ring.
     pub(crate) bytes: u64,
-    /// The store is not to be changed.
+    /// The store is read-only.
     pub(crate) read_only: bool,
-    /// The store is read and written past the page cache.
+    /// Reads and writes of the store bypass the page cache.
     pub(crate) direct: bool,
-    /// Connections of the disk.
+    /// The number of connections of the disk.
     pub(crate) queues: u16,
-    /// The most requests under way on each connection.
+    /// The maximum number of requests in flight on each connection.
     pub(crate) depth: u16,
-    /// For how many seconds a lost disk tries to come back.
+    /// The time for which a disk tries to reconnect after connection loss, in seconds.
     pub(crate) reconnect_s: u32,
-    /// For how many seconds a disk waits for the end of a request; 0 is as long as it takes.
+    /// The time that the server has to answer a request of a disk, in seconds; 0 is unlimited.
     pub(crate) request_timeout_s: u32,
-    /// Which disk to tap: a path, or a name under `/dev` where there is no slash in it.
+    /// The disk to tap: a path, or without a slash a name under `/dev`.
     pub(crate) tap: Option<PathName>,
-    /// The program whose requests to forward.
+    /// The name of the program whose requests the tap forwards; `None` is every program.
     pub(crate) comm: Option<Comm>,
     /// The server of a tap logs each request.
     pub(crate) log: bool,
 }
 
 impl BlockOptions {
-    /// That of a command without any of them.
+    /// The options of a command that gives none of them.
     pub(crate) const NONE: Self = Self {
         store: None,
         bytes: 0,

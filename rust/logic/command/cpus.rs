@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! On which CPUs the threads of a command run.
+//! The CPUs that the threads of a command run on.
 
 use crate::logic::text::number::{
     integer,
@@ -8,18 +8,19 @@ use crate::logic::text::number::{
 };
 use core::fmt;
 
-/// The highest number that a CPU may have.
+/// The highest CPU number that a command can give.
 pub(crate) const LAST: u16 = 8191;
 
-/// How many ranges a list holds.
+/// The maximum number of ranges in a list.
 pub(crate) const RANGES: usize = 8;
 
-/// CPUs in the order in which threads take them, as `0-3+6`.
+/// The list of CPUs that threads are assigned in order, such as `0-3+6`.
 ///
 /// # Invariants
 ///
-/// The first `len` of `ranges` have a first CPU that is not above their last one, and none could be
-/// joined with the one before it; `len` is at most `RANGES`, and the ranges after it are 0.
+/// In each of the first `len` of `ranges` the first CPU is not above the last one, and no range
+/// begins directly after the end of the one before it. `len` is at most `RANGES`, and the ranges
+/// from `len` on are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CpuList {
     ranges: [(u16, u16); RANGES],
@@ -27,13 +28,14 @@ pub(crate) struct CpuList {
 }
 
 impl CpuList {
-    /// No CPU in particular.
+    /// The empty list, with which threads run on any CPU.
     pub(crate) const EMPTY: Self = Self {
         ranges: [(0, 0); RANGES],
         len: 0,
     };
 
-    /// Reads numbers and ranges with `+` between them.
+    /// Parses numbers and ranges with `+` between them; `None` where the text is invalid or has too
+    /// many ranges.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut list = Self::EMPTY;
         let mut rest = Some(text);
@@ -55,10 +57,10 @@ impl CpuList {
         Some(list)
     }
 
-    /// Adds a range at the end; `None` where there is no room.
+    /// Appends a range; `None` where there is no room.
     fn push(&mut self, first: u16, last: u16) -> Option<()> {
         let before = self.len.checked_sub(1).and_then(|i| self.ranges.get_mut(i));
-        // INVARIANT: one that continues the range before it is joined with that.
+        // INVARIANT: A range that continues the one before it is merged into that.
         match before {
             Some((_, end)) if end.checked_add(1) == Some(first) => *end = last,
             _ => {
@@ -69,17 +71,18 @@ impl CpuList {
         Some(())
     }
 
-    /// Whether it names no CPU.
+    /// Returns true where the list is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The CPU of thread `index`: after the last of the list the first one follows.
+    /// Returns the CPU of thread `index`, starting over at the end of the list; `None` where the
+    /// list is empty.
     pub(crate) fn nth(&self, index: usize) -> Option<u32> {
         let all = self.iter().fold(0usize, |sum, (first, last)| {
             sum.saturating_add(width(first, last))
         });
-        // There is none in an empty list.
+        // Fails where the list is empty.
         let mut left = index.checked_rem(all)?;
         for (first, last) in self.iter() {
             let width = width(first, last);
@@ -91,7 +94,7 @@ impl CpuList {
         None
     }
 
-    /// Each of its CPUs.
+    /// Returns an iterator over the CPUs, in the order of the list.
     pub(crate) fn cpus(&self) -> impl Iterator<Item = u32> + '_ {
         self.iter()
             .flat_map(|(first, last)| u32::from(first)..=u32::from(last))
@@ -117,7 +120,7 @@ impl fmt::Display for CpuList {
     }
 }
 
-/// Reads the number of a CPU.
+/// Parses the number of a CPU.
 fn cpu(text: &str) -> Option<u16> {
     match integer(text) {
         Number::Value(n) => u16::try_from(n).ok().filter(|n| *n <= LAST),
@@ -125,7 +128,7 @@ fn cpu(text: &str) -> Option<u16> {
     }
 }
 
-/// How many CPUs are in a range.
+/// Returns the number of CPUs in a range.
 fn width(first: u16, last: u16) -> usize {
     usize::from(last.saturating_sub(first)).saturating_add(1)
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is written to `/proc/krping`: a command to run, or the end of what another one has left.
+//! The orders written to `/proc/krping`: to run a command, or to stop a disk or servers that an
+//! earlier command left running.
 
 use super::{
     limits,
@@ -21,7 +22,7 @@ use core::{
     ops::Deref, //
 };
 
-/// What a command has left that goes on without it.
+/// The disk or servers that a command left running when it returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// The disk `/dev/krpingN` of this N.
@@ -31,10 +32,10 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// What is named before the port of a server.
+    /// The prefix of a server's port.
     const SERVER: &'static str = "server:";
 
-    /// Reads what is to be ended.
+    /// Parses the value of `stop=`: the number of a disk, or `server:` and a port.
     pub(crate) fn parse(given: Given<'_>) -> Result<'_, Self> {
         match given.value("0")?.strip_prefix(Self::SERVER) {
             Some(port) => Given {
@@ -57,24 +58,29 @@ impl fmt::Display for Target {
     }
 }
 
-/// What one write to `/proc/krping` asks for.
+/// The order of one write to `/proc/krping`.
 ///
-/// Its `Display` is the shortest text that means the same.
+/// Its `Display` is the shortest text with the same meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Order<C> {
-    /// Run a command, which is kept in `C`.
+    /// Run the command that `C` holds.
     Run(C),
-    /// End a disk or servers that other commands have left.
+    /// Stop a disk or servers that earlier commands left running.
     Stop {
-        /// Which.
+        /// The disk or servers.
         target: Target,
-        /// Also where they are in use.
+        /// Stop them even while they are in use.
         force: bool,
     },
 }
 
 impl<C> Order<C> {
-    /// The end of `target`, where nothing else is `given`.
+    /// Creates the order to stop `target`. `given` are the options of the write, which may only be
+    /// `stop` and `force`.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::NeedsStop`] without a target, and [`Reason::NotWithStop`] for any other option.
     pub(crate) fn stop(target: Option<Target>, given: OptSet) -> Result<'static, Self> {
         let Some(target) = target else {
             return Err(invalid(Opt::Force.spec().name(), Reason::NeedsStop));

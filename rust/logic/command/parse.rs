@@ -33,12 +33,12 @@ use crate::logic::{
 use core::ops::DerefMut;
 
 impl<C: DerefMut<Target = Command>> Order<C> {
-    /// Reads what was written to `/proc/krping`. A command is made in `place`, as it is large:
-    /// whatever is there is overwritten.
+    /// Parses the text of a write to `/proc/krping`. A command is large, so it is made in `place`,
+    /// whose content is overwritten.
     ///
     /// # Errors
     ///
-    /// What is wrong with it: the first option that is not read, else the first rule broken.
+    /// The error of the first option that does not parse, else of the first broken rule.
     pub(crate) fn parse(text: &str, mut place: C) -> Result<'_, Self> {
         let mut parser = Parser::new(&mut place);
         parser.read(text)?;
@@ -52,7 +52,7 @@ impl<C: DerefMut<Target = Command>> Order<C> {
     }
 }
 
-/// The number of options that are read when the role and the test are known.
+/// The number of options whose value is parsed only when the role and the test are known.
 const LATE: usize = {
     let mut count = 0;
     let mut i = 0;
@@ -65,20 +65,20 @@ const LATE: usize = {
     count
 };
 
-/// A command that is being read.
+/// The state of the parser of one write.
 struct Parser<'c, 'a> {
     command: &'c mut Command,
-    /// What is to be stopped.
+    /// The value of `stop=`.
     target: Option<Target>,
-    /// Options that are read when the role and the test are known.
+    /// The options whose value is parsed only when the role and the test are known.
     late: [Option<(Opt, Given<'a>)>; LATE],
     /// The options found so far.
     seen: OptSet,
 }
 
 impl<'c, 'a> Parser<'c, 'a> {
-    /// Returns one that has read nothing. The role is known at the end: until then it is a guess
-    /// that nothing reads.
+    /// Creates a parser that has read nothing. The role is a placeholder until all options are
+    /// read, and nothing uses it before.
     fn new(command: &'c mut Command) -> Self {
         *command = Command::new(Role::Client);
         Self {
@@ -89,7 +89,7 @@ impl<'c, 'a> Parser<'c, 'a> {
         }
     }
 
-    /// Reads all options.
+    /// Parses all options in the order of the text.
     fn read(&mut self, text: &'a str) -> Result<'a, ()> {
         let text = text.strip_suffix('\n').unwrap_or(text).trim_matches(SPACE);
         if text.is_empty() {
@@ -107,7 +107,7 @@ impl<'c, 'a> Parser<'c, 'a> {
         Ok(())
     }
 
-    /// Reads one option.
+    /// Parses one option, and checks that it exists and is given once.
     fn option(&mut self, text: &'a str) -> Result<'a, ()> {
         if text.is_empty() {
             return Err(invalid("", Reason::EmptyOption));
@@ -131,7 +131,7 @@ impl<'c, 'a> Parser<'c, 'a> {
         self.take(opt, Given { name, value })
     }
 
-    /// Takes the value of one option.
+    /// Parses the value of one option, or keeps it for later where it is [`Value::Late`].
     fn take(&mut self, opt: Opt, given: Given<'a>) -> Result<'a, ()> {
         match &opt.spec().value {
             Value::Nothing => given.flag(),
@@ -179,7 +179,7 @@ impl<'c, 'a> Parser<'c, 'a> {
         }
     }
 
-    /// Reads the options that depend on the role and the test.
+    /// Parses the values that depend on the role and the test.
     fn read_late(&mut self) -> Result<'a, ()> {
         for (opt, given) in self.late.iter().flatten() {
             if let Value::Late(text) = &opt.spec().value {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is wrong with a command, in a sentence for the log.
+//! Errors of commands, each with a sentence for the log.
 
 use super::{
     allow,
@@ -22,29 +22,30 @@ use crate::logic::{
 };
 use core::fmt;
 
-/// What sort of error it is; each sort has an errno of its own.
+/// The kind of error. Each kind has its own errno.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Not a command: unknown, malformed, missing or contradictory.
+    /// An option is unknown, malformed, missing or in contradiction to another.
     Invalid,
-    /// A number outside of what the option takes.
+    /// A number is outside the range of its option.
     Range,
 }
 
-/// Why a command was refused.
+/// The error with which a command is refused.
 ///
-/// Its `Display` is one sentence that names the option and says what would be valid. Whatever it
-/// repeats of the command is escaped and short.
+/// Its `Display` is one sentence that names the option and says what would be valid. Text of the
+/// command is escaped and cut short in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ParseError<'a> {
-    /// The sort.
+    /// The kind.
     pub(crate) kind: Kind,
-    /// The option as it was typed, or its usual name; empty where there is none.
+    /// The option as it was typed, or its usual name; empty where the error is not about one
+    /// option.
     pub(crate) option: &'a str,
     pub(crate) reason: Reason<'a>,
 }
 
-/// What exactly is wrong with [`ParseError::option`].
+/// The exact error in [`ParseError::option`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reason<'a> {
     EmptyCommand,

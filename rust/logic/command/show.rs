@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Shows commands.
+//! Formats commands as text.
 
 use super::Command;
 use crate::logic::spec::{
@@ -14,14 +14,14 @@ use crate::logic::spec::{
 };
 use core::fmt;
 
-/// Writes the shortest command that means the same.
+/// Writes the shortest command with the same meaning.
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let default = Self {
             load: Load::new(self.test),
             ..Self::new(self.role)
         };
-        // Some tests imply their role, and stand in its place.
+        // A test that implies its role is written in place of the role.
         let leads = |opt: &OptionSpec| match (opt.asks, self.test.implied_role()) {
             (Asks::Role(role), None) => role == self.role,
             (Asks::Test(test), Some(_)) => test == self.test,
@@ -42,7 +42,8 @@ impl fmt::Display for Command {
 }
 
 impl OptionSpec {
-    /// Returns true where `command` differs from `default` in it.
+    /// Returns true where the option must be written for `command`: the command has its test, or
+    /// differs from `default` in its field.
     fn is_said_of(&self, command: &Command, default: &Command) -> bool {
         if let Asks::Test(test) = self.asks {
             return test == command.test;
@@ -56,7 +57,7 @@ impl OptionSpec {
         }
     }
 
-    /// Writes its value in `command` after a `=`, where it has one.
+    /// Writes `=` and the option's value in `command`, where it has one.
     fn show_value(&self, command: &Command, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.value {
             Value::Nothing | Value::Target | Value::Flag { .. } => Ok(()),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The values of options.
+//! Parsing of option values.
 
 use super::parse_error::{
     Kind,
@@ -18,10 +18,10 @@ use core::ops::RangeInclusive;
 
 pub(crate) type Result<'a, T> = core::result::Result<T, ParseError<'a>>;
 
-/// White space that may stand around options; nothing else that counts as such is printable.
+/// The white space allowed around options. Any other white space is unprintable, and so refused.
 pub(crate) const SPACE: [char; 2] = [' ', '\t'];
 
-/// One option as it was given.
+/// One option as it was given, with the text after `=` where there is one.
 #[derive(Clone, Copy)]
 pub(crate) struct Given<'a> {
     pub(crate) name: &'a str,
@@ -37,7 +37,7 @@ impl<'a> Given<'a> {
         }
     }
 
-    /// Its value, which must be there.
+    /// Returns the value, which must not be missing or empty.
     pub(crate) fn value(self, example: &'static str) -> Result<'a, &'a str> {
         match self.value {
             Some(value) if !value.is_empty() => Ok(value),
@@ -45,7 +45,9 @@ impl<'a> Given<'a> {
         }
     }
 
-    /// Its value as a text that is neither empty nor too long, and has no space first or last.
+    /// Returns the value as a text of 1 to `N` printable ASCII characters, without white space at
+    /// either end.
+    /// `otherwise` makes the reason for any other value.
     pub(crate) fn text<const N: usize>(
         self,
         example: &'static str,
@@ -57,7 +59,7 @@ impl<'a> Given<'a> {
             .ok_or(self.invalid(otherwise(value)))
     }
 
-    /// Its value as a number within `range`.
+    /// Returns the value as a number within `range`.
     pub(crate) fn number<T: TryFrom<u64>>(
         self,
         example: &'static str,
@@ -66,7 +68,8 @@ impl<'a> Given<'a> {
         self.scaled(example, range, &PLAIN)
     }
 
-    /// Its value as a number within `range`, in one of the units where its name follows.
+    /// Returns the value as a number of smallest units within `range`. The name of one of `units`
+    /// may follow the number.
     pub(crate) fn scaled<T: TryFrom<u64>>(
         self,
         example: &'static str,
@@ -96,7 +99,7 @@ impl<'a> Given<'a> {
         number.ok_or(self.out_of_range(range, units))
     }
 
-    /// An error in its value, which is a number outside of `range`.
+    /// Creates the error for a value that is a number outside `range`.
     pub(crate) fn out_of_range(self, range: &RangeInclusive<u64>, units: &Units) -> ParseError<'a> {
         ParseError {
             kind: Kind::Range,
@@ -115,7 +118,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// An error in what `option` says.
+/// Creates an error of kind [`Kind::Invalid`] about `option`.
 pub(crate) fn invalid<'a>(option: &'a str, reason: Reason<'a>) -> ParseError<'a> {
     ParseError {
         kind: Kind::Invalid,
@@ -124,14 +127,14 @@ pub(crate) fn invalid<'a>(option: &'a str, reason: Reason<'a>) -> ParseError<'a>
     }
 }
 
-/// What may follow a number, and what the number then counts.
+/// The units that may follow a number.
 pub(crate) struct Units {
-    /// The names, and how much of the smallest unit each is worth. One that is the end of another
-    /// one comes after that.
+    /// The names, each with its value in the smallest unit. A name that is a suffix of another one
+    /// comes after it.
     scale: &'static [(&'static str, u64)],
-    /// The names in words; empty where there is none.
+    /// The names as a sentence lists them; empty where there are none.
     suffixes: &'static str,
-    /// The smallest unit, for the ends of a range.
+    /// The smallest unit, as written after the bounds of a range.
     pub(crate) unit: &'static str,
 }
 
@@ -142,7 +145,7 @@ impl Units {
     }
 }
 
-/// A number and nothing else.
+/// A number without a unit.
 pub(crate) const PLAIN: Units = Units {
     scale: &[],
     suffixes: "",

@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! In what a device did otherwise than a [`Rule`](super::expectation::Rule) demands.
+//! Deviations of a device from a [`Rule`](super::expectation::Rule).
 
 use core::fmt;
 
-/// In what a device did otherwise.
+/// A deviation of a device from a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Deviation {
-    /// How the request ended.
+    /// The request ended in a way that is not allowed.
     First,
-    /// How the others of the requester ended.
+    /// The requester's other requests ended in a way that is not allowed.
     Rest,
-    /// How the receive ended.
+    /// The receive for the request ended in a way that is not allowed.
     Receive,
     /// Receives did not complete.
     Receives,
-    /// The order of completions.
+    /// Completions came out of order.
     Order,
-    /// Something completed twice.
+    /// A request or receive completed twice.
     Repeated,
-    /// The state of the requester's queue pair.
+    /// The requester's queue pair is in a state that is not allowed.
     Requester,
-    /// The state of the responder's.
+    /// The responder's queue pair is in a state that is not allowed.
     Responder,
-    /// There was an asynchronous error.
+    /// The requester had an asynchronous error.
     Event,
-    /// Memory was changed.
+    /// Memory does not hold what it must.
     Memory,
-    /// The same connection did not go on.
+    /// The same connection stopped working.
     Works,
     /// A new connection did not work.
     Recovery,
 }
 
-/// All deviations, in words.
+/// All deviations, each with its text.
 const DEVIATIONS: [(Deviation, &str); 12] = [
     (Deviation::First, "how the request ended"),
     (Deviation::Rest, "how the requester's other requests ended"),
@@ -55,17 +55,17 @@ const DEVIATIONS: [(Deviation, &str); 12] = [
 pub(crate) struct Deviations(u16);
 
 impl Deviations {
-    /// Adds one.
+    /// Adds a deviation.
     pub(crate) fn add(&mut self, deviation: Deviation) {
         self.0 |= 1 << (deviation as u8);
     }
 
-    /// Whether there is none.
+    /// Returns true where the set is empty.
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether one is in it.
+    /// Returns true where the set contains `deviation`.
     pub(crate) fn has(self, deviation: Deviation) -> bool {
         self.0 & (1 << (deviation as u8)) != 0
     }

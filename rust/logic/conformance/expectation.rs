@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a device must do in each conformance test, and whether it did.
+//! The rules for devices in each conformance test, and the check of observations against them.
 //!
-//! [`Rule::of`] is the table: for each case and fabric what is allowed. [`Rule::judge`] compares it
-//! with what was [`Seen`]. Where a specification leaves a choice, all of it is allowed; what
-//! some driver is known to do otherwise is not.
+//! [`Rule::of`] is the table of the behaviour that is allowed in each case on each fabric.
+//! [`Rule::judge`] compares a rule with an observation ([`Seen`]). Where a specification leaves a
+//! choice, every choice is allowed. Known deviations of drivers are not.
 
 use super::{
     deviation::{
@@ -49,31 +49,31 @@ const RNR_RETRY_EXC: u32 = 13;
 /// Fatal error.
 const FATAL: u32 = 19;
 
-/// What is below the verbs, as far as it decides how errors are told.
+/// The transport below the verbs, as far as it decides how errors are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fabric {
-    /// InfiniBand and RoCE: the responder answers each request, also to refuse it.
+    /// InfiniBand and RoCE: the responder acknowledges or refuses each request.
     InfiniBand,
-    /// iWARP: the responder can only end the connection, and a request that sends data is done
-    /// when TCP has it.
+    /// iWARP: the responder can refuse a request only by ending the connection, and a request that
+    /// sends data is done when TCP has the data.
     Iwarp,
 }
 
-/// What is demanded of the state of a queue pair.
+/// The state that a rule demands of a queue pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StateRule {
-    /// It goes on.
+    /// Ready to send.
     Rts,
-    /// It is in error.
+    /// In error.
     Error,
-    /// It goes on after a request that was refused or done, and else is in error.
+    /// Ready to send after a request that was refused or succeeded, otherwise in error.
     Follows,
-    /// Nothing.
+    /// Any state.
     Any,
 }
 
 impl StateRule {
-    /// Whether it wants the queue pair in error, after a request that ended so.
+    /// Returns true where the queue pair must be in error after a request that ended as `first`.
     pub(crate) fn wants_error(self, first: Ended) -> bool {
         match self {
             Self::Error => true,
@@ -91,39 +91,40 @@ impl StateRule {
     }
 }
 
-/// What is demanded of other requests.
+/// The rule for the requester's other requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RestRule {
-    /// All complete well.
+    /// All succeed.
     Done,
     /// All are flushed.
     Flushed,
-    /// All complete well after a request that was refused or done, and else are flushed.
+    /// All succeed after a request that was refused or succeeded, otherwise all are flushed.
     Follows,
-    /// All complete.
+    /// All complete, with any status.
     Complete,
-    /// Completions are missing only where an asynchronous error was told.
+    /// Completions may be missing only after an asynchronous error, or with the queue pair in
+    /// error.
     LossIsTold,
 }
 
-/// What a device must do in one case.
+/// The rule for a device in one case.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule {
-    /// In words.
+    /// The rule as text.
     pub(crate) text: &'static str,
-    /// How the request may end.
+    /// The allowed results of the request.
     pub(crate) first: &'static [Ended],
-    /// The others of the requester.
+    /// The rule for the requester's other requests.
     pub(crate) rest: RestRule,
-    /// How the receive may end that it was for; empty where that does not matter.
+    /// The allowed results of the receive that the request is for; empty where any is allowed.
     pub(crate) receive: &'static [Ended],
-    /// Whether all receives complete.
+    /// All receives must complete.
     pub(crate) receives_end: bool,
-    /// The requester's queue pair.
+    /// The rule for the state of the requester's queue pair.
     pub(crate) requester: StateRule,
-    /// The responder's.
+    /// The rule for the state of the responder's queue pair.
     pub(crate) responder: StateRule,
-    /// Whether there must be no asynchronous error at the requester.
+    /// The requester must have no asynchronous error.
     pub(crate) quiet: bool,
 }
 
@@ -133,7 +134,7 @@ use Ended::{
     Status, //
 };
 
-/// A remote key that does not allow what is asked for, where the responder says so.
+/// A remote key that does not allow the request, where the responder reports that (InfiniBand).
 const REMOTE_ACCESS: Rule = Rule {
     text:
         "remote access error, both queue pairs in error, later requests flushed, memory unchanged",
@@ -146,7 +147,8 @@ const REMOTE_ACCESS: Rule = Rule {
     quiet: false,
 };
 
-/// The same where it can only end the connection.
+/// A remote key that does not allow the request, where the responder can only end the connection
+/// (iWARP).
 const TERMINATED: Rule = Rule {
     text: "the connection ends, both queue pairs in error, memory unchanged; the request may have \
            been done before, or fails",
@@ -163,7 +165,7 @@ const TERMINATED: Rule = Rule {
     ..REMOTE_ACCESS
 };
 
-/// A request that is wrong at the side that posts it.
+/// A request that is invalid on the side that posts it.
 const LOCAL_ERROR: Rule = Rule {
     text: "local error or refusal; after an error the queue pair is in error and later requests \
            are flushed",
@@ -181,7 +183,7 @@ const LOCAL_ERROR: Rule = Rule {
     quiet: false,
 };
 
-/// What does no harm.
+/// A request that succeeds and leaves the connection working.
 const HARMLESS: Rule = Rule {
     text: "success, and the connection goes on",
     first: &[Status(OK)],
@@ -194,7 +196,7 @@ const HARMLESS: Rule = Rule {
 };
 
 impl Rule {
-    /// What is demanded in `case` on `fabric`.
+    /// Returns the rule for `case` on `fabric`.
     pub(crate) const fn of(case: Case, fabric: Fabric) -> Self {
         let iwarp = matches!(fabric, Fabric::Iwarp);
         match case {
@@ -216,7 +218,8 @@ impl Rule {
             | Case::WriteOfReadOnly
             | Case::LengthPastMr
             | Case::WrongPd
-            | Case::InvalidatedMr => {
+            | Case::InvalidatedMr
+            | Case::AtomicNoRight => {
                 if iwarp {
                     TERMINATED
                 } else {
@@ -273,7 +276,7 @@ impl Rule {
                 ],
                 ..TERMINATED
             },
-            // The message is there before its key is looked at, so it may be acknowledged.
+            // The message arrives before its key is checked, so it may be acknowledged.
             Case::SendInvStale => Self {
                 text: "the receive fails, responder's queue pair in error; the requester has \
                        success, or an error and its queue pair in error",
@@ -385,7 +388,45 @@ impl Rule {
                 receives_end: true,
                 ..HARMLESS
             },
-            // A device may serve itself without its port.
+            Case::AtomicMisaligned if iwarp => TERMINATED,
+            // The side that posts it may look at the address as well.
+            Case::AtomicMisaligned => Self {
+                text: "refused with EINVAL, and the connection goes on; or remote invalid request \
+                       error, both queue pairs in error, later requests flushed; memory unchanged",
+                first: &[Refused(errno::EINVAL), Status(REM_INV_REQ)],
+                rest: RestRule::Follows,
+                requester: StateRule::Follows,
+                responder: StateRule::Follows,
+                ..REMOTE_ACCESS
+            },
+            Case::ReadsBeyondDepth => Self {
+                text: "success of all READs, and the connection goes on",
+                ..HARMLESS
+            },
+            Case::ReadAfterWrite => Self {
+                text: "success, and the READ brings the WRITE's data; the connection goes on",
+                ..HARMLESS
+            },
+            Case::ReadFence => Self {
+                text: "success, and the message is what the READ has brought; the connection goes \
+                       on",
+                ..HARMLESS
+            },
+            Case::WriteThenFlag => Self {
+                text: "success, and whoever sees the flag sees the data; the connection goes on",
+                ..HARMLESS
+            },
+            Case::HandlerPolls => Self {
+                text: "success: the completion queue can be polled while its event handler runs; \
+                       the connection goes on",
+                ..HARMLESS
+            },
+            Case::Rearm => Self {
+                text: "success: after each request for an event, a completion that was not there \
+                       before has one; the connection goes on",
+                ..HARMLESS
+            },
+            // A device may loop its own traffic back without using its port.
             Case::PortDown => Self {
                 text: "success, and the connection goes on; or transport retry counter exceeded, \
                        requester's queue pair in error, later requests flushed",
@@ -395,7 +436,7 @@ impl Rule {
         }
     }
 
-    /// Whether the connection must go on after a request that ended so.
+    /// Returns true where the connection must keep working after a request that ended as `first`.
     pub(crate) fn goes_on(&self, first: Ended) -> bool {
         match self.requester {
             StateRule::Rts => true,
@@ -404,7 +445,8 @@ impl Rule {
         }
     }
 
-    /// Compares what was seen with what is demanded, a new connection that works among it.
+    /// Returns the deviations of `seen` from the rule. `recovered` is true where a new connection
+    /// worked afterwards, which every rule demands.
     pub(crate) fn judge(&self, seen: &Seen, recovered: bool) -> Deviations {
         let first = seen.first;
         let rest = &seen.rest;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What was seen of a device in a conformance test, and how it is said.
+//! Observations of a device in a conformance test, and their text.
 
 use crate::logic::failure::{
     errno,
@@ -8,19 +8,19 @@ use crate::logic::failure::{
 };
 use core::fmt;
 
-/// How a request ended.
+/// The result of a request or receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// It was not taken: the errno, positive.
+    /// The post failed with this errno, positive.
     Refused(i32),
-    /// It completed: `enum ib_wc_status`.
+    /// It completed with this status: `enum ib_wc_status`.
     Status(u32),
-    /// It did not complete.
+    /// There was no completion.
     Missing,
 }
 
 impl Ended {
-    /// Whether it left the queue pair as it was.
+    /// Returns true where it leaves the queue pair working: it was refused or succeeded.
     pub(crate) fn is_harmless(self) -> bool {
         matches!(self, Self::Refused(_) | Self::Status(0))
     }
@@ -37,25 +37,26 @@ impl State {
     pub(crate) const ERROR: Self = Self(6);
 }
 
-/// What became of several requests.
+/// The counts of results of several requests or receives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
-    /// That the queue took.
+    /// The number that was posted.
     pub(crate) posted: u32,
-    /// That completed well, as the operation that they are.
+    /// The number that completed with success and named the right operation.
     pub(crate) done: u32,
-    /// That were flushed.
+    /// The number that was flushed.
     pub(crate) flushed: u32,
-    /// That ended otherwise.
+    /// The number that completed in any other way.
     pub(crate) other: u32,
-    /// Completions that came in another order than the posts.
+    /// The number of completions that came out of order.
     pub(crate) disordered: u32,
-    /// Completions of what had completed already.
+    /// The number of completions of requests that had completed already, or that did not fit into
+    /// the record.
     pub(crate) repeated: u32,
 }
 
 impl Tally {
-    /// Those of both.
+    /// Returns the sum of both.
     pub(crate) fn and(&self, other: &Self) -> Self {
         Self {
             posted: self.posted.saturating_add(other.posted),
@@ -67,35 +68,36 @@ impl Tally {
         }
     }
 
-    /// That did not complete.
+    /// Returns the number that did not complete.
     pub(crate) fn missing(&self) -> u32 {
         let ended = self.done.saturating_add(self.flushed);
         self.posted.saturating_sub(ended.saturating_add(self.other))
     }
 }
 
-/// What was found in one case.
+/// The observations in one case.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
-    /// The request that is tried.
+    /// The result of the request under test.
     pub(crate) first: Ended,
-    /// The others of the requester.
+    /// The results of the requester's other requests.
     pub(crate) rest: Tally,
-    /// Receives, of both sides.
+    /// The results of the receives.
     pub(crate) receives: Tally,
-    /// The receive that the request was for, where there is one.
+    /// The result of the receive that the request was for, where there is one.
     pub(crate) receive: Option<Ended>,
-    /// The requester's queue pair.
+    /// The state of the requester's queue pair.
     pub(crate) requester: State,
-    /// The responder's.
+    /// The state of the responder's queue pair.
     pub(crate) responder: State,
-    /// The asynchronous error that the requester's device told, and its name.
+    /// The name of the asynchronous error at the requester, if any.
     pub(crate) requester_event: Option<&'static str>,
-    /// The same of the responder.
+    /// The name of the asynchronous error at the responder, if any.
     pub(crate) responder_event: Option<&'static str>,
-    /// Whether memory is as it must be.
+    /// True where memory holds what it must.
     pub(crate) intact: bool,
-    /// Whether the same connection did a good round afterwards, where it was tried.
+    /// True where a message arrived on the same connection afterwards; `None` where this was not
+    /// tried.
     pub(crate) works: Option<bool>,
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One conformance test on one device: what it came to, in words.
+//! The result of one conformance test on one device, and its text.
 
 use super::{
     deviation::Deviations,
@@ -17,30 +17,30 @@ use core::fmt::{
     Display, //
 };
 
-/// How far a case came.
+/// The progress of a case.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Tried {
-    /// To its end. Then a new connection was tried, which may have failed.
+    /// The case ran to its end. Then a new connection was tried, which may have failed.
     Done(Seen, Option<Failure>),
-    /// It could not be tried.
+    /// The case could not be tried.
     Broken(Failure),
-    /// It was not tried, as it says nothing of this device.
+    /// The case was skipped, with the reason why it does not apply to this device.
     Skipped(&'static str),
 }
 
-/// One case, and what it came to. Its `Display` is the line of the log.
+/// One case and its result. Its `Display` is a line for the log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trial {
     /// The case.
     pub(crate) case: Case,
-    /// On what.
+    /// The fabric that it was tried on.
     pub(crate) fabric: Fabric,
-    /// How far it came.
+    /// The progress, with the observations or the reason.
     pub(crate) tried: Tried,
 }
 
 impl Trial {
-    /// What was demanded.
+    /// Returns the rule of the case on its fabric.
     pub(crate) fn rule(&self) -> Rule {
         Rule::of(self.case, self.fabric)
     }
@@ -52,17 +52,17 @@ impl Trial {
         }
     }
 
-    /// Whether the device did otherwise, or could not be tried.
+    /// Returns true where the device deviated from the rule, or the case could not be tried.
     pub(crate) fn failed(&self) -> bool {
         matches!(self.tried, Tried::Broken(_)) || !self.deviations().is_empty()
     }
 
-    /// Whether it was left out.
+    /// Returns true where the case was skipped.
     pub(crate) fn skipped(&self) -> bool {
         matches!(self.tried, Tried::Skipped(_))
     }
 
-    /// Its name in results.
+    /// Returns the outcome as results name it: `pass`, `fail` or `skip`.
     pub(crate) fn outcome(&self) -> &'static str {
         if self.skipped() {
             "skip"
@@ -73,7 +73,8 @@ impl Trial {
         }
     }
 
-    /// What was seen, in words; empty where it was not tried.
+    /// Returns the text of the observations, or of the failure that kept the case from being tried;
+    /// empty where it was skipped.
     pub(crate) fn seen(&self) -> impl Display + '_ {
         InWords(self, |trial, f| match &trial.tried {
             Tried::Done(seen, None) => write!(f, "{seen}; a new connection works"),
@@ -85,7 +86,7 @@ impl Trial {
         })
     }
 
-    /// Why it failed or was left out, in words; empty for a pass.
+    /// Returns the text of the reason why it failed or was skipped; empty for a pass.
     pub(crate) fn reason(&self) -> impl Display + '_ {
         InWords(self, |trial, f| match &trial.tried {
             Tried::Done(..) => write!(f, "{}", trial.deviations()),
@@ -112,7 +113,7 @@ impl Display for Trial {
     }
 }
 
-/// A part of a trial, to be written.
+/// A part of a trial, with the function that writes it.
 struct InWords<'a>(
     &'a Trial,
     fn(&Trial, &mut fmt::Formatter<'_>) -> fmt::Result,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! CRC-32 as Ethernet, gzip and PNG have it (polynomial 0x04c11db7, reflected).
+//! The CRC-32 of Ethernet, gzip and PNG (polynomial 0x04c11db7, reflected).
 
-/// How many bytes one step takes.
+/// The number of bytes that one step handles.
 const STEP: usize = 8;
 
-/// `TABLES[k][b]`: what byte `b`, with `k` more bytes of the same step after it, adds.
+/// `TABLES[k][b]` is the contribution of byte `b` to the CRC where `k` more bytes of the same step
+/// follow it.
 static TABLES: [[u32; 256]; STEP] = tables();
 
 const fn tables() -> [[u32; 256]; STEP] {
@@ -30,25 +31,25 @@ const fn tables() -> [[u32; 256]; STEP] {
     tables
 }
 
-/// The CRC-32 of bytes that come piece by piece.
+/// Computes a CRC-32 of bytes that arrive piece by piece.
 #[derive(Clone, Debug)]
 pub(crate) struct Crc32 {
-    /// The remainder, inverted as it starts and ends.
+    /// The inverse of the CRC so far.
     state: u32,
 }
 
 impl Crc32 {
-    /// Of no bytes yet.
+    /// Creates the CRC of no bytes.
     pub(crate) const fn new() -> Self {
         Self { state: !0 }
     }
 
-    /// Of bytes whose CRC is `sum`.
+    /// Continues after bytes whose CRC is `sum`.
     pub(crate) const fn after(sum: u32) -> Self {
         Self { state: !sum }
     }
 
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     pub(crate) fn update(&mut self, bytes: &[u8]) {
         let [t0, t1, t2, t3, t4, t5, t6, t7] = &TABLES;
         let at = |table: &[u32; 256], byte: u8| table[usize::from(byte)];
@@ -69,7 +70,7 @@ impl Crc32 {
         self.state = crc;
     }
 
-    /// The CRC of what it took.
+    /// Returns the CRC of all bytes so far.
     pub(crate) const fn finish(&self) -> u32 {
         !self.state
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The data that is sent, and the check of what came back.
+//! Generates the data that is sent, and checks the data that came back.
 //!
-//! Every byte follows from the pattern, the iteration, the size of the data and its place in it.
-//! Data is made and compared in its place, word by word. A device or a peer may change that memory
-//! at any time, so nobody borrows its bytes: it is a slice of [`Cell`]s.
+//! Every byte follows from the pattern, the iteration, the size of the data and the byte's offset.
+//! Data is generated and compared in place, word by word. A device or a peer may change that memory
+//! at any time, so no code borrows its bytes: the memory is a slice of [`Cell`]s.
 //!
 //! ```text
 //! let data = Data::new(pattern, iteration, size);
@@ -15,20 +15,20 @@
 use super::crc::Crc32;
 use core::fmt;
 
-/// What data looks like.
+/// The kind of pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PatternKind {
-    /// That of the C krping and of rping: `rdma-ping-N: `, then the letters and signs from `A` to
-    /// `z` over and over, beginning one further in each iteration, and a NUL as the last byte. A
-    /// size too short for all that cuts it, but for the NUL.
+    /// The text of the C krping and of rping: `rdma-ping-N: `, then the letters and signs from `A`
+    /// to `z` repeated, starting one further in each iteration, and a NUL as the last byte. Where
+    /// the size is too small, the text before the NUL is cut.
     Text,
-    /// Bytes that look random, and in the last four of at least eight the CRC-32, big-endian, of
-    /// those before.
+    /// Pseudo-random bytes. With a size of eight or more, the last four bytes are the CRC-32 of the
+    /// bytes before them, big-endian.
     Binary,
 }
 
 impl PatternKind {
-    /// Its name in commands and results.
+    /// Returns the name in commands and results.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -37,43 +37,43 @@ impl PatternKind {
     }
 }
 
-/// What data a session sends.
+/// The pattern of the data that a session sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
-    /// What it looks like.
+    /// The kind.
     pub(crate) kind: PatternKind,
-    /// Where [`PatternKind::Binary`] begins; text has none.
+    /// The seed of [`PatternKind::Binary`]; text ignores it.
     pub(crate) seed: u32,
 }
 
 /// Eight bytes of memory that others may change at any time.
 pub(crate) trait Cell {
-    /// Returns what is there now, with the first byte as the lowest.
+    /// Returns the present content as a little-endian word.
     fn get(&self) -> u64;
 
-    /// Replaces all of it.
+    /// Replaces all eight bytes with `word`, little-endian.
     fn set(&self, word: u64);
 }
 
-/// Memory that data is made in, or was found in.
+/// Memory that data is generated in, or that is checked.
 pub(crate) trait Cells {
-    /// Its words.
+    /// The type of its words.
     type Cell: Cell;
 
-    /// All words. The last one may reach beyond the data.
+    /// Returns all words. The last one may reach beyond the data.
     fn cells(&self) -> &[Self::Cell];
 
-    /// The CRC-32 of the first `words` words.
+    /// Returns the CRC-32 of the first `words` words.
     fn crc(&self, words: usize) -> u32;
 }
 
-/// Bytes of a word.
+/// The number of bytes in a word.
 const WORD: usize = size_of::<u64>();
 
-/// Words that a loop takes at a time, so that most of what it costs is their own.
+/// The number of words that a loop handles at a time, so that its overhead is small.
 const STEP: usize = 8;
 
-/// The bits of the first `bytes` bytes of a word.
+/// Returns the mask of the first `bytes` bytes of a word.
 const fn first(bytes: usize) -> u64 {
     match WORD.checked_sub(bytes) {
         Some(WORD) => 0,
@@ -97,7 +97,7 @@ enum Source {
 }
 
 impl Data {
-    /// The data of that iteration, of `size` bytes.
+    /// Creates the data of that iteration, of `size` bytes.
     pub(crate) fn new(pattern: Pattern, iteration: u64, size: usize) -> Self {
         let source = match pattern.kind {
             PatternKind::Text => Source::Text(Text::new(iteration)),
@@ -110,8 +110,8 @@ impl Data {
         }
     }
 
-    /// Makes the data at the beginning of `place`, as far as that goes. What its last word has
-    /// behind the data becomes 0.
+    /// Writes the data to the beginning of `place`, cut to its size. The bytes of the last word
+    /// behind the data become 0.
     pub(crate) fn fill(&self, place: &impl Cells) {
         let crc = |words| place.crc(words);
         self.each(place.cells(), crc, |cell, word| {
@@ -120,11 +120,11 @@ impl Data {
         });
     }
 
-    /// Compares what is at the beginning of `found` with the data.
+    /// Compares the beginning of `found` with the data.
     ///
     /// # Errors
     ///
-    /// How it differs.
+    /// The [`Mismatch`] where they differ, or `found` is too small for the data.
     pub(crate) fn check(&self, found: &impl Cells) -> Result<(), Mismatch> {
         let cells = found.cells();
         let crc = |words| found.crc(words);
@@ -135,12 +135,12 @@ impl Data {
         Ok(())
     }
 
-    /// Compares data that came back from a peer which has checked it itself: where it is slow to
-    /// make, the comparison is with `sent`, which this side has filled with it.
+    /// Compares data that came back from a peer that has checked it too. Binary data, which is slow
+    /// to generate, is first compared with `sent`, which this side has filled with it.
     ///
     /// # Errors
     ///
-    /// How it differs.
+    /// The [`Mismatch`], as of [`check`](Self::check).
     pub(crate) fn check_echo(&self, found: &impl Cells, sent: &impl Cells) -> Result<(), Mismatch> {
         match self.source {
             Source::Binary(_) if same(found.cells(), sent.cells(), self.size) => Ok(()),
@@ -148,7 +148,7 @@ impl Data {
         }
     }
 
-    /// How many bytes it has.
+    /// Returns the number of bytes.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
@@ -157,9 +157,9 @@ impl Data {
         self.size.div_ceil(WORD)
     }
 
-    /// Hands `f` each word of the data with its place, in their order, and returns which bits it
-    /// ever answered, without those behind the end of the data. Asks `crc` for the CRC-32 of the
-    /// first words when `f` has had them.
+    /// Calls `f` with each cell and its word of the data, in order. Returns the OR of the results,
+    /// without the bits behind the end of the data. Calls `crc` for the CRC-32 of the first words
+    /// after `f` has had them.
     fn each<C: Cell>(
         &self,
         cells: &[C],
@@ -173,7 +173,7 @@ impl Data {
         }
     }
 
-    /// Counts all differences byte by byte, at leisure.
+    /// Counts all differences byte by byte, for the report of a mismatch that was found.
     #[cold]
     fn mismatch<C: Cell>(&self, cells: &[C]) -> Result<(), Mismatch> {
         let mut mismatch: Option<Mismatch> = None;
@@ -209,7 +209,7 @@ impl Data {
     }
 }
 
-/// Whether the first `size` bytes of two places are the same.
+/// Returns true where both places have `size` bytes, and these are the same.
 fn same<A: Cell, B: Cell>(one: &[A], other: &[B], size: usize) -> bool {
     let words = size.div_ceil(WORD);
     let (Some(one), Some(other)) = (one.get(..words), other.get(..words)) else {
@@ -237,11 +237,11 @@ fn same<A: Cell, B: Cell>(one: &[A], other: &[B], size: usize) -> bool {
 const FIRST: u8 = b'A';
 const LETTERS: usize = (b'z' - FIRST) as usize + 1;
 
-/// Words that are taken from the letters at once: they have a multiple of the period, so that each
-/// such block begins alike.
+/// The number of words in a block. A block is a multiple of the period of the letters, so that each
+/// block begins with the same letter.
 const BLOCK: usize = 2 * LETTERS;
 
-/// The letters over and over, long enough for a block from any of them.
+/// The letters repeated, long enough for a block that begins with any of them.
 static ROLLING: [u8; BLOCK * WORD + LETTERS] = {
     let mut rolling = [0; BLOCK * WORD + LETTERS];
     let mut i = 0;
@@ -252,14 +252,15 @@ static ROLLING: [u8; BLOCK * WORD + LETTERS] = {
     rolling
 };
 
-/// The word that `bytes` begin with.
+/// Returns the word that `bytes` begin with; 0 where there are fewer than eight.
 fn word_of(bytes: &[u8]) -> u64 {
     bytes
         .first_chunk()
         .map_or(0, |word| u64::from_le_bytes(*word))
 }
 
-/// Hands `f` each of `cells`, a block at the most, with its word of `letters`.
+/// Calls `f` with each of `cells`, at most a block, and its word of `letters`. Returns the OR of
+/// the results.
 fn each_letters<C: Cell>(cells: &[C], letters: &[u8], f: &mut impl FnMut(&C, u64) -> u64) -> u64 {
     let mut answered = 0;
     let mut hand = |cells: &[C], letters: &[u8]| {
@@ -279,11 +280,11 @@ fn each_letters<C: Cell>(cells: &[C], letters: &[u8], f: &mut impl FnMut(&C, u64
 
 #[derive(Clone, Debug)]
 struct Text {
-    /// The prefix, and letters up to the end of a word at the least.
+    /// The prefix, and then letters at least up to the end of a word.
     head: [u8; Self::HEAD],
-    /// Words that the prefix reaches into.
+    /// The number of words that the prefix occupies, wholly or in part.
     head_words: usize,
-    /// Which letter comes behind these.
+    /// The index of the letter that follows these words.
     start: usize,
 }
 
@@ -364,12 +365,12 @@ impl Binary {
         }
     }
 
-    /// Word number `i`, as it is before there is a CRC.
+    /// Returns word `i` of the pseudo-random bytes, which the CRC does not overwrite yet.
     fn word(&self, i: usize) -> u64 {
         mix(self.key.wrapping_add(i as u64))
     }
 
-    /// The CRC-32 of the first `words` words.
+    /// Returns the CRC-32 of the first `words` words, which are generated for it.
     fn crc(&self, words: usize) -> u32 {
         let mut crc = Crc32::new();
         for i in 0..words {
@@ -387,7 +388,7 @@ impl Binary {
     ) -> u64 {
         let body = match size.checked_sub(Self::CRC) {
             Some(body) if body >= Self::CRC => body,
-            // One word.
+            // The data fits in one word, without a CRC.
             _ => {
                 let bits = first(size);
                 let word = self.word(0) & bits;
@@ -402,7 +403,7 @@ impl Binary {
         if rest.is_empty() {
             return answered;
         }
-        // What is left of the bytes, and then their CRC, which may begin in any byte of a word.
+        // The remaining bytes, and then the CRC, which may begin at any byte of a word.
         let part = body % WORD;
         let left = self.word(words) & first(part);
         let mut sum = Crc32::after(crc(words));
@@ -420,7 +421,7 @@ impl Binary {
         answered
     }
 
-    /// Hands `f` each of `cells` with its word.
+    /// Calls `f` with each of `cells` and its pseudo-random word. Returns the OR of the results.
     fn each_seeded<C: Cell>(&self, cells: &[C], f: &mut impl FnMut(&C, u64) -> u64) -> u64 {
         let mut answered = 0;
         let mut state = self.key.wrapping_mul(GOLDEN);
@@ -440,10 +441,11 @@ impl Binary {
     }
 }
 
-/// What the state of SplitMix64 grows by.
+/// The increment of the state of SplitMix64.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Spreads every bit of `x` over all of the result, as SplitMix64 does with its state number `x`.
+/// Returns the output of SplitMix64 for its state number `x`, in which each bit of `x` affects all
+/// bits.
 const fn mix(x: u64) -> u64 {
     scramble(x.wrapping_mul(GOLDEN))
 }
@@ -455,18 +457,18 @@ const fn scramble(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// How data differs from what was sent.
+/// The difference between the data found and the data that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mismatch {
-    /// The place of the first byte that differs.
+    /// The offset of the first byte that differs.
     pub(crate) offset: u64,
-    /// What it should be.
+    /// The expected value of that byte.
     pub(crate) expected: u8,
-    /// What it is. Both are 0 where there was no room for it.
+    /// The value found. Both values are 0 where the memory ends before the byte.
     pub(crate) found: u8,
     /// The iteration.
     pub(crate) iteration: u64,
-    /// How many bytes differ, or had no room.
+    /// The number of bytes that differ, or that the memory is too small for.
     pub(crate) wrong: u64,
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The preflight of a device, whatever it claims: creates objects of the sizes that a run needs,
-//! and searches for the largest that the device makes.
+//! The preflight of a device, whatever it claims: records which objects of given sizes the device
+//! has made, and searches for the largest that it makes.
 
 use crate::logic::{
     failure::errno,
@@ -57,7 +57,11 @@ impl Item {
             Self::ProtectionDomain => "allocating a protection domain",
             Self::Completions => "allocating a completion queue",
             Self::Region | Self::MostBytes => "allocating and mapping a region",
-            _ => "creating a queue pair",
+            Self::Requests
+            | Self::MostRequests
+            | Self::MostSge
+            | Self::MostInline
+            | Self::MostDepth => "creating a queue pair",
         }
     }
 }

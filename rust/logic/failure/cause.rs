@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The first cause of a failure: events in, in whatever order they come, and one cause out.
+//! Finds the first cause of a failure among reports that come in any order.
 //!
 //! Completions, CM events, asynchronous errors and calls that fail report the same event in their
 //! own words and at their own time: a queue pair in error flushes its requests before the event

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Latencies in fixed memory.
+//! Histogram of latencies, in fixed memory.
 //!
 //! A log-linear histogram: below 64 ns each value has a bucket of its own, and from there every
 //! power of two is split in 64 equal buckets. So no bucket is wider than 1/64 of the values in it,
@@ -119,6 +119,9 @@ impl Histogram {
 
     /// Returns the standard deviation of the recorded values, rounded down; 0 of none.
     pub(crate) fn stddev(&self) -> u64 {
+        if self.count == 0 {
+            return 0;
+        }
         // With the mean rounded down to m, and r what that leaves over of the sum, the squared
         // distances from m add up to squares - m * (sum + r), and those from the true mean to
         // r * r / count less. Nothing here is larger than the sum of squares or count squared.
@@ -128,11 +131,16 @@ impl Histogram {
             .wrapping_add(rest)
             .wrapping_mul(u128::from(mean));
         let from_mean = self.sum_of_squares.saturating_sub(product);
-        // Rounded up, for the difference to be rounded down.
-        let last = u128::from(self.count.saturating_sub(1));
-        let correction = divide(rest.wrapping_mul(rest).wrapping_add(last), self.count);
-        let variance = divide(from_mean.saturating_sub(correction), self.count);
-        square_root(variance)
+        let count = u128::from(self.count);
+        largest(|deviation| {
+            let deviation = u128::from(deviation);
+            deviation
+                .wrapping_mul(deviation)
+                .checked_mul(count)
+                .and_then(|squares| from_mean.checked_sub(squares))
+                // At least r * r / count is left, which is below count.
+                .is_some_and(|left| left.min(count).wrapping_mul(count) >= rest.wrapping_mul(rest))
+        })
     }
 
     /// Returns the latency that `per_100k` of every 100,000 do not exceed: 99,990 asks for the
@@ -191,36 +199,15 @@ const fn bounds(index: usize) -> (u64, u64) {
     (low, low | ((1 << shift) - 1))
 }
 
-/// Returns `dividend / divisor`, rounded down, bit by bit: the kernel has no 128-bit division.
-/// Anything by 0 is 0.
-pub(crate) fn divide(dividend: u128, divisor: u64) -> u128 {
-    let divisor = u128::from(divisor);
-    if divisor == 0 {
-        return 0;
-    }
-    let (mut rest, mut left, mut quotient) = (0u128, dividend, 0u128);
-    for _ in 0..u128::BITS {
-        // The rest is below the divisor, so twice of it fits easily.
-        rest = (rest << 1) | (left >> 127);
-        left <<= 1;
-        quotient <<= 1;
-        if rest >= divisor {
-            rest = rest.wrapping_sub(divisor);
-            quotient |= 1;
-        }
-    }
-    quotient
-}
-
-/// Returns the square root, rounded down.
-fn square_root(square: u128) -> u64 {
-    let (mut root, mut bit) = (0u64, 1u64 << 63);
+/// Returns the largest number that `fits`, where all smaller ones do: bit by bit, since the kernel
+/// has no 128-bit division.
+pub(crate) fn largest(fits: impl Fn(u64) -> bool) -> u64 {
+    let (mut number, mut bit) = (0, 1u64 << 63);
     while bit != 0 {
-        let trial = u128::from(root | bit);
-        if trial.wrapping_mul(trial) <= square {
-            root |= bit;
+        if fits(number | bit) {
+            number |= bit;
         }
         bit >>= 1;
     }
-    root
+    number
 }

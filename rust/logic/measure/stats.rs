@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Counters of a run.
+//! Counters of a run, and figures of disks and taps.
 
 use core::{
     fmt,

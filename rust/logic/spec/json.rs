@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The tables of tests and options as JSON, for programs that write commands.
+//! Writes the tables of tests and options as JSON, for programs that write commands.
 
 use super::{
     load::Load,
@@ -55,7 +55,11 @@ fn write_test(test: Test, mut out: Object<'_>) -> fmt::Result {
     }
     out.str("family", spec.family.as_str())?;
     if let Some(verb) = spec.verb {
-        out.str("verb", verb.as_str())?;
+        out.str("verb", verb.as_str())?
+            .str("counter", verb.counter())?;
+    }
+    if let Some(size @ 1..) = test.only_size() {
+        out.num("size", size)?;
     }
     out.finish()
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Memory modes.
+//! Memory modes: the ways in which a side registers the buffers that it opens to its peer.
 
 /// The way in which a side registers the buffers that it opens to its peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -204,11 +204,12 @@ options! {
     /// Forwards the requests to an existing disk.
     Tap = asking(OptionSpec::new(&["tap"], Value::Late(values::TAP)), Test::Tap)
         .goes(|role, _| role != Role::Loopback);
-    /// Where a server keeps blocks.
+    /// The place of a server's blocks.
     Store = text(&["store"], values::STORE)
         .placed(|role, test| exports(role, test) || copies(role, test));
     /// Bytes of data of an iteration; of a store, or of a tap's ring.
-    Size = OptionSpec::new(&["size"], Value::Late(values::SIZE)).goes(connects);
+    Size = OptionSpec::new(&["size"], Value::Late(values::SIZE))
+        .goes(|role, test| connects(role, test) && (test.has_size() || test.is_block()));
     /// The program whose requests a tap forwards.
     Comm = text(&["comm"], values::COMM)
         .placed(|role, test| role == Role::Client && test == Test::Tap);
@@ -216,10 +217,10 @@ options! {
     Queues = number!(["queues"], "4", limits::QUEUES, PLAIN, block.queues).placed(disk);
     /// Requests that a disk has under way on each connection.
     Depth = number!(["depth"], "32", limits::DEPTH, PLAIN, block.depth).placed(disk);
-    /// For how many seconds a lost disk tries to reconnect.
+    /// Seconds for which a lost disk tries to reconnect.
     Reconnect = number!(["reconnect"], "60", limits::RECONNECT_S, SECONDS, block.reconnect_s)
         .placed(disk);
-    /// For how many seconds a disk waits for a request; 0 is as long as it takes.
+    /// Seconds for which a disk waits for a request; 0 is as long as it takes.
     RequestTimeout = number!(
         ["request_timeout"], "60", limits::REQUEST_TIMEOUT_S, SECONDS, block.request_timeout_s
     )
@@ -230,7 +231,7 @@ options! {
     Direct = flag!("direct", block.direct).goes(connects).needs(Needs::Path);
     /// The server of a tap logs each request.
     Log = flag!("log", block.log).placed(copies);
-    /// How buffers are registered.
+    /// The way in which buffers are registered.
     MemMode = OptionSpec::new(
         &["mem_mode"],
         Value::Word {
@@ -256,6 +257,8 @@ options! {
     Rlat = test(&["rlat"], Test::ReadLatency);
     /// Measures the latency of SEND.
     Slat = test(&["slat"], Test::SendLatency);
+    /// Measures the latency of atomic fetch-and-add.
+    Alat = test(&["alat"], Test::AtomicLatency);
     /// Measures the bandwidth of RDMA WRITE.
     Bw = test(&["bw"], Test::WriteBandwidth);
     /// Measures the bandwidth of RDMA READ.
@@ -287,7 +290,7 @@ options! {
         .goes(|_, test| test.iterates() || test == Test::Conformance);
     /// Compares the data that came back with what was sent.
     Validate = flag!("validate", validate)
-        .goes(|role, test| pings(role, test) || test.is_bandwidth())
+        .goes(|_, test| test.takes_validate())
         .bit(1 << 2);
     /// The server invalidates the client's key with its go-ahead.
     ServerInv = flag!("server_inv", server_inv)
@@ -305,7 +308,7 @@ options! {
     LocalDmaLkey = flag!("local_dma_lkey", local_dma_lkey).goes(iterates);
     /// Opens all memory of this machine to the peer.
     UnsafeGlobalRkey = flag!("unsafe_global_rkey", unsafe_global_rkey)
-        .goes(iterates)
+        .goes(|_, test| test.takes_global_rkey())
         .needs(Needs::Dma);
     /// Spins on completions.
     Poll = flag!("poll", poll).goes(iterates);
@@ -323,7 +326,8 @@ options! {
     SignalEvery = number!(["signal_every"], "16", limits::SIGNAL_EVERY, PLAIN, load.signal_every)
         .goes(|_, test| test.takes_signal_every());
     /// Pieces of memory of each operation.
-    Sge = number!(["sge"], "2", limits::SGE, PLAIN, load.sge).goes(microbench);
+    Sge = number!(["sge"], "2", limits::SGE, PLAIN, load.sge)
+        .goes(|role, test| microbench(role, test) && test.has_size());
     /// The clients that are accepted, by address.
     Allow = text(&["allow"], values::ALLOW).goes(server);
     /// The most that the buffers of all connections of a server take, in bytes.
@@ -364,7 +368,7 @@ options! {
             get: |command| command.pattern.as_str(),
         },
     )
-    .goes(iterates)
+    .goes(|role, test| iterates(role, test) && test.has_size())
     .bit(1 << 3);
     /// A text that is copied to the results.
     Tag = text(&["tag"], values::TAG);

@@ -49,8 +49,8 @@ pub(crate) fn begin(command: &mut Command, given: OptSet) -> Result<'static, ()>
     if invalidates && !given.has(Opt::MemMode) {
         command.mem_mode = MemMode::Reg;
     }
-    if !test.has_size() {
-        command.size = 0;
+    if let Some(size) = test.only_size() {
+        command.size = size;
     }
     if test == Test::Tap && role == Role::Client {
         command.block.bytes = limits::DEFAULT_RING;
@@ -99,6 +99,7 @@ pub(crate) fn suits(load: &Load, validate: bool, test: Test, size: u32) -> bool 
         && (load.signal_every == 1 || goes(Opt::SignalEvery))
         && (load.sge == 1 || goes(Opt::Sge))
         && u32::from(load.sge) <= size
+        && test.only_size().is_none_or(|only| size == only)
         && (!validate || goes(Opt::Validate))
 }
 

@@ -50,6 +50,8 @@ pub(crate) enum Verb {
     Read,
     /// SEND.
     Send,
+    /// Atomic fetch-and-add.
+    FetchAdd,
 }
 
 impl Verb {
@@ -58,6 +60,17 @@ impl Verb {
         match self {
             Self::Write => "write",
             Self::Read => "read",
+            Self::Send => "send",
+            Self::FetchAdd => "fetch_add",
+        }
+    }
+
+    /// Returns the counters of `/proc/krping` that it moves: those of `write`, `read` or `send`.
+    pub(crate) const fn counter(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            // An atomic operation brings data, as a READ does.
+            Self::Read | Self::FetchAdd => "read",
             Self::Send => "send",
         }
     }
@@ -122,6 +135,8 @@ tests! {
     ReadLatency "rlat" Some(4), Latency, Some(Verb::Read);
     /// SEND latency, half the round trip.
     SendLatency "slat" Some(5), Latency, Some(Verb::Send);
+    /// Atomic fetch-and-add latency, the whole round trip.
+    AtomicLatency "alat" Some(11), Latency, Some(Verb::FetchAdd);
     /// RDMA WRITE bandwidth.
     WriteBandwidth "bw" Some(6), Bandwidth, Some(Verb::Write);
     /// RDMA READ bandwidth.
@@ -208,20 +223,56 @@ impl Test {
         )
     }
 
-    /// Returns true where its data has a size.
-    pub(crate) const fn has_size(self) -> bool {
-        !self.is_block() && !matches!(self.spec().family, Family::Caps)
+    /// Returns the only number of bytes that its data can have, 0 where it has none; `None` where
+    /// `size` says it.
+    pub(crate) const fn only_size(self) -> Option<u32> {
+        match (self.spec().family, self.spec().verb) {
+            (Family::Disk | Family::Tap | Family::Caps, _) => Some(0),
+            (_, Some(Verb::FetchAdd)) => Some(8),
+            (
+                Family::PingPong
+                | Family::FastReg
+                | Family::Latency
+                | Family::Bandwidth
+                | Family::Conformance,
+                _,
+            ) => None,
+        }
     }
 
-    /// Returns true where it measures RDMA READs.
-    pub(crate) const fn reads(self) -> bool {
-        matches!(self.spec().verb, Some(Verb::Read))
+    /// Returns true where its data is of any size.
+    pub(crate) const fn has_size(self) -> bool {
+        self.only_size().is_none()
+    }
+
+    /// Returns true where `validate` compares its data.
+    pub(crate) const fn takes_validate(self) -> bool {
+        match self.spec().family {
+            // `fr` has no use for it, and never minded.
+            Family::PingPong | Family::FastReg | Family::Bandwidth => true,
+            // The sum, which is not timed.
+            Family::Latency => matches!(self.spec().verb, Some(Verb::FetchAdd)),
+            Family::Disk | Family::Tap | Family::Caps | Family::Conformance => false,
+        }
+    }
+
+    /// Returns true where `unsafe_global_rkey` can open its memory, which is for READs and WRITEs.
+    pub(crate) const fn takes_global_rkey(self) -> bool {
+        match self.spec().verb {
+            None => self.iterates(),
+            Some(Verb::Write | Verb::Read | Verb::Send) => true,
+            Some(Verb::FetchAdd) => false,
+        }
     }
 
     /// Returns true where not each of its operations needs a completion.
     pub(crate) const fn takes_signal_every(self) -> bool {
         // The completion of a READ is how one knows that the data is there.
-        self.is_microbench() && !(self.is_latency() && self.reads())
+        match self.spec().verb {
+            None => false,
+            Some(Verb::Write | Verb::Send) => true,
+            Some(Verb::Read | Verb::FetchAdd) => self.is_bandwidth(),
+        }
     }
 
     /// Returns true where its operations carry their data to the peer, so that they can be inline.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Lists in sentences.
+//! Lists of alternatives in sentences: `a, b or c`.
 
 use core::fmt::{
     self,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! JSON, written as it is said.
+//! Writes JSON key by key.
 //!
 //! ```text
 //! let mut run = Object::new(&mut out)?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A limit on how many lines peers can bring into the log.
+//! Limit on the number of lines that peers can bring into the log, for each interval.
 
 /// A limit of [`BURST`](Self::BURST) lines in each [`INTERVAL_MS`](Self::INTERVAL_MS); counts those
 /// that it suppresses.

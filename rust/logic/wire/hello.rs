@@ -45,7 +45,7 @@ pub(crate) struct Hello {
     pub(crate) index: u16,
     /// The number of connections that it makes; 1 of a tap.
     pub(crate) queues: u16,
-    /// The most requests in flight on this connection, one keepalive or farewell aside.
+    /// The most requests in flight on this connection, one keepalive or close aside.
     pub(crate) depth: u16,
     /// The most bytes of its requests.
     pub(crate) max_bytes: u32,
@@ -113,9 +113,9 @@ impl Hello {
 
     /// Checks that each number is one that makes sense.
     fn check(&self) -> Result<(), PrivateDataError> {
-        let most_queues = match self.test {
-            Test::Tap => 1,
-            _ => *limits::QUEUES.end(),
+        let most_queues = match self.test == Test::Tap {
+            true => 1,
+            false => *limits::QUEUES.end(),
         };
         let hold_ms = limits::RECONNECT_S.end().saturating_mul(1000);
         in_range(&[
@@ -154,7 +154,7 @@ pub(crate) struct Geometry {
     pub(crate) max_bytes: u32,
     /// The most bytes of a discard or write-zeroes; 0 where there is neither.
     pub(crate) max_discard: u32,
-    /// The most requests in flight, one keepalive or farewell aside.
+    /// The most requests in flight, one keepalive or close aside.
     pub(crate) depth: u16,
     /// The most bytes of data that may follow a write in the same message.
     pub(crate) inline: u32,
@@ -199,9 +199,9 @@ impl Geometry {
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, PrivateDataError> {
         let (test, mut fields) = open(bytes, PeerRole::Server)?;
         let flags = u32::from_be_bytes(fields.take());
-        let known = match test {
-            Test::Tap => Self::READ_ONLY | Self::LOG_ONLY,
-            _ => Self::READ_ONLY,
+        let known = match test == Test::Tap {
+            true => Self::READ_ONLY | Self::LOG_ONLY,
+            false => Self::READ_ONLY,
         };
         if flags & !known != 0 {
             return Err(PrivateDataError::Flags(flags & !known));

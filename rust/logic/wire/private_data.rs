@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The private data that two sides of ours exchange while they connect.
+//! The private data that both sides of a test exchange while they connect.
 
 use super::{
     pack,

@@ -7,17 +7,19 @@
 //!
 //! C header: `include/rdma/ib_verbs.h` (`ib_drain_qp()`)
 
-use super::Entry;
+use super::entry::{
+    Callback,
+    Entry, //
+};
 use crate::{
     bindings,
     kernel_ext::{
         completion::Completion,
         time::{
-            give_way,
+            yield_cpu,
             Deadline, //
         }, //
     },
-    logic::failure::Operation,
     rdma::cq::CompletionQueue, //
 };
 use core::ptr::NonNull;
@@ -34,9 +36,6 @@ use kernel::{
     }, //
 };
 
-/// Requests in each queue that drain it: one at the end, and one before that.
-pub(crate) const DRAINS: u32 = 2;
-
 /// Both queues have been drained.
 const BOTH: u32 = 3;
 
@@ -45,39 +44,32 @@ const BUDGET: u16 = 64;
 
 /// The last requests of a queue pair.
 pub(super) struct Drain {
-    entries: [Entry; 2],
+    entries: [Entry<()>; 2],
     /// Bits of `entries` that have completed.
     done: Atomic<u32>,
     changed: Arc<Completion>,
 }
 
 impl Drain {
-    /// Those of the queue pair `owner`, whose completions call `handler`, and ring
-    /// `changed`.
-    pub(super) fn new(
-        owner: *const c_void,
-        handler: unsafe extern "C" fn(*mut bindings::ib_cq, *mut bindings::ib_wc),
-        changed: Arc<Completion>,
-    ) -> Self {
-        Self {
-            entries: core::array::from_fn(|slot| Entry {
-                raw: bindings::ib_cqe {
-                    done: Some(handler),
-                },
-                owner,
-                op: Operation::Control,
-                slot,
-            }),
+    /// Makes the last requests of the queue pair at `owner`, whose completions call `callback`.
+    /// May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn new(owner: *const c_void, callback: Callback) -> Result<Self> {
+        Ok(Self {
+            entries: [0, 1].map(|index| Entry::new(callback, owner, index, ())),
             done: Atomic::new(0),
-            changed,
-        }
+            changed: Arc::pin_init(Completion::new(), GFP_KERNEL)?,
+        })
     }
 
-    /// Notes that the request of `slot` has completed. In the context of completions.
-    pub(super) fn done(&self, slot: usize) {
-        let bit = if slot == 0 { 1 } else { 2 };
+    /// Notes that the request with entry `index` has completed. In the context of completions.
+    pub(super) fn done(&self, index: u32) {
         // The completions of a queue are handled one after the other.
-        self.done.store(self.done.load(Relaxed) | bit, Relaxed);
+        self.done
+            .store(self.done.load(Relaxed) | 1 << index, Relaxed);
         self.changed.complete();
     }
 
@@ -85,8 +77,8 @@ impl Drain {
     ///
     /// # Errors
     ///
-    /// What the device says.
-    pub(super) fn enter_error(&self, raw: NonNull<bindings::ib_qp>) -> Result {
+    /// The driver's.
+    pub(super) fn modify_to_error(&self, raw: NonNull<bindings::ib_qp>) -> Result {
         let mut attr = bindings::ib_qp_attr {
             qp_state: bindings::ib_qp_state_IB_QPS_ERR,
             ..Default::default()
@@ -102,27 +94,27 @@ impl Drain {
     }
 
     /// Puts `raw` into error, and waits until all its requests have completed, at most
-    /// `patience_ms`; a driver that has a way of its own to find that out takes its time.
+    /// `timeout_ms`; a driver that has a way of its own to find that out takes its time.
     /// Process context; sleeps, or gives the CPU away where `cq` is polled.
     ///
     /// # Errors
     ///
-    /// What the device says; `ETIMEDOUT` where it does not flush its queues.
+    /// The driver's; `ETIMEDOUT` where it does not flush its queues.
     pub(super) fn flush(
         &self,
         raw: NonNull<bindings::ib_qp>,
         cq: &CompletionQueue,
-        patience_ms: u32,
+        timeout_ms: u32,
     ) -> Result {
         // SAFETY: Its owner, who calls, keeps the queue pair alive, and posts no more.
         unsafe {
-            if !cq.is_polled() && bindings::krping_drains_itself(raw.as_ptr()) {
+            if !cq.is_polled() && bindings::rust_helper_drains_itself(raw.as_ptr()) {
                 bindings::ib_drain_qp(raw.as_ptr());
                 return Ok(());
             }
         }
         self.post(raw)?;
-        let deadline = Deadline::after_ms(patience_ms);
+        let deadline = Deadline::after_ms(timeout_ms);
         while self.done.load(Relaxed) != BOTH {
             if deadline.passed() {
                 return Err(ETIMEDOUT);
@@ -130,7 +122,7 @@ impl Drain {
             if !cq.is_polled() {
                 self.changed.wait(deadline);
             } else if cq.poll(BUDGET) == 0 {
-                give_way();
+                yield_cpu();
             }
         }
         Ok(())
@@ -139,9 +131,8 @@ impl Drain {
     /// Puts `raw` into error, and posts the last requests.
     fn post(&self, raw: NonNull<bindings::ib_qp>) -> Result {
         let [receive, send] = &self.entries;
-        let cqe = |entry: &Entry| core::ptr::from_ref(entry).cast_mut().cast();
         self.done.store(0, Relaxed);
-        self.enter_error(raw)?;
+        self.modify_to_error(raw)?;
         let mut last = bindings::ib_recv_wr::default();
         let mut write = bindings::ib_rdma_wr::default();
         write.wr.opcode = bindings::ib_wr_opcode_IB_WR_RDMA_WRITE;
@@ -150,10 +141,10 @@ impl Drain {
         // queue pair is alive, and the entries stay until both have completed, or until
         // the queue pair is destroyed and its completion queue is freed.
         unsafe {
-            *last.__bindgen_anon_1.wr_cqe.as_mut() = cqe(receive);
-            *write.wr.__bindgen_anon_1.wr_cqe.as_mut() = cqe(send);
-            to_result(bindings::krping_post_recv(raw.as_ptr(), &last))?;
-            to_result(bindings::krping_post_send(raw.as_ptr(), &write.wr))
+            *last.__bindgen_anon_1.wr_cqe.as_mut() = receive.cqe();
+            *write.wr.__bindgen_anon_1.wr_cqe.as_mut() = send.cqe();
+            to_result(bindings::rust_helper_post_recv(raw.as_ptr(), &last))?;
+            to_result(bindings::rust_helper_post_send(raw.as_ptr(), &write.wr))
         }
     }
 }

@@ -1,37 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a workload may do on its queue pair, while it holds the lock.
+//! The locked view of a queue pair, through which its handler posts.
+//!
+//! C header: `include/rdma/ib_verbs.h` (`ib_post_send()`, `ib_post_recv()`)
 
-use super::{
-    entry_index,
-    Entry, //
-};
+use super::entry::Entry;
 use crate::{
     bindings,
-    engine::outcome::Outcome,
-    kernel_ext::blk::request::Request,
-    logic::{
-        data::pattern::Data,
-        failure::{
-            Failure,
-            Operation, //
-        },
-        wire::Advertisement, //
-    },
-    mr::{
-        BufferId,
-        Memory,
-        RegionId, //
-    },
     rdma::{
         cq::WorkCompletion,
+        memory::{
+            BufferId,
+            ForeignMemory,
+            Memory,
+            RegionId, //
+        },
+        mr::Remote,
         wr::{
-            batch::{
-                Batch,
+            atomic::Atomic,
+            prepared::{
+                PreparedList,
                 Template, //
             },
-            probe::Probe,
             Chain,
+            Checks,
             Local,
             WorkRequest, //
         }, //
@@ -43,257 +35,233 @@ use kernel::{
     prelude::*, //
 };
 
-const POSTING: &str = "posting to the send queue";
-
-/// The locked view of a queue pair: what a workload may do.
-pub(crate) struct Queue<'a> {
-    pub(super) raw: NonNull<bindings::ib_qp>,
-    pub(super) entries: &'a [Entry],
-    pub(super) memory: &'a mut Memory,
-    pub(super) batch: &'a mut Batch,
-    /// Where the workload reports its end and signs of life.
-    pub(crate) outcome: &'a Outcome,
+/// The locked view of a queue pair: its memory, and the posting of requests.
+///
+/// Requests name completion entries by their numbers, which are those of the tags that the queue
+/// pair was created with. All methods may be called wherever there is a `Queue`; none sleeps.
+pub(crate) struct Queue<'a, T, F: ForeignMemory> {
+    raw: NonNull<bindings::ib_qp>,
+    entries: &'a [Entry<T>],
+    memory: &'a mut Memory<F>,
 }
 
-impl Queue<'_> {
-    /// The memory that work requests name. It can be looked at, but not be
-    /// replaced: the device uses it.
-    pub(crate) fn memory(&self) -> &Memory {
+impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
+    /// Makes the view of the queue pair `raw`, which is alive for `'a`.
+    pub(super) fn new(
+        raw: NonNull<bindings::ib_qp>,
+        entries: &'a [Entry<T>],
+        memory: &'a mut Memory<F>,
+    ) -> Self {
+        Self {
+            raw,
+            entries,
+            memory,
+        }
+    }
+
+    /// Returns the same view for a shorter time.
+    pub(crate) fn reborrow(&mut self) -> Queue<'_, T, F> {
+        Queue::new(self.raw, self.entries, self.memory)
+    }
+
+    /// Returns the memory that work requests name. It can be looked at, but not be replaced: the
+    /// device uses it.
+    pub(crate) fn memory(&self) -> &Memory<F> {
         self.memory
     }
 
-    /// As [`Memory::write`].
+    /// Copies into a buffer ([`Memory::write`]).
     ///
     /// # Errors
     ///
-    /// Those of [`Memory::write`].
+    /// `EINVAL` where the range is not within the buffer.
     pub(crate) fn write(&mut self, buffer: BufferId, offset: usize, from: &[u8]) -> Result {
         self.memory.write(buffer, offset, from)
     }
 
-    /// As [`Memory::fill`], of the data of an iteration.
+    /// Gives a region a new key ([`Memory::renew_key`]).
     ///
     /// # Errors
     ///
-    /// Those of [`Memory::fill`].
-    pub(crate) fn fill(&mut self, buffer: BufferId, data: &Data) -> Result {
-        self.memory
-            .fill(buffer, data.size(), |words| data.fill(words))
-    }
-
-    /// As [`Memory::open_request`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Memory::open_request`].
-    pub(crate) fn open_request(
-        &mut self,
-        region: RegionId,
-        request: Request,
-    ) -> core::result::Result<Advertisement, (Request, Error)> {
-        self.memory.open_request(region, request)
-    }
-
-    /// As [`Memory::cover`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Memory::cover`].
-    pub(crate) fn cover(
-        &mut self,
-        region: RegionId,
-        parts: impl Iterator<Item = Result<Local>>,
-    ) -> Result {
-        self.memory.cover(region, parts)
-    }
-
-    /// As [`Memory::close_request`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Memory::close_request`].
-    pub(crate) fn close_request(
-        &mut self,
-        region: RegionId,
-        wc: &WorkCompletion,
-    ) -> Result<Request> {
-        self.memory.close_request(region, wc)
-    }
-
-    /// As [`Memory::renew_key`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Memory::renew_key`].
+    /// `EINVAL` where it is still valid.
     pub(crate) fn renew_key(&mut self, region: RegionId) -> Result {
         self.memory.renew_key(region)
     }
 
-    /// As [`Memory::invalidated`].
+    /// Notes that the peer has invalidated a region ([`Memory::invalidated`]).
     ///
     /// # Errors
     ///
-    /// Those of [`Memory::invalidated`].
-    pub(crate) fn invalidated(&mut self, region: RegionId, wc: &WorkCompletion) -> Result {
+    /// `EINVAL` where `wc` does not say so.
+    pub(crate) fn invalidated(&mut self, region: RegionId, wc: &WorkCompletion<'_>) -> Result {
         self.memory.invalidated(region, wc)
     }
 
-    /// As [`Memory::read_into`].
+    /// Maps a sink over parts of buffers ([`Memory::map_sink`]).
     ///
     /// # Errors
     ///
-    /// Those of [`Memory::read_into`].
-    pub(crate) fn read_into(&mut self, region: RegionId, wc: &WorkCompletion) -> Result {
-        self.memory.read_into(region, wc)
+    /// `EINVAL` for a sink in use, and for parts that it cannot cover.
+    pub(crate) fn map_sink(
+        &mut self,
+        region: RegionId,
+        parts: impl Iterator<Item = Result<Local>>,
+    ) -> Result {
+        self.memory.map_sink(region, parts)
     }
 
-    /// Posts a list of requests to the send queue, all or up to the first that
-    /// the device refuses.
+    /// Notes that the READ into a sink has completed ([`Memory::read_completed`]).
     ///
     /// # Errors
     ///
-    /// [`Failure::Kernel`] with `EINVAL` for a request that makes no sense, or
-    /// what the device says, `ENOMEM` where the queue is full.
-    pub(crate) fn post(&mut self, list: &[WorkRequest]) -> Result<(), Failure> {
-        self.post_for(0, list)
+    /// `EINVAL` where `wc` does not say so.
+    pub(crate) fn read_completed(&mut self, region: RegionId, wc: &WorkCompletion<'_>) -> Result {
+        self.memory.read_completed(region, wc)
     }
 
-    /// As [`Self::post`]; the completions carry `slot`.
+    /// Maps a region over `object`, which it owns from then on ([`Memory::open`]).
     ///
     /// # Errors
     ///
-    /// Those of [`Self::post`]; `EINVAL` for a slot that the queue pair does not have.
-    pub(crate) fn post_for(&mut self, slot: usize, list: &[WorkRequest]) -> Result<(), Failure> {
+    /// The object, with `EINVAL` for a region that is still valid, or an object that it cannot
+    /// cover; `EBUSY` for a region that has one; `ENOMEM`.
+    pub(crate) fn open(
+        &mut self,
+        region: RegionId,
+        object: F,
+    ) -> core::result::Result<Remote, (F, Error)> {
+        self.memory.open(region, object)
+    }
+
+    /// Takes back the object of a region that the peer has invalidated ([`Memory::close`]).
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where `wc` does not say so, or there is no object.
+    pub(crate) fn close(&mut self, region: RegionId, wc: &WorkCompletion<'_>) -> Result<F> {
+        self.memory.close(region, wc)
+    }
+
+    /// Posts a list of requests to the send queue, all or up to the first that the device
+    /// refuses. `entry_of` gives each its completion entry.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for an empty or too long list, a request that makes no sense, or an entry that
+    /// there is not; the driver's error, `ENOMEM` where the queue is full.
+    pub(crate) fn post(
+        &mut self,
+        list: &[WorkRequest],
+        entry_of: impl Fn(&WorkRequest) -> usize,
+    ) -> Result {
+        self.post_checked(list, Checks::State, entry_of)
+    }
+
+    /// Posts one request that may be wrong: regions over buffers may be in any state, and keys
+    /// may be any number. The device is to find out; the worst that it can make of it is an
+    /// error, as local memory is always the queue pair's own.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for an entry that there is not, an operand outside its buffer, or a region that
+    /// is not over a buffer; the driver's error, `ENOMEM` where the queue is full.
+    pub(crate) fn post_unchecked(&mut self, entry: usize, request: WorkRequest) -> Result {
+        self.post_checked(&[request], Checks::None, |_| entry)
+    }
+
+    fn post_checked(
+        &mut self,
+        list: &[WorkRequest],
+        checks: Checks,
+        entry_of: impl Fn(&WorkRequest) -> usize,
+    ) -> Result {
         let entries = self.entries;
         let qp = self.raw.as_ptr();
-        // Each slot has an entry for every operation.
-        if entry_index(Operation::Send, slot) >= entries.len() {
-            return Err(Failure::Kernel(POSTING, EINVAL.to_errno()));
-        }
-        Chain::new()
-            .build(
-                list,
-                self.memory,
-                slot,
-                |op| {
-                    // The index is that of an existing entry.
-                    let entry = entries.as_ptr().wrapping_add(entry_index(op, slot));
-                    entry.cast_mut().cast()
-                },
-                // SAFETY: The queue pair is alive while a `Queue` is, and the
-                // list, the entries and the memory that it names are valid; the
-                // latter two until the queue pair has been drained.
-                |head| to_result(unsafe { bindings::krping_post_send(qp, head) }),
-            )
-            .map_err(|e| Failure::Kernel(POSTING, e.to_errno()))
+        Chain::new().build(
+            list,
+            self.memory,
+            checks,
+            |request| {
+                let entry = entries.get(entry_of(request)).ok_or(EINVAL)?;
+                Ok((entry.cqe(), entry.index))
+            },
+            // SAFETY: The queue pair is alive while a `Queue` is, and the list, the entries and
+            // the memory that it names are valid; the latter two until the queue pair has been
+            // drained or destroyed.
+            |head| to_result(unsafe { bindings::rust_helper_post_send(qp, head) }),
+        )
     }
 
-    /// Posts a request that may be wrong, as number `slot`.
+    /// Posts one atomic request.
     ///
     /// # Errors
     ///
-    /// What the device says, `ENOMEM` where the queue is full; `EINVAL` for a slot that
-    /// the queue pair does not have, or an operand outside its buffer.
-    pub(crate) fn probe(&mut self, slot: usize, probe: &Probe) -> Result {
-        let entry = self.entries.get(entry_index(probe.operation(), slot));
-        let cqe = core::ptr::from_ref(entry.ok_or(EINVAL)?).cast_mut().cast();
+    /// `EINVAL` for an entry that there is not, or an operand outside its buffer; the driver's
+    /// error, `ENOMEM` where the queue is full.
+    pub(crate) fn post_atomic(&mut self, entry: usize, atomic: &Atomic) -> Result {
+        let cqe = self.entries.get(entry).ok_or(EINVAL)?.cqe();
         let qp = self.raw.as_ptr();
-        let post = |wr| {
-            // SAFETY: The queue pair is alive while a `Queue` is. The entry and the local
-            // memory live until it has been drained or destroyed. What else the request
-            // names is for the device to check.
-            to_result(unsafe { bindings::krping_post_send(qp, wr) })
-        };
-        probe.build(self.memory, cqe, post)
+        atomic.build(self.memory, cqe, |head| {
+            // SAFETY: The queue pair is alive while a `Queue` is. The entry and the local memory
+            // live until it has been drained or destroyed. The remote memory is for the peer's
+            // device to check.
+            to_result(unsafe { bindings::rust_helper_post_send(qp, head) })
+        })
     }
 
-    /// Fills the batch with copies of `template`.
+    /// Fills `list` with copies of `template`, whose completions have entry `entry`.
     ///
     /// # Errors
     ///
-    /// None that a caller could cause but by filling it twice, or with an operand
-    /// outside its buffer.
-    pub(crate) fn fill_batch(&mut self, template: &Template) -> Result<(), Failure> {
-        let entry = self.entries.as_ptr();
-        let index = entry_index(template.kind.operation(), 0);
-        self.batch
-            .fill(
-                template,
-                self.memory,
-                entry.wrapping_add(index).cast_mut().cast(),
-            )
-            .map_err(|e| Failure::Kernel("preparing requests", e.to_errno()))
-    }
-
-    /// Posts the first `count` requests of the batch as one list; `signaled` says
-    /// which of them ask for a completion.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::post`].
-    pub(crate) fn post_batch(
+    /// `EINVAL` where the list has been filled before, for an entry that there is not, or an
+    /// operand outside its buffer.
+    pub(crate) fn fill_list(
         &mut self,
-        count: u32,
+        list: &mut PreparedList,
+        entry: usize,
+        template: &Template,
+    ) -> Result {
+        let cqe = self.entries.get(entry).ok_or(EINVAL)?.cqe();
+        list.fill(template, self.memory, cqe)
+    }
+
+    /// Posts the first `count` requests of `list`; `signaled` says which of them ask for a
+    /// completion.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for no requests or more than there are, or a list that was filled for another
+    /// queue pair; the driver's error, `ENOMEM` where the queue is full.
+    pub(crate) fn post_list(
+        &mut self,
+        list: &mut PreparedList,
+        count: usize,
         signaled: impl Fn(u32) -> bool,
-    ) -> Result<(), Failure> {
-        let qp = self.raw.as_ptr();
-        self.batch
-            .list(count as usize, signaled)
-            // SAFETY: The queue pair is alive while a `Queue` is. The batch names
-            // its entries and its memory, which live until it has been drained.
-            .and_then(|head| to_result(unsafe { bindings::krping_post_send(qp, head) }))
-            .map_err(|e| Failure::Kernel(POSTING, e.to_errno()))
+    ) -> Result {
+        let head = list.link(self.memory.owner(), count, signaled)?;
+        // SAFETY: The queue pair is alive while a `Queue` is. The list is of this queue pair: it
+        // names its entries and its memory, which live until it has been drained or destroyed.
+        to_result(unsafe { bindings::rust_helper_post_send(self.raw.as_ptr(), head) })
     }
 
-    /// Posts a receive into the first `len` bytes of `buffer`, as number `slot`.
+    /// Posts a receive into `local`, with completion entry `entry`.
     ///
     /// # Errors
     ///
-    /// As [`Self::post`].
-    pub(crate) fn post_receive(
-        &mut self,
-        slot: usize,
-        buffer: BufferId,
-        len: u32,
-    ) -> Result<(), Failure> {
-        self.post_receive_at(slot, buffer, 0, len)
-    }
-
-    /// As [`Self::post_receive`], into `len` bytes from `offset` of `buffer`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::post`].
-    pub(crate) fn post_receive_at(
-        &mut self,
-        slot: usize,
-        buffer: BufferId,
-        offset: u32,
-        len: u32,
-    ) -> Result<(), Failure> {
-        let local = Local {
-            buffer,
-            offset,
-            len,
-            region: None,
-        };
-        self.try_post_receive(slot, &local)
-            .map_err(|e| Failure::Kernel("posting to the receive queue", e.to_errno()))
-    }
-
-    fn try_post_receive(&mut self, slot: usize, local: &Local) -> Result {
-        let index = entry_index(Operation::Receive, slot);
-        let entry = self.entries.get(index).ok_or(EINVAL)?;
-        let mut sge = local.raw(self.memory)?;
+    /// `EINVAL` for an entry that there is not, or an operand outside its buffer; the driver's
+    /// error, `ENOMEM` where the queue is full.
+    pub(crate) fn post_receive(&mut self, entry: usize, local: &Local) -> Result {
+        let entry = self.entries.get(entry).ok_or(EINVAL)?;
+        let mut sge = local.sge(self.memory)?;
         let mut wr = bindings::ib_recv_wr {
             sg_list: &mut sge,
             num_sge: 1,
             ..Default::default()
         };
         // SAFETY: Every bit pattern is valid for either member of this union.
-        *unsafe { wr.__bindgen_anon_1.wr_cqe.as_mut() } =
-            core::ptr::from_ref(entry).cast_mut().cast();
-        // SAFETY: As for `post`.
-        to_result(unsafe { bindings::krping_post_recv(self.raw.as_ptr(), &wr) })
+        *unsafe { wr.__bindgen_anon_1.wr_cqe.as_mut() } = entry.cqe();
+        // SAFETY: The queue pair is alive while a `Queue` is. The entry and the memory live until
+        // it has been drained or destroyed; the request is copied.
+        to_result(unsafe { bindings::rust_helper_post_recv(self.raw.as_ptr(), &wr) })
     }
 }

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What each case does. Those about the limits of queues are in `limits`.
+//! Actions of the conformance cases. Those about the limits of queues are in `limits`.
 
 #![forbid(unsafe_code)]
 
 use super::{
     end::{
         failed,
-        seed,
         Place, //
     },
+    events,
     limits,
-    pair::Pair,
-    setup::{
-        GUARD,
-        SIZE, //
-    }, //
+    order,
+    pair::{
+        untouched,
+        written,
+        Pair, //
+    },
+    probe::Probe,
+    setup::SIZE, //
 };
 use crate::{
     logic::{
@@ -32,34 +35,38 @@ use crate::{
     },
     mr::Access,
     rdma::wr::{
-        probe::Probe,
+        atomic::AtomicOp,
         Local, //
     }, //
 };
 use kernel::prelude::*;
 
-/// Bytes of a receive that is too short.
+/// Size in bytes of a receive that is too short.
 const SHORT: u32 = 64;
 
-/// Bytes of an atomic operation.
+/// Size in bytes of the operand of an atomic operation.
 const ATOMIC: u32 = 8;
 
-/// What a key that was never given out differs in: the part that its owner chooses.
+/// Number of bytes by which an address is made one that no word of 8 bytes may have.
+const MISALIGNED: u64 = 4;
+
+/// Bits to flip in a key to get one that was never given out. They are in the part of the key that
+/// its owner chooses.
 const OTHER_KEY: u32 = 0x55;
 
-/// Runs `case` on `pair`; `stranger` is another connection where [`Setup`] asks for it.
+/// Runs `case` on `pair`. `third_party` is another connection, for cases whose [`Setup`] asks for
+/// one.
 ///
 /// # Errors
 ///
-/// What kept it from being tried at all: it could not be prepared, or the command is
-/// cancelled.
+/// The reason why the case was not tried: it could not be prepared, or the command was cancelled.
 ///
 /// [`Setup`]: super::Setup
 pub(crate) fn run(
     case: Case,
     rule: &Rule,
     pair: &mut Pair<'_>,
-    stranger: Option<&mut Pair<'_>>,
+    third_party: Option<&mut Pair<'_>>,
 ) -> Result<Seen, Failure> {
     match case {
         Case::StaleRkey => {
@@ -83,15 +90,15 @@ pub(crate) fn run(
         }
         Case::LengthPastMr => {
             let remote = pair.open(Access::Remote)?;
-            write(rule, pair, remote, SIZE.saturating_add(1))
+            write(rule, pair, remote, SIZE + 1)
         }
         Case::WrongPd => {
-            // The memory must be there to be looked at, and nothing else is done with it.
-            let stranger = stranger.ok_or_else(|| failed(EINVAL))?;
-            let remote = stranger.open(Access::Remote)?;
+            // The third party only provides memory to be checked, so nothing else is done with it.
+            let third_party = third_party.ok_or_else(|| failed(EINVAL))?;
+            let remote = third_party.open(Access::Remote)?;
             let local = pair.requester.local(Place::Own, SIZE);
             pair.attempt(rule, &Probe::Write { local, remote }, |_| {
-                stranger.responder.is_intact(false, Place::Exposed, 0)
+                third_party.responder.is_intact(false, Place::Exposed, 0)
             })
         }
         Case::InvalidatedMr => {
@@ -117,6 +124,7 @@ pub(crate) fn run(
             let probe = Probe::Send {
                 local: pair.requester.own(SIZE),
                 invalidate: None,
+                fence: false,
             };
             pair.attempt(rule, &probe, |pair| {
                 pair.responder.is_intact(false, Place::Inbox, 0)
@@ -137,6 +145,7 @@ pub(crate) fn run(
             let probe = Probe::Send {
                 local: pair.requester.local(Place::Own, SIZE),
                 invalidate: Some(remote.rkey ^ OTHER_KEY),
+                fence: false,
             };
             pair.attempt_into(rule, &probe, Some(receive), untouched)
         }
@@ -148,8 +157,7 @@ pub(crate) fn run(
         }
         Case::UnsupportedOpcode => {
             let remote = pair.open(Access::Remote)?;
-            let local = pair.requester.local(Place::Own, ATOMIC);
-            pair.attempt(rule, &Probe::MaskedSwap { local, remote }, untouched)
+            atomic(rule, pair, AtomicOp::MaskedCompareSwap, remote)
         }
         Case::ZeroLength => {
             let mut remote = pair.open(Access::Remote)?;
@@ -158,7 +166,7 @@ pub(crate) fn run(
         }
         Case::RetryExhausted => {
             let remote = pair.open(Access::Remote)?;
-            pair.responder.break_off()?;
+            pair.responder.set_error()?;
             let local = pair.requester.local(Place::Own, SIZE);
             pair.attempt_into(rule, &Probe::Write { local, remote }, None, untouched)
         }
@@ -167,11 +175,26 @@ pub(crate) fn run(
             let local = pair.requester.local(Place::Own, SIZE);
             let first = Ok(pair.requester.sent);
             pair.attempt(rule, &Probe::Write { local, remote }, |pair| {
-                // What was not acknowledged may have arrived.
+                // Data that was not acknowledged may have arrived.
                 let done = pair.requester.ended(first) == Ended::Status(0);
                 Ok(written(pair, SIZE)? || !done && untouched(pair)?)
             })
         }
+        Case::AtomicMisaligned => {
+            let mut remote = pair.open(Access::RemoteAtomic)?;
+            remote.addr = remote.addr.wrapping_add(MISALIGNED);
+            atomic(rule, pair, AtomicOp::FetchAdd(1), remote)
+        }
+        Case::AtomicNoRight => {
+            let remote = pair.open(Access::Remote)?;
+            atomic(rule, pair, AtomicOp::FetchAdd(1), remote)
+        }
+        Case::ReadsBeyondDepth => order::reads(rule, pair),
+        Case::ReadAfterWrite => order::read_after_write(rule, pair),
+        Case::ReadFence => order::read_fence(rule, pair),
+        Case::WriteThenFlag => order::write_then_flag(rule, pair),
+        Case::HandlerPolls => events::handler_polls(rule, pair),
+        Case::Rearm => events::rearm(rule, pair),
         Case::SqFull => limits::send_queue(rule, pair),
         Case::CqExact => limits::completion_queue(rule, pair, false),
         Case::CqOverrun => limits::completion_queue(rule, pair, true),
@@ -180,7 +203,18 @@ pub(crate) fn run(
     }
 }
 
-/// Tries a WRITE of `len` bytes to `remote`.
+/// Tries an atomic operation on `remote`, which must leave the memory unchanged.
+fn atomic(
+    rule: &Rule,
+    pair: &mut Pair<'_>,
+    op: AtomicOp,
+    remote: Advertisement,
+) -> Result<Seen, Failure> {
+    let local = pair.requester.local(Place::Own, ATOMIC);
+    pair.attempt(rule, &Probe::Atomic { op, local, remote }, untouched)
+}
+
+/// Tries a WRITE of `len` bytes to `remote`, which must leave the memory unchanged.
 fn write(
     rule: &Rule,
     pair: &mut Pair<'_>,
@@ -192,21 +226,4 @@ fn write(
         ..pair.requester.local(Place::Own, SIZE)
     };
     pair.attempt(rule, &Probe::Write { local, remote }, untouched)
-}
-
-/// Whether nothing was written to what is opened to the requester, or behind it.
-pub(super) fn untouched(pair: &Pair<'_>) -> Result<bool> {
-    pair.responder.is_intact(false, Place::Exposed, 0)
-}
-
-/// Whether what the requester has written is there, and nothing behind it.
-pub(super) fn written(pair: &Pair<'_>, len: u32) -> Result<bool> {
-    let (end, size) = (&pair.responder, pair.responder.exposed);
-    Ok(end.holds(Place::Exposed, 0, len, seed(true, Place::Own))?
-        && end.holds(
-            Place::Exposed,
-            size,
-            size.saturating_add(GUARD),
-            seed(false, Place::Exposed),
-        )?)
 }

@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One end of a connection under test: its queue pair, memory, and what was posted.
+//! One end of a connection under test: its queue pair, its memory, and the posted requests.
 
 #![forbid(unsafe_code)]
 
 use super::{
+    probe::Probe,
     setup::{
         Setup,
         GUARD, //
     },
+    watch::Watch,
     Recorder, //
 };
 use crate::{
-    engine::outcome::Outcome,
+    cm::CmId,
+    engine::{
+        outcome::Outcome,
+        tag::{
+            tags,
+            Layout,
+            Tag, //
+        }, //
+    },
+    kernel_ext::blk::request::Request,
     logic::{
         conformance::observation::{
             Ended,
@@ -21,7 +32,8 @@ use crate::{
         },
         failure::{
             errno,
-            Failure, //
+            Failure,
+            Operation, //
         },
         wire::Advertisement, //
     },
@@ -36,10 +48,7 @@ use crate::{
             Queue,
             QueuePair, //
         },
-        wr::{
-            probe::Probe,
-            Local, //
-        }, //
+        wr::Local, //
     }, //
 };
 use kernel::{
@@ -48,56 +57,61 @@ use kernel::{
     sync::Arc, //
 };
 
-/// Completions handled at a time.
+/// Most completions that are handled at a time.
 const BUDGET: u16 = 64;
 
-/// Bytes that are compared at a time.
+/// Number of bytes that are compared at a time.
 const PIECE: usize = 64;
 
-/// How a request was taken: its number, or the errno, positive.
+/// Result of posting a request: its slot number, or the errno, positive.
 pub(super) type Taken = core::result::Result<usize, i32>;
 
 /// A buffer of an end.
 #[derive(Clone, Copy)]
 pub(super) enum Place {
-    /// What is opened to the peer, and the guard behind it.
+    /// Memory that is opened to the peer, and the guard behind it.
     Exposed,
-    /// Where requests take their data from, and READs put it.
+    /// Memory that requests take their data from, and that READs write to.
     Own,
-    /// Where messages arrive.
+    /// Memory that messages arrive in.
     Inbox,
 }
 
 /// One end of a connection.
 pub(crate) struct End {
     queue_pair: Pin<KBox<QueuePair<Recorder>>>,
+    watch: Arc<Watch>,
     exposed_buffer: BufferId,
     own_buffer: BufferId,
     inbox: BufferId,
-    /// Over what is opened to the peer.
+    /// Region over the memory that is opened to the peer.
     pub(super) region: RegionId,
-    /// Over [`Place::Own`].
+    /// Region over [`Place::Own`].
     pub(super) own_region: RegionId,
-    /// Bytes of each buffer, without the guard.
+    /// Size of each buffer in bytes, without the guard.
     pub(super) exposed: u32,
     slots: usize,
-    /// Requests that the send queue took.
+    /// Number of requests that were posted to the send queue.
     pub(super) sent: usize,
-    /// Receives that were posted.
+    /// Number of receives that were posted.
     pub(super) received: usize,
-    /// Requests that came before what is tried.
+    /// Number of requests that were posted before those under test.
     before: usize,
+    /// Stays until the queue pair is gone, so that its end is told to the peer when it can be.
+    id: Arc<CmId>,
 }
 
 impl End {
-    /// Makes a queue pair on the identifier of `memory`, which is empty. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// What the device says; `ENOMEM`.
-    pub(crate) fn new(mut memory: Memory, setup: &Setup, requests: bool) -> Result<Self> {
+    /// Creates a queue pair on `id` and buffers on `memory`, which is for it and must be empty,
+    /// for the requester if `requests` is true. May sleep.
+    pub(crate) fn new(
+        id: &Arc<CmId>,
+        mut memory: Memory,
+        setup: &Setup,
+        requests: bool,
+    ) -> Result<Self> {
         let exposed = setup.exposed as usize;
-        let size = exposed.saturating_add(GUARD as usize);
+        let size = exposed + GUARD as usize;
         let exposed_buffer = memory.add_buffer(size)?;
         let own_buffer = memory.add_buffer(size)?;
         let inbox = memory.add_buffer(size)?;
@@ -105,9 +119,23 @@ impl End {
         let own_region = memory.add_region(own_buffer)?;
         let recorder = Recorder::new(setup.most_completions())?;
         let depths = setup.depths(requests);
-        let queue_pair = QueuePair::new(memory, depths, PollMode::Direct, recorder)?;
+        let watch = Arc::new(Watch::new(id.outcome().clone()), GFP_KERNEL)?;
+        let poll = match setup.notified && requests {
+            true => PollMode::Notified,
+            false => PollMode::Direct,
+        };
+        let queue_pair = QueuePair::new(
+            memory,
+            &depths.caps(),
+            poll,
+            &tags(Recorder::OPERATIONS, depths.slots)?,
+            watch.clone(),
+            recorder,
+        )?;
         let mut this = Self {
             queue_pair,
+            watch,
+            id: id.clone(),
             exposed_buffer,
             own_buffer,
             inbox,
@@ -125,13 +153,17 @@ impl End {
         Ok(this)
     }
 
-    /// Where its queue pair's errors and its connection's events are reported.
+    /// Returns the outcome to which errors of the queue pair and events of its connection are
+    /// reported.
     pub(crate) fn outcome(&self) -> &Arc<Outcome> {
-        self.queue_pair.outcome()
+        self.id.outcome()
     }
 
-    fn with<R>(&self, f: impl FnOnce(&mut Recorder, &mut Queue<'_>) -> R) -> Result<R> {
-        // The workload is there until the queue pair is dropped.
+    fn with<R>(
+        &self,
+        f: impl FnOnce(&mut Recorder, &mut Queue<'_, Tag, Request>) -> R,
+    ) -> Result<R> {
+        // The workload exists until the queue pair is dropped.
         self.queue_pair.with(f).ok_or(ENODEV)
     }
 
@@ -143,7 +175,7 @@ impl End {
         }
     }
 
-    /// The first `len` bytes of a buffer as an operand, by the local DMA key.
+    /// Returns the first `len` bytes of a buffer as an operand with the local DMA lkey.
     pub(super) fn local(&self, place: Place, len: u32) -> Local {
         Local {
             buffer: self.buffer(place),
@@ -153,7 +185,8 @@ impl End {
         }
     }
 
-    /// The same of [`Place::Own`] by its region's key, as a READ on iWARP needs it.
+    /// Returns the first `len` bytes of [`Place::Own`] as an operand with the key of its region, as
+    /// a READ on iWARP needs it.
     pub(super) fn own(&self, len: u32) -> Local {
         Local {
             region: Some(self.own_region),
@@ -161,52 +194,73 @@ impl End {
         }
     }
 
-    /// What to tell the peer of what is opened to it.
+    /// Returns the advertisement of the memory that is opened to the peer.
     pub(super) fn advertise(&self) -> Result<Advertisement> {
-        self.with(|_, queue| queue.memory().advertise(self.region))?
+        self.with(|_, queue| queue.memory().remote(self.region))?
+            .map(Advertisement::from)
     }
 
-    /// Gives its region, which is not valid, a new key.
+    /// Gives the region that is opened to the peer a new key. The region must not be valid.
     pub(super) fn renew_key(&self) -> Result {
         self.with(|_, queue| queue.renew_key(self.region))?
     }
 
-    /// Posts a request.
+    /// Posts a request to the send queue.
     pub(super) fn post(&mut self, probe: &Probe) -> Taken {
         if self.sent >= self.slots {
             return Err(errno::ENOSPC);
         }
-        let posted = self.with(|_, queue| queue.probe(self.sent, probe));
+        let posted = self.with(|_, queue| probe.post(queue, self.sent));
         flatten(posted)?;
-        self.sent = self.sent.saturating_add(1);
-        Ok(self.sent.saturating_sub(1))
+        self.sent += 1;
+        Ok(self.sent - 1)
     }
 
-    /// Posts a receive into the first `len` bytes of the inbox.
+    /// Posts a receive into the first `len` bytes of the inbox, and returns its slot number.
     pub(super) fn receive(&mut self, len: u32) -> Result<usize, Failure> {
-        let inbox = self.buffer(Place::Inbox);
-        self.with(|_, queue| queue.post_receive(self.received, inbox, len))
-            .map_err(failed)??;
-        self.received = self.received.saturating_add(1);
-        Ok(self.received.saturating_sub(1))
+        const LAYOUT: Layout = Layout::new(Recorder::OPERATIONS);
+        let local = self.local(Place::Inbox, len);
+        let entry = LAYOUT.entry(Operation::Receive, self.received);
+        self.with(|_, queue| queue.post_receive(entry, &local))
+            .and_then(|posted| posted)
+            .map_err(|e| Failure::Kernel("posting to the receive queue", e.to_errno()))?;
+        self.received += 1;
+        Ok(self.received - 1)
     }
 
-    /// Posts `count` receives of messages.
+    /// Posts `count` receives, each for a whole message.
     pub(super) fn receives(&mut self, count: usize) -> Result<(), Failure> {
         (0..count).try_for_each(|_| self.receive(self.exposed).map(|_| ()))
     }
 
-    /// Handles completions, and returns how many there were.
+    /// Returns the receiver of events.
+    pub(super) fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// Asks for an event when the next completion comes. Returns true where it is to be polled
+    /// once more before that is waited for.
+    ///
+    /// # Errors
+    ///
+    /// The device refuses.
+    pub(super) fn arm(&self) -> Result<bool, Failure> {
+        self.queue_pair
+            .arm()
+            .map_err(|e| Failure::Kernel("arming the completion queue", e.to_errno()))
+    }
+
+    /// Handles completions, and returns their number.
     pub(super) fn poll(&self) -> usize {
         self.queue_pair.poll(BUDGET)
     }
 
-    /// Says that what comes from now on is what is tried.
+    /// Marks the next request as the first one under test.
     pub(super) fn begin(&mut self) {
         self.before = self.sent;
     }
 
-    /// How the request of that number ended.
+    /// Returns the result of a request, given the result of posting it.
     pub(super) fn ended(&self, taken: Taken) -> Ended {
         match taken {
             Err(number) => Ended::Refused(number),
@@ -214,7 +268,7 @@ impl End {
         }
     }
 
-    /// How the receive of that number ended.
+    /// Returns the result of the receive in `slot`.
     pub(super) fn received(&self, slot: usize) -> Ended {
         self.completion(true, slot)
     }
@@ -224,38 +278,39 @@ impl End {
             .unwrap_or(Ended::Missing)
     }
 
-    /// Whether all requests, or all receives, have completed.
+    /// Returns true if all requests, or all receives if `receive` is true, have completed.
     pub(super) fn is_done(&self, receive: bool) -> bool {
         let posted = if receive { self.received } else { self.sent };
         self.with(|recorder, _| recorder.count(receive) >= posted)
             .unwrap_or(true)
     }
 
-    /// What became of all requests that are tried but that of number `except`.
+    /// Returns the results of all requests under test except `except`.
     pub(super) fn sends(&self, except: Taken) -> Tally {
         let slots = self.before..self.sent;
         self.with(|recorder, _| recorder.tally(false, slots, except.ok()))
             .unwrap_or_default()
     }
 
-    /// What became of all receives.
+    /// Returns the results of all receives.
     pub(super) fn receives_tally(&self) -> Tally {
         let slots = 0..self.received;
         self.with(|recorder, _| recorder.tally(true, slots, None))
             .unwrap_or_default()
     }
 
-    /// The state of the queue pair, as the device says. May sleep.
+    /// Returns the state of the queue pair as the device reports it, or an unknown state if it does
+    /// not report one. May sleep.
     pub(super) fn state(&self) -> State {
-        State(self.queue_pair.state().unwrap_or(u32::MAX))
+        State(self.queue_pair.query_state().unwrap_or(u32::MAX))
     }
 
-    /// How many completions the device says that their queue holds.
+    /// Returns the number of completions that, according to the device, the completion queue holds.
     pub(super) fn completions(&self) -> u32 {
-        self.queue_pair.completions()
+        self.queue_pair.max_completions()
     }
 
-    /// The asynchronous error that was told of its queues, if there was one.
+    /// Returns the name of the asynchronous error that was reported for its queues, if any.
     pub(super) fn event(&self) -> Option<&'static str> {
         match self.outcome().failure() {
             Some(Failure::Async(_, name)) => Some(name),
@@ -263,30 +318,30 @@ impl End {
         }
     }
 
-    /// Puts the queue pair into error. May sleep.
-    pub(super) fn break_off(&self) -> Result<(), Failure> {
+    /// Puts the queue pair into the error state. May sleep.
+    pub(super) fn set_error(&self) -> Result<(), Failure> {
         self.queue_pair
-            .break_off()
+            .modify_to_error()
             .map_err(|e| Failure::Kernel("putting the queue pair into error", e.to_errno()))
     }
 
-    /// Drains the queue pair. Sleeps.
+    /// Drains the queue pair: puts it into the error state and waits for all completions. Sleeps.
     pub(super) fn drain(&self) -> Result {
         self.queue_pair.drain()
     }
 
-    /// Fills a buffer with bytes that follow from `seed`.
-    fn fill(&mut self, place: Place, seed: u8) -> Result {
+    /// Fills a buffer and its guard with bytes that are derived from `seed`.
+    pub(super) fn fill(&mut self, place: Place, seed: u8) -> Result {
         let buffer = self.buffer(place);
-        let size = self.exposed.saturating_add(GUARD) as usize;
+        let size = (self.exposed + GUARD) as usize;
         for offset in (0..size).step_by(PIECE) {
             self.with(|_, queue| queue.write(buffer, offset, &piece(seed, offset)))??;
         }
         Ok(())
     }
 
-    /// Whether a buffer holds from byte `from` to byte `to`, both multiples of 64, what
-    /// follows from `seed`.
+    /// Returns true if a buffer holds the bytes derived from `seed` between byte `from` and byte
+    /// `to`, both multiples of 64.
     pub(super) fn holds(&self, place: Place, from: u32, to: u32, seed: u8) -> Result<bool> {
         let buffer = self.buffer(place);
         for offset in (from as usize..to as usize).step_by(PIECE) {
@@ -299,15 +354,15 @@ impl End {
         Ok(true)
     }
 
-    /// Whether a buffer of the requester or the responder is as it was at first, from
-    /// byte `from` to the end of the guard.
+    /// Returns true if a buffer still has its initial content from byte `from` to the end of the
+    /// guard. `requests` is true for a buffer of the requester, false for one of the responder.
     pub(super) fn is_intact(&self, requests: bool, place: Place, from: u32) -> Result<bool> {
-        let end = self.exposed.saturating_add(GUARD);
+        let end = self.exposed + GUARD;
         self.holds(place, from, end, seed(requests, place))
     }
 }
 
-/// What a buffer is filled with at first.
+/// Returns the seed of the initial content of a buffer.
 pub(super) fn seed(requests: bool, place: Place) -> u8 {
     let side = if requests { 0x10 } else { 0x80 };
     match place {
@@ -317,7 +372,8 @@ pub(super) fn seed(requests: bool, place: Place) -> u8 {
     }
 }
 
-/// The bytes at `offset` of a buffer filled by `seed`. Any two differ between seeds.
+/// Returns the bytes at `offset` of a buffer that is filled from `seed`. Every byte differs between
+/// two seeds.
 fn piece(seed: u8, offset: usize) -> [u8; PIECE] {
     let start = offset as u8;
     core::array::from_fn(|i| {
@@ -328,7 +384,7 @@ fn piece(seed: u8, offset: usize) -> [u8; PIECE] {
     })
 }
 
-/// An error of what cannot fail.
+/// Converts the error of an operation that cannot fail for a correct caller.
 pub(super) fn failed(error: Error) -> Failure {
     Failure::Kernel("using a queue pair", error.to_errno())
 }
@@ -336,5 +392,5 @@ pub(super) fn failed(error: Error) -> Failure {
 fn flatten(posted: Result<Result>) -> core::result::Result<(), i32> {
     posted
         .and_then(|posted| posted)
-        .map_err(|error| error.to_errno().saturating_neg())
+        .map_err(|error| -error.to_errno())
 }

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Cases about how much queues hold, and how they are emptied.
+//! Conformance cases about the capacity of queues, and about flushing and draining them.
 
 #![forbid(unsafe_code)]
 
 use super::{
-    cases::{
-        untouched,
-        written, //
-    },
     end::{
         failed,
         Place,
         Taken, //
     },
     pair::Pair,
+    probe::Probe,
     setup::{
         MANY,
         SIZE, //
@@ -39,26 +36,29 @@ use crate::{
         wire::Advertisement, //
     },
     mr::Access,
-    rdma::wr::probe::Probe, //
+    workloads::conformance::pair::{
+        untouched,
+        written, //
+    }, //
 };
 use kernel::prelude::*;
 
-/// Requests behind one that fails.
+/// Number of requests that are posted behind one that fails, or in a queue that is drained.
 const FLUSHED: usize = 16;
 
-/// Receives that are flushed at each end.
+/// Number of receives posted at one end, to be flushed.
 const RECEIVES: usize = 4;
 
-/// How long completions may take that were not lost, in ms.
+/// Time in ms after which missing completions are taken to be lost.
 const LOSS_MS: u32 = 500;
 
-/// Completions beyond what their queue holds.
+/// Number of completions beyond the capacity of the completion queue.
 const BEYOND: u32 = 16;
 
-/// Posts until the send queue takes no more, and lets it go on.
+/// Posts requests until the send queue is full, then lets them complete.
 pub(super) fn send_queue(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
-    // What stays in the queue: what the peer has no receive for yet; where such a
-    // request would end the connection, what takes long.
+    // Keep the requests in the queue. On InfiniBand, they are messages that the peer has no receive
+    // for yet. On iWARP these would end the connection, so WRITEs that take long are used.
     let waits = pair.fabric == Fabric::InfiniBand;
     let probe = if waits {
         pair.message()
@@ -87,8 +87,8 @@ pub(super) fn send_queue(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failu
     })
 }
 
-/// Lets completions pile up: exactly as many as the device says that their queue
-/// holds, or more.
+/// Lets completions accumulate: exactly as many as the completion queue holds according to the
+/// device, or more if `overrun` is true.
 pub(super) fn completion_queue(
     rule: &Rule,
     pair: &mut Pair<'_>,
@@ -102,23 +102,24 @@ pub(super) fn completion_queue(
     } else {
         holds
     };
-    // The rounds before and after need some room, too.
+    // The requests before and after these need some room, too.
     if count.saturating_add(BEYOND) > MANY {
         return Err(Failure::Unsupported(
             "the completion queue holds more than can be posted",
         ));
     }
     pair.requester.begin();
-    // Short ones into the first half of what is opened, so that the last is seen.
+    // These WRITEs fill only the first half of the open memory, so that the arrival of the last one
+    // can be seen.
     let local = pair.requester.local(Place::Own, SIZE / 2);
     for _ in 1..count {
         let taken = pair.requester.post(&Probe::Write { local, remote });
         taken.map_err(|number| Failure::Kernel("posting", number.saturating_neg()))?;
     }
     let last = pair.requester.post(&last(pair, remote));
-    // Nobody looks at the requester's queue meanwhile.
+    // The requester's completion queue is not polled meanwhile.
     let ends = [&pair.responder];
-    pair.patience.until(&ends, pair.patience.timeout_ms, || {
+    pair.deadlines.until(&ends, pair.deadlines.timeout_ms, || {
         let landed = match pair.fabric {
             Fabric::InfiniBand => !pair
                 .requester
@@ -129,14 +130,14 @@ pub(super) fn completion_queue(
         Ok(landed || pair.requester.event().is_some())
     })?;
     if overrun {
-        // What has not come soon was lost.
-        pair.patience.timeout_ms = pair.patience.timeout_ms.min(LOSS_MS);
+        // Completions that do not come soon are lost.
+        pair.deadlines.timeout_ms = pair.deadlines.timeout_ms.min(LOSS_MS);
     }
     pair.look(rule, last, None, |_| Ok(true))
 }
 
-/// The last of many WRITEs: that it is done can be seen in memory, and then so are
-/// those before it.
+/// Returns the request that follows many WRITEs. Its effect can be seen in memory, and shows that
+/// the requests before it are done as well.
 fn last(pair: &Pair<'_>, remote: Advertisement) -> Probe {
     let local = pair.requester.own(SIZE);
     match pair.fabric {
@@ -145,7 +146,7 @@ fn last(pair: &Pair<'_>, remote: Advertisement) -> Probe {
     }
 }
 
-/// Posts many requests behind one that fails, and receives at both ends.
+/// Posts many requests behind one that fails, with receives posted at both ends.
 pub(super) fn flush(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     let remote = pair.open(Access::RemoteRead)?;
     pair.requester.receives(RECEIVES)?;
@@ -162,7 +163,7 @@ pub(super) fn flush(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     Ok(seen)
 }
 
-/// Drains a queue pair in the midst of its work.
+/// Drains a queue pair that has requests in flight.
 pub(super) fn drain(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     pair.responder.receives(FLUSHED)?;
     pair.requester.receives(RECEIVES)?;
@@ -172,7 +173,7 @@ pub(super) fn drain(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
         let _ = pair.requester.post(&message);
     }
     let drained = pair.requester.drain();
-    // What has not completed by now was not waited for.
+    // Requests that have not completed by now were not waited for.
     let (rest, receives) = (
         pair.requester.sends(Err(0)),
         pair.requester.receives_tally(),
@@ -180,7 +181,7 @@ pub(super) fn drain(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     let mut seen = pair.found(rule, Err(0), None, |_| Ok(true))?;
     seen.first = match drained {
         Ok(()) => Ended::Status(0),
-        Err(error) => Ended::Refused(error.to_errno().saturating_neg()),
+        Err(error) => Ended::Refused(-error.to_errno()),
     };
     (seen.rest, seen.receives) = (rest, receives);
     Ok(seen)

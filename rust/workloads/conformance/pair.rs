@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The two ends of a connection under test, and waiting for what happens on it.
+//! A connection under test with its two ends, and the waits for events on it.
 
 #![forbid(unsafe_code)]
 
-use super::end::{
-    failed,
-    seed,
-    End,
-    Place,
-    Taken, //
+use super::{
+    end::{
+        failed,
+        seed,
+        End,
+        Place,
+        Taken, //
+    },
+    probe::Probe, //
 };
 use crate::{
     engine::outcome::Outcome,
@@ -33,36 +36,36 @@ use crate::{
         wire::Advertisement, //
     },
     mr::Access,
-    rdma::wr::probe::Probe, //
+    workloads::conformance::setup::GUARD, //
 };
 use kernel::prelude::*;
 
-/// Requests that follow on the one that is tried.
-const LATER: usize = 2;
+/// Number of requests that are posted after the one under test.
+pub(super) const LATER: usize = 2;
 
-/// How long a device may take to change a queue pair's state when completions have
-/// told why, in ms.
+/// Time in ms that a device has to change a queue pair's state after the completions that announce
+/// it.
 const STATE_MS: u32 = 2000;
 
-/// Between two looks at a device, in ms.
+/// Interval in ms at which a device is checked.
 const LOOK_MS: u32 = 1;
 
-/// How long to wait for a device, and what ends that before.
+/// Limits of the waits for a device: a timeout, and an outcome that ends them early.
 #[derive(Clone, Copy)]
-pub(crate) struct Patience<'a> {
-    /// Fails when the command is cancelled, or the device removed.
+pub(crate) struct Deadlines<'a> {
+    /// Outcome that fails when the command is cancelled or the device removed.
     pub(crate) control: &'a Outcome,
-    /// The deadline of each wait, in ms.
+    /// Timeout of each wait in ms.
     pub(crate) timeout_ms: u32,
 }
 
-impl Patience<'_> {
-    /// Handles the completions of `ends` until `done` says so, and returns whether it
-    /// did before the deadline. Sleeps.
+impl Deadlines<'_> {
+    /// Handles the completions of `ends` until `done` returns true. Returns false if it has not
+    /// done so within `timeout_ms`. Sleeps.
     ///
     /// # Errors
     ///
-    /// What `control` has failed with; what `done` returns.
+    /// The failure of `control`, or the error of `done`.
     pub(super) fn until(
         &self,
         ends: &[&End],
@@ -92,46 +95,47 @@ impl Patience<'_> {
 
 /// A connection under test.
 pub(crate) struct Pair<'a> {
-    /// The end that posts what is tried.
+    /// The end that posts the request under test.
     pub(super) requester: End,
     /// Its peer.
     pub(super) responder: End,
     pub(super) fabric: Fabric,
-    pub(super) patience: Patience<'a>,
+    pub(super) deadlines: Deadlines<'a>,
 }
 
 impl<'a> Pair<'a> {
-    /// A connection between two ends.
+    /// Creates a pair from the two ends of a connection.
     pub(crate) fn new(
         requester: End,
         responder: End,
         fabric: Fabric,
-        patience: Patience<'a>,
+        deadlines: Deadlines<'a>,
     ) -> Self {
         Self {
             requester,
             responder,
             fabric,
-            patience,
+            deadlines,
         }
     }
 
-    /// Waits for what `done` says of both ends, and returns whether it came.
+    /// Handles completions of both ends until `done` returns true. Returns false if it has not done
+    /// so within the timeout.
     ///
     /// # Errors
     ///
-    /// The command is cancelled, or the device removed.
+    /// The command was cancelled, or the device removed.
     pub(super) fn until(&self, done: impl Fn(&Self) -> bool) -> Result<bool, Failure> {
         let ends = [&self.requester, &self.responder];
-        let timeout = self.patience.timeout_ms;
-        self.patience.until(&ends, timeout, || Ok(done(self)))
+        let timeout = self.deadlines.timeout_ms;
+        self.deadlines.until(&ends, timeout, || Ok(done(self)))
     }
 
-    /// Posts a request that must work to one end, and waits for it.
+    /// Posts a request that must succeed at one end, and waits for its completion.
     ///
     /// # Errors
     ///
-    /// It did not; the command is cancelled.
+    /// The request failed, or the command was cancelled.
     fn must(&mut self, at_requester: bool, probe: &Probe) -> Result<(), Failure> {
         let end = if at_requester {
             &mut self.requester
@@ -144,35 +148,37 @@ impl<'a> Pair<'a> {
             false => this.responder.ended(taken),
         };
         self.until(|this| end(this) != Ended::Missing)?;
-        good(end(self), probe.operation(), self.patience.timeout_ms)
+        good(end(self), probe.operation(), self.deadlines.timeout_ms)
     }
 
-    /// Opens the responder's memory, and returns what to tell the requester of it.
+    /// Registers the responder's memory for `access`, and returns the advertisement for the
+    /// requester.
     ///
     /// # Errors
     ///
-    /// The registration failed; the command is cancelled.
+    /// The registration failed, or the command was cancelled.
     pub(super) fn open(&mut self, access: Access) -> Result<Advertisement, Failure> {
         let region = self.responder.region;
         self.must(false, &Probe::Register { region, access })?;
         self.responder.advertise().map_err(failed)
     }
 
-    /// Closes it again.
+    /// Invalidates the registration of the responder's memory.
     ///
     /// # Errors
     ///
-    /// The invalidation failed; the command is cancelled.
+    /// The invalidation failed, or the command was cancelled.
     pub(super) fn close(&mut self) -> Result<(), Failure> {
         let region = self.responder.region;
         self.must(false, &Probe::Invalidate { region })
     }
 
-    /// Opens the requester's own memory for READs to put data there, or closes it.
+    /// Registers the requester's own memory as the sink of READs, or invalidates the registration
+    /// if `open` is false.
     ///
     /// # Errors
     ///
-    /// As [`Self::open`].
+    /// The request failed, or the command was cancelled.
     pub(super) fn open_own(&mut self, open: bool) -> Result<(), Failure> {
         let region = self.requester.own_region;
         let probe = match open {
@@ -185,22 +191,22 @@ impl<'a> Pair<'a> {
         self.must(true, &probe)
     }
 
-    /// A SEND of a whole message.
+    /// Returns a SEND of a whole message from the requester.
     pub(super) fn message(&self) -> Probe {
         let end = &self.requester;
         Probe::Send {
             local: end.local(Place::Exposed, end.exposed),
             invalidate: None,
+            fence: false,
         }
     }
 
-    /// Posts what is tried at the requester, then SENDs that would arrive if nothing
-    /// were wrong, and says what became of it all. `intact` says whether memory is as it
-    /// must be then.
+    /// Posts the request under test at the requester, then SENDs that arrive if nothing is wrong,
+    /// and returns the observations. `intact` checks the memory at the end.
     ///
     /// # Errors
     ///
-    /// The command is cancelled, or the device removed.
+    /// The command was cancelled, or the device removed.
     pub(super) fn attempt(
         &mut self,
         rule: &Rule,
@@ -211,12 +217,8 @@ impl<'a> Pair<'a> {
         self.attempt_into(rule, probe, None, intact)
     }
 
-    /// As [`Self::attempt`], with the receives that are there; `receive` is the one that
-    /// the request is for.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::attempt`].
+    /// Like [`Self::attempt`], but uses the receives that are posted already. `receive` is the slot
+    /// number of the receive that the request under test is for.
     pub(super) fn attempt_into(
         &mut self,
         rule: &Rule,
@@ -226,19 +228,21 @@ impl<'a> Pair<'a> {
     ) -> Result<Seen, Failure> {
         self.requester.begin();
         let first = self.requester.post(probe);
-        let message = self.message();
-        for _ in 0..LATER {
-            // A queue pair that is in error already may refuse it.
-            let _ = self.requester.post(&message);
-        }
+        self.post_later();
         self.look(rule, first, receive, intact)
     }
 
-    /// Waits until all is over, and says what became of `first` and the others.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::attempt`].
+    /// Posts [`LATER`] messages at the requester.
+    pub(super) fn post_later(&mut self) {
+        let message = self.message();
+        for _ in 0..LATER {
+            // A queue pair that is in the error state already may refuse it.
+            let _ = self.requester.post(&message);
+        }
+    }
+
+    /// Waits until everything has completed, and returns the observations about `first` and the
+    /// other requests.
     pub(super) fn look(
         &mut self,
         rule: &Rule,
@@ -255,12 +259,8 @@ impl<'a> Pair<'a> {
         self.found(rule, first, receive, intact)
     }
 
-    /// Says what became of `first` and the others, once the states are those demanded or
-    /// have had time for it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::attempt`].
+    /// Waits until the queue pairs are in the demanded states or have had time to get there.
+    /// Returns the observations about `first` and the other requests.
     pub(super) fn found(
         &mut self,
         rule: &Rule,
@@ -288,15 +288,16 @@ impl<'a> Pair<'a> {
         Ok(seen)
     }
 
-    /// Waits for the states that are demanded, a while.
+    /// Waits until both queue pairs are in the states that `rule` demands, for at most
+    /// [`STATE_MS`].
     fn reach(&self, rule: &Rule, first: Ended) -> Result<(), Failure> {
         let ends = [&self.requester, &self.responder];
-        let timeout = self.patience.timeout_ms.min(STATE_MS);
+        let timeout = self.deadlines.timeout_ms.min(STATE_MS);
         let wanted = [
             (rule.requester, &self.requester),
             (rule.responder, &self.responder),
         ];
-        self.patience.until(&ends, timeout, || {
+        self.deadlines.until(&ends, timeout, || {
             Ok(wanted
                 .iter()
                 .all(|(wish, end)| !wish.wants_error(first) || end.state() == State::ERROR))
@@ -304,11 +305,7 @@ impl<'a> Pair<'a> {
         Ok(())
     }
 
-    /// Whether a message arrives as it was sent.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::attempt`].
+    /// Sends a message, and returns true if it arrives unchanged.
     pub(super) fn sends(&mut self) -> Result<bool, Failure> {
         let size = self.requester.exposed;
         let receive = self.responder.receive(size)?;
@@ -326,11 +323,11 @@ impl<'a> Pair<'a> {
                 .map_err(failed)?)
     }
 
-    /// A good round on a new connection: WRITE, READ and SEND, and the data of each.
+    /// Checks a new connection with a WRITE, a SEND and a READ, and the data of each.
     ///
     /// # Errors
     ///
-    /// What did not work; the command is cancelled.
+    /// The operation that failed, or the command was cancelled.
     pub(crate) fn round(&mut self) -> Result<(), Failure> {
         let size = self.requester.exposed;
         let remote = self.open(Access::Remote)?;
@@ -342,7 +339,7 @@ impl<'a> Pair<'a> {
                 remote,
             },
         )?;
-        // On iWARP a WRITE may be done here before it has arrived.
+        // On iWARP, a WRITE may complete here before it has arrived.
         let written = seed(true, Place::Exposed);
         let arrived = |this: &Self| {
             let end = &this.responder;
@@ -365,7 +362,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// Whether a request that must work did.
+/// Returns an error if a request that must succeed did not.
 fn good(ended: Ended, op: Operation, timeout_ms: u32) -> Result<(), Failure> {
     match ended {
         Ended::Status(0) => Ok(()),
@@ -378,4 +375,23 @@ fn good(ended: Ended, op: Operation, timeout_ms: u32) -> Result<(), Failure> {
         Ended::Refused(number) => Err(Failure::Kernel("posting", number.saturating_neg())),
         Ended::Missing => Err(Failure::TimedOut("waiting for a completion", timeout_ms)),
     }
+}
+
+/// Returns true if neither the memory that is open to the requester nor the guard behind it was
+/// written.
+pub(super) fn untouched(pair: &Pair<'_>) -> Result<bool> {
+    pair.responder.is_intact(false, Place::Exposed, 0)
+}
+
+/// Returns true if the first `len` bytes of the open memory hold the data that the requester wrote,
+/// and the guard behind the memory is unchanged.
+pub(super) fn written(pair: &Pair<'_>, len: u32) -> Result<bool> {
+    let (end, size) = (&pair.responder, pair.responder.exposed);
+    Ok(end.holds(Place::Exposed, 0, len, seed(true, Place::Own))?
+        && end.holds(
+            Place::Exposed,
+            size,
+            size + GUARD,
+            seed(false, Place::Exposed),
+        )?)
 }

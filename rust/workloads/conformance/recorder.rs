@@ -1,74 +1,116 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What completions have come, in their order: the workload of conformance tests.
+//! Record of completions in their order, which conformance tests judge.
 
 #![forbid(unsafe_code)]
 
 use crate::{
+    engine::{
+        queue_pair::say_undrained,
+        tag::Tag, //
+    },
+    kernel_ext::blk::request::Request,
     logic::{
         conformance::observation::{
             Ended,
             Tally, //
         },
         failure::{
-            Failure,
             Operation,
             STATUS_FLUSHED, //
         }, //
     },
     rdma::{
         cq::{
-            RawCompletion,
+            Opcode,
             WorkCompletion, //
         },
         qp::{
-            Queue,
-            Workload, //
+            Completions,
+            Queue, //
         }, //
     }, //
 };
 use core::ops::Range;
 use kernel::prelude::*;
 
-/// Keeps completions, and does nothing else about them.
+/// Any completion, as the device gives it.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    op: Operation,
+    /// The number that the request was posted with.
+    slot: usize,
+    /// `enum ib_wc_status`.
+    status: u32,
+    /// False where the device says that it did another operation than the one that was posted.
+    names_its_op: bool,
+}
+
+impl Record {
+    fn new(tag: Tag, wc: &WorkCompletion<'_>) -> Self {
+        let opcode = match tag.op {
+            Operation::Send | Operation::Control => Opcode::SEND,
+            Operation::Read => Opcode::RDMA_READ,
+            Operation::Write => Opcode::RDMA_WRITE,
+            Operation::Register => Opcode::REG_MR,
+            Operation::Invalidate => Opcode::LOCAL_INV,
+            Operation::Receive => Opcode::RECV,
+            Operation::Atomic => Opcode::FETCH_ADD,
+        };
+        Self {
+            op: tag.op,
+            slot: tag.slot as usize,
+            status: wc.status(),
+            // Failed completions need not have an opcode.
+            names_its_op: !wc.is_success() || wc.opcode() == opcode,
+        }
+    }
+}
+
+/// Records completions, and does nothing else with them.
 pub(crate) struct Recorder {
-    /// Has room for all that can be posted, and for some that come twice.
-    records: KVVec<RawCompletion>,
-    /// Completions without room.
+    /// Has room for one completion of each request that can be posted. Repeated completions use the
+    /// room that is left.
+    records: KVVec<Record>,
+    /// Number of completions that did not fit.
     beyond: u32,
 }
 
 impl Recorder {
-    /// One with room for `count` completions. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    #[inline(never)]
-    pub(super) fn new(count: usize) -> Result<KBox<Self>> {
-        Ok(KBox::new(
-            Self {
-                records: KVVec::with_capacity(count, GFP_KERNEL)?,
-                beyond: 0,
-            },
-            GFP_KERNEL,
-        )?)
+    /// The operations that are tried, and receives.
+    pub(super) const OPERATIONS: &'static [Operation] = &[
+        Operation::Send,
+        Operation::Read,
+        Operation::Write,
+        Operation::Register,
+        Operation::Invalidate,
+        Operation::Receive,
+        Operation::Atomic,
+    ];
+
+    /// Creates a recorder with room for `count` completions. May sleep.
+    pub(super) fn new(count: usize) -> Result<Self> {
+        Ok(Self {
+            records: KVVec::with_capacity(count, GFP_KERNEL)?,
+            beyond: 0,
+        })
     }
 
-    /// How the request to the send queue, or the receive, number `slot` ended.
+    /// Returns the result of the receive with number `slot`, or of the request with that number in
+    /// the send queue if `receive` is false.
     pub(super) fn ended(&self, receive: bool, slot: usize) -> Ended {
         self.of(receive)
             .find(|record| record.slot == slot)
             .map_or(Ended::Missing, |record| Ended::Status(record.status))
     }
 
-    /// How many completions there are of one queue.
+    /// Returns the number of completions of one queue.
     pub(super) fn count(&self, receive: bool) -> usize {
         self.of(receive).count()
     }
 
-    /// What became of the requests to one queue that have the numbers of `slots`;
-    /// without number `except`.
+    /// Returns the results of the requests to one queue whose numbers are in `slots`, except number
+    /// `except`.
     pub(super) fn tally(&self, receive: bool, slots: Range<usize>, except: Option<usize>) -> Tally {
         let posted = slots.clone().filter(|slot| except != Some(*slot)).count();
         let mut tally = Tally {
@@ -100,31 +142,29 @@ impl Recorder {
         tally
     }
 
-    fn of(&self, receive: bool) -> impl Iterator<Item = &RawCompletion> {
+    fn of(&self, receive: bool) -> impl Iterator<Item = &Record> {
         self.records
             .iter()
             .filter(move |record| (record.op == Operation::Receive) == receive)
     }
 }
 
-impl Workload for Recorder {
+impl Completions for Recorder {
+    type Tag = Tag;
+    type Foreign = Request;
     type Done = ();
 
-    /// A device under test may not flush its queues.
-    const PATIENCE_MS: u32 = 2000;
+    /// Shorter than the default, since a device under test may not flush its queues.
+    const DRAIN_TIMEOUT_MS: u32 = 2000;
 
-    fn takes(&mut self, completion: &RawCompletion) -> bool {
-        if self.records.push_within_capacity(*completion).is_err() {
+    fn completed(&mut self, _: &mut Queue<'_, Tag, Request>, tag: Tag, wc: &WorkCompletion<'_>) {
+        let record = Record::new(tag, wc);
+        if self.records.push_within_capacity(record).is_err() {
             self.beyond = self.beyond.saturating_add(1);
         }
-        true
     }
 
-    fn completed(&mut self, _: &mut Queue<'_>, _: &WorkCompletion) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    fn iteration(&self) -> u64 {
-        0
+    fn undrained(error: Error) {
+        say_undrained(error);
     }
 }

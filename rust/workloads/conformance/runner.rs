@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The thread of conformance tests: a fresh connection within this host for each case,
-//! and another one after it that must work.
+//! Thread of the conformance tests. Each case gets a new connection within this host; after it,
+//! another new connection must work.
 
 #![forbid(unsafe_code)]
 
-mod link;
+mod connection;
 mod port;
 
 use crate::{
@@ -27,18 +27,17 @@ use crate::{
         limits::{
             adapt_ack_timeout,
             check_size,
-            read_limits,
-            READS, //
+            read_limits, //
         },
         management::{
             diagnose,
             OVER_TCP, //
         },
         outcome::{
-            new_bell,
-            Bell,
+            new_wait_queue,
             Outcome,
             Progress, //
+            WaitQueue,
         },
         results::Report,
         session::Session,
@@ -46,7 +45,10 @@ use crate::{
     },
     kernel_ext::{
         random::random,
-        time::Deadline, //
+        time::{
+            monotonic_ns,
+            Deadline, //
+        }, //
     },
     logic::{
         command::MemMode,
@@ -69,42 +71,41 @@ use crate::{
         spec::tests::Family,
         wire::PrivateData, //
     },
-    mr::{
-        Domain,
-        Memory, //
-    },
-    rdma::device::{
-        Device,
-        Transport, //
+    mr::Memory,
+    rdma::{
+        device::{
+            Device,
+            Transport, //
+        },
+        pd::{
+            GlobalKeys,
+            ProtectionDomain, //
+        }, //
     },
     workloads::conformance::{
         cases,
+        Deadlines,
         End,
         Pair,
-        Patience,
         Setup, //
     }, //
 };
+use connection::{
+    Ends,
+    TestConnection, //
+};
 use kernel::{
     prelude::*,
-    sync::Arc,
-    time::{
-        Instant,
-        Monotonic, //
-    }, //
-};
-use link::{
-    Ends,
-    Link, //
+    sync::Arc, //
 };
 
-/// How long the end of a connection waits for its own answer, in ms.
+/// Most time in ms that a disconnect waits until the peer, which is this host too, knows of it.
 const FAREWELL_MS: u32 = 500;
 
-/// Begins the private data by which a connection knows its own request.
+/// First bytes of the private data by which a connection recognises its own request.
 const MAGIC: &[u8; 8] = b"krpneg\0\x01";
 
-/// The conformance tests, which connect to themselves.
+/// Conformance tests. They connect this host with itself.
 pub(crate) static ENTRY: Entry = Entry {
     families: &[Family::Conformance],
     client: Client::Threads(start),
@@ -118,33 +119,33 @@ pub(crate) static ENTRY: Entry = Entry {
 ///
 /// # Errors
 ///
-/// `EADDRINUSE`, `EADDRNOTAVAIL`, `ENODEV` and what else binding reports; `ENOMEM`.
+/// `EADDRINUSE`, `EADDRNOTAVAIL` or `ENODEV`, or another error of binding the address.
 fn start(session: &Arc<Session>, addr: SocketAddress) -> Result<(), Failure> {
     let no_memory = failed("starting the tests");
-    let bell = new_bell().map_err(&no_memory)?;
-    let ear = Outcome::new(&bell).map_err(&no_memory)?;
-    let listener = Listener::new(&session.net, &addr, ear)?;
+    let wait_queue = new_wait_queue().map_err(&no_memory)?;
+    let reports = Outcome::new(&wait_queue).map_err(&no_memory)?;
+    let listener = Listener::new(&session.net, &addr, reports)?;
     let addr = addr.with_port(listener.local().port());
-    session.spawn(move |session, worker| run(session, worker, &listener, addr, bell))
+    session.spawn(move |session, worker| run(session, worker, &listener, addr, wait_queue))
 }
 
-/// Runs the tests, and reports. The body of the thread.
+/// Runs the tests, and reports the results. The body of the thread.
 fn run(
     session: &Arc<Session>,
     worker: &Worker,
     listener: &Listener,
     addr: SocketAddress,
-    bell: Bell,
+    wait_queue: WaitQueue,
 ) {
     let mut report = Report::new(session.id, worker.id, "loopback", &session.command);
     report.peer = Some(addr);
     report.size = 0;
     let mut trials: KVec<Trial> = KVec::new();
-    let started = Instant::<Monotonic>::now();
+    let started_ns = monotonic_ns();
     let result = attach(worker, listener.outcome())
-        .and_then(|()| Bench::new(session, worker, listener, addr, bell, &mut report))
-        .and_then(|bench| bench.run(&mut trials, &mut report));
-    let elapsed = (Instant::<Monotonic>::now() - started).as_nanos();
+        .and_then(|()| CaseRunner::new(session, worker, listener, addr, wait_queue, &mut report))
+        .and_then(|runner| runner.run(&mut trials, &mut report));
+    let elapsed_ns = monotonic_ns().saturating_sub(started_ns);
     let ran = trials.iter().filter(|trial| !trial.skipped()).count() as u32;
     let result = match trials.iter().filter(|trial| trial.failed()).count() as u32 {
         0 => result,
@@ -155,7 +156,7 @@ fn run(
     }
     session.report(&Report {
         iterations: u64::from(ran),
-        elapsed_ns: u64::try_from(elapsed).unwrap_or(0),
+        elapsed_ns,
         trials: Some(&trials),
         failure: result.err(),
         ..report
@@ -166,33 +167,34 @@ fn attach(worker: &Worker, outcome: &Arc<Outcome>) -> Result<(), Failure> {
     worker.attach(outcome).map_err(failed("starting the tests"))
 }
 
-/// What all cases have in common. Fields are in drop order.
-struct Bench<'a> {
+/// Objects that all cases share. Fields are in drop order.
+struct CaseRunner<'a> {
     session: &'a Arc<Session>,
     worker: &'a Worker,
     listener: &'a Listener,
     addr: SocketAddress,
-    bell: Bell,
+    wait_queue: WaitQueue,
     fabric: Fabric,
-    /// What the connections are made in.
-    home: Domain,
-    /// Another protection domain of the same device.
-    abroad: Domain,
-    /// Keeps the device, and fails when it is removed or the command is cancelled.
+    /// Protection domain of the connections under test.
+    pd: Arc<ProtectionDomain>,
+    /// Another protection domain of the same device, for cases that need one.
+    other_pd: Arc<ProtectionDomain>,
+    /// Identifier that is bound to the device and keeps it. Its outcome fails when the device is
+    /// removed or the command is cancelled.
     anchor: Arc<CmId>,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> CaseRunner<'a> {
     #[inline(never)]
     fn new(
         session: &'a Arc<Session>,
         worker: &'a Worker,
         listener: &'a Listener,
         addr: SocketAddress,
-        bell: Bell,
+        wait_queue: WaitQueue,
         report: &mut Report<'_>,
     ) -> Result<Self, Failure> {
-        let control = Outcome::new(&bell).map_err(failed("starting the tests"))?;
+        let control = Outcome::new(&wait_queue).map_err(failed("starting the tests"))?;
         attach(worker, &control)?;
         let timeout = session.timeout();
         let anchor = dial(session, worker, control, &addr, timeout, report, |_, _| ())?;
@@ -208,24 +210,25 @@ impl<'a> Bench<'a> {
             }
         };
         let no_domain = failed("allocating a protection domain");
+        let domain = || ProtectionDomain::new(anchor.rdma(), GlobalKeys::Local);
         Ok(Self {
             session,
             worker,
             listener,
             addr,
-            bell,
+            wait_queue,
             fabric,
-            home: Domain::new(&anchor).map_err(&no_domain)?,
-            abroad: Domain::new(&anchor).map_err(&no_domain)?,
+            pd: domain().map_err(&no_domain)?,
+            other_pd: domain().map_err(&no_domain)?,
             anchor,
         })
     }
 
-    /// Runs the command's cases, and adds what each came to. The log has it at once.
+    /// Runs the command's cases, and appends their results to `trials`. Logs each result at once.
     ///
     /// # Errors
     ///
-    /// The command was cancelled, or the device removed.
+    /// The command was cancelled, the device removed, or its connection management does not answer.
     #[inline(never)]
     fn run(&self, trials: &mut KVec<Trial>, report: &mut Report<'_>) -> Result<(), Failure> {
         let command = &self.session.command;
@@ -252,16 +255,18 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Tries one case, and whether all is well after it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::run`].
+    /// Runs one case, then checks a new connection with a round of operations.
     #[inline(never)]
     fn attempt(&self, case: Case, report: &mut Report<'_>) -> Result<Tried, Failure> {
         let unfit = match case {
             Case::UnsupportedOpcode if self.device()?.has_masked_atomics() => {
                 Some("the device claims the masked atomic operations, which are tried")
+            }
+            Case::AtomicMisaligned | Case::AtomicNoRight if !self.device()?.has_atomics() => {
+                Some("the device has no atomic operations")
+            }
+            Case::WriteThenFlag if self.fabric == Fabric::Iwarp => {
+                Some("iWARP places what arrives in any order until a receive completes")
             }
             Case::PortDown if self.fabric == Fabric::Iwarp => Some(OVER_TCP),
             _ => None,
@@ -273,7 +278,7 @@ impl<'a> Bench<'a> {
             Ok(seen) => seen,
             Err(failure) => {
                 self.check_control()?;
-                // Then no case connects.
+                // No other case would connect either.
                 let failure = diagnose(self.session, self.worker, &self.anchor, failure);
                 if let Failure::ManagementDead = failure {
                     return Err(failure);
@@ -284,10 +289,10 @@ impl<'a> Bench<'a> {
                 });
             }
         };
-        let recovery = self.connect(&Setup::PLAIN, &self.home, report);
-        let recovery = recovery.and_then(|mut link| {
-            let result = link.pair.round();
-            self.close(link);
+        let recovery = self.connect(&Setup::PLAIN, &self.pd, report);
+        let recovery = recovery.and_then(|mut connection| {
+            let result = connection.pair.round();
+            self.close(connection);
             result
         });
         let recovery = recovery
@@ -300,37 +305,34 @@ impl<'a> Bench<'a> {
     #[inline(never)]
     fn provoke(&self, case: Case, report: &mut Report<'_>) -> Result<Seen, Failure> {
         let setup = Setup::of(case, self.fabric);
-        let mut stranger = match setup.needs_stranger {
-            true => Some(self.connect(&Setup::PLAIN, &self.abroad, report)?),
+        let mut third_party = match setup.needs_third_party {
+            true => Some(self.connect(&Setup::PLAIN, &self.other_pd, report)?),
             false => None,
         };
         let result = self
-            .connect(&setup, &self.home, report)
-            .and_then(|mut link| {
+            .connect(&setup, &self.pd, report)
+            .and_then(|mut connection| {
                 let rule = Rule::of(case, self.fabric);
-                let other = stranger.as_mut().map(|link| &mut link.pair);
-                let Link {
+                let other = third_party.as_mut().map(|connection| &mut connection.pair);
+                let TestConnection {
                     pair, ids: [id, _], ..
-                } = &mut link;
+                } = &mut connection;
                 let run = || cases::run(case, &rule, pair, other);
-                let seen = match case {
-                    Case::PortDown => self.without_port(id, run),
-                    _ => run(),
+                let seen = if case == Case::PortDown {
+                    self.without_port(id, run)
+                } else {
+                    run()
                 };
-                self.close(link);
+                self.close(connection);
                 seen
             });
-        if let Some(link) = stranger {
-            self.close(link);
+        if let Some(connection) = third_party {
+            self.close(connection);
         }
         result
     }
 
-    /// Whether the command goes on.
-    ///
-    /// # Errors
-    ///
-    /// It was cancelled, or the device removed.
+    /// Returns an error if the command was cancelled or the device removed.
     fn check_control(&self) -> Result<(), Failure> {
         self.anchor.outcome().failure().map_or(Ok(()), Err)
     }
@@ -339,19 +341,19 @@ impl<'a> Bench<'a> {
         self.anchor.device().map_err(failed("finding the device"))
     }
 
-    /// Connects this host with itself, in `domain`. Sleeps.
+    /// Connects this host with itself, with both ends in `domain`. Sleeps.
     ///
     /// # Errors
     ///
-    /// What did not work; the command was cancelled.
+    /// The step that failed, or the command was cancelled.
     #[inline(never)]
     fn connect(
         &'a self,
         setup: &Setup,
-        domain: &Domain,
+        domain: &Arc<ProtectionDomain>,
         report: &mut Report<'_>,
-    ) -> Result<Link<'a>, Failure> {
-        let outcome = Outcome::new(&self.bell).map_err(failed(CONNECTING))?;
+    ) -> Result<TestConnection<'a>, Failure> {
+        let outcome = Outcome::new(&self.wait_queue).map_err(failed(CONNECTING))?;
         attach(self.worker, &outcome)?;
         let mut ends = Ends {
             worker: self.worker,
@@ -370,7 +372,7 @@ impl<'a> Bench<'a> {
                 None => adapt_ack_timeout(id, device, MemMode::Reg),
             },
         )?;
-        let limits = read_limits(&self.device()?, None, READS);
+        let limits = read_limits(&self.device()?, None, setup.reads);
         let requester = self.end(&id, setup, domain, true)?;
         let hello = hello();
         id.begin_connect(&hello, limits, setup.retries, timeout)?;
@@ -383,41 +385,41 @@ impl<'a> Bench<'a> {
         let peer = Arc::new(peer, GFP_KERNEL).map_err(|e| failed(CONNECTING)(e.into()))?;
         peer.set_short_rnr_timer();
         let responder = self.end(&peer, setup, domain, false)?;
-        let limits = read_limits(&self.device()?, Some(limits), READS);
+        let limits = read_limits(&self.device()?, Some(limits), setup.reads);
         peer.accept_with(&[], limits, setup.retries, timeout)?;
         for outcome in [peer.outcome(), &outcome] {
             outcome.wait_for(Progress::Established, CONNECTING, Some(timeout))?;
         }
-        let patience = Patience {
+        let deadlines = Deadlines {
             control: self.anchor.outcome(),
             timeout_ms: timeout,
         };
-        Ok(Link {
-            pair: Pair::new(requester, responder, self.fabric, patience),
+        Ok(TestConnection {
+            pair: Pair::new(requester, responder, self.fabric, deadlines),
             ids: [id, peer],
             _ends: ends,
         })
     }
 
-    /// Makes one end of a connection.
+    /// Creates one end of a connection: the requester if `requests` is true, else the responder.
     fn end(
         &self,
         id: &Arc<CmId>,
         setup: &Setup,
-        domain: &Domain,
+        domain: &Arc<ProtectionDomain>,
         requests: bool,
     ) -> Result<End, Failure> {
-        Memory::within(domain, id)
-            .and_then(|memory| End::new(memory, setup, requests))
+        Memory::new(id.rdma(), domain.clone())
+            .and_then(|memory| End::new(id, memory, setup, requests))
             .map_err(failed("creating the queue pair"))
     }
 
-    /// Waits for the request that carries `hello`; those of others are refused.
+    /// Waits for the connection request that carries `hello`. Rejects all others.
     fn request(&self, hello: &[u8]) -> Result<Request, Failure> {
         let timeout = Some(self.session.timeout());
         loop {
-            let ear = self.listener.outcome();
-            ear.wait_until(CONNECTING, timeout, || self.listener.has_request())?;
+            let reports = self.listener.outcome();
+            reports.wait_until(CONNECTING, timeout, || self.listener.has_request())?;
             match self.listener.take() {
                 Some(request) if request.data.as_slice() == hello => return Ok(request),
                 // Dropping a request rejects it.
@@ -426,21 +428,22 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Takes a connection down. Sleeps.
-    fn close(&self, link: Link<'_>) {
+    /// Takes a connection down, and waits until both ends know of it, for at most [`FAREWELL_MS`].
+    /// Sleeps.
+    fn close(&self, connection: TestConnection<'_>) {
         let deadline = Deadline::after_ms(FAREWELL_MS.min(self.session.timeout()));
-        for id in &link.ids {
+        for id in &connection.ids {
             if !id.disconnect() {
                 id.outcome().disconnected();
             }
         }
-        for id in &link.ids {
+        for id in &connection.ids {
             id.wait_disconnected(deadline);
         }
     }
 }
 
-/// Private data that no other connection request has.
+/// Returns random private data, which no other connection request has.
 fn hello() -> [u8; PrivateData::LEN] {
     let mut data = [0; PrivateData::LEN];
     let (magic, rest) = data.split_at_mut(MAGIC.len());

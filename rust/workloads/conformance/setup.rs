@@ -1,59 +1,71 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What queues, memory and repetitions the connection of a case has.
+//! Parameters of a case's connection: queue sizes, memory and retries.
 
 #![forbid(unsafe_code)]
 
 use crate::{
     cm::Retries,
+    engine::{
+        depths::Depths,
+        limits::READS, //
+    },
     logic::conformance::{
         expectation::Fabric,
         Case, //
-    },
-    rdma::qp::Depths, //
+    }, //
 };
 
-/// Bytes that are opened to the peer, and that messages have.
+/// Number of bytes that are opened to the peer, and size of a message.
 pub(super) const SIZE: u32 = 128;
 
-/// Bytes behind those, which nothing may touch.
+/// Size in bytes of the guard behind them, which nothing may write to.
 pub(super) const GUARD: u32 = 128;
 
-/// The most requests to the send queue of a case that fills queues.
+/// Most requests that a case which fills queues posts to the send queue.
 pub(super) const MANY: u32 = 512;
 
-/// Requests of other cases.
+/// Number of requests that other cases need room for.
 const FEW: u32 = 40;
 
-/// Bytes of a request that takes a while.
+/// Size in bytes of a request that takes a while.
 const BULK: u32 = 1 << 19;
 
-/// 67 ms, in the logarithmic form of the CM.
+/// Size in bytes of data that does not fit into one packet.
+const LONG: u32 = 1 << 14;
+
+/// ACK timeout of 67 ms, in the logarithmic form of the CM.
 const SHORT_ACK_TIMEOUT: u8 = 14;
 
-/// How the connection of a case is made.
+/// Parameters of a case's connection.
 #[derive(Clone, Copy)]
 pub(crate) struct Setup {
-    /// Requests that the requester's send queue is to hold.
+    /// Number of requests that the requester's send queue must hold.
     sends: u32,
-    /// Receives that each receive queue is to hold.
+    /// Number of receives that each receive queue must hold.
     receives: u32,
-    /// Numbers for requests to a queue.
+    /// Number of slots of each queue. Each request takes one, so no more can be posted.
     slots: u32,
-    /// Completions that the requester's completion queue is to hold.
+    /// Number of completions that the requester's completion queue must hold; `None` for one that
+    /// holds all that can be posted.
     completions: Option<u32>,
-    /// Bytes opened to the peer.
+    /// Number of bytes that are opened to the peer.
     pub(super) exposed: u32,
-    /// How often the requester repeats.
+    /// Number of times that the requester retransmits a request.
     pub(crate) retries: Retries,
-    /// How long it waits for an answer, in the form of the CM.
+    /// ACK timeout of the requester, in the logarithmic form of the CM; `None` for that of a run
+    /// with `mem_mode=reg`.
     pub(crate) ack_timeout: Option<u8>,
-    /// Whether another connection is needed, in another protection domain.
-    pub(crate) needs_stranger: bool,
+    /// Most READs and atomic operations that may be under way at a time.
+    pub(crate) reads: u8,
+    /// The requester is told of its completions by events.
+    pub(super) notified: bool,
+    /// The case needs another connection, in another protection domain.
+    pub(crate) needs_third_party: bool,
 }
 
 impl Setup {
-    /// That of most cases, and of a round that must work.
+    /// Setup of most cases, and of the new connection that is checked after each case.
     pub(crate) const PLAIN: Self = Self {
         sends: FEW,
         receives: FEW,
@@ -62,10 +74,12 @@ impl Setup {
         exposed: SIZE,
         retries: Retries::MOST,
         ack_timeout: None,
-        needs_stranger: false,
+        reads: READS,
+        notified: false,
+        needs_third_party: false,
     };
 
-    /// That of `case`.
+    /// Returns the setup of `case` on `fabric`.
     pub(crate) const fn of(case: Case, fabric: Fabric) -> Self {
         const IMPATIENT: Setup = Setup {
             retries: Retries { lost: 1, rnr: 7 },
@@ -74,15 +88,23 @@ impl Setup {
         };
         match case {
             Case::WrongPd => Self {
-                needs_stranger: true,
+                needs_third_party: true,
                 ..Self::PLAIN
             },
             Case::Rnr => Self {
                 retries: Retries { lost: 7, rnr: 0 },
                 ..Self::PLAIN
             },
-            // Of a message that it cannot take, a responder need not tell.
+            // A responder need not report a message that it cannot take.
             Case::RetryExhausted | Case::SendInvStale | Case::PortDown => IMPATIENT,
+            Case::ReadsBeyondDepth => Self {
+                reads: 1,
+                ..Self::PLAIN
+            },
+            Case::ReadFence | Case::WriteThenFlag => Self {
+                exposed: LONG,
+                ..Self::PLAIN
+            },
             Case::SqFull => Self {
                 receives: MANY,
                 slots: MANY,
@@ -100,11 +122,33 @@ impl Setup {
                 completions: Some(FEW),
                 ..Self::PLAIN
             },
-            _ => Self::PLAIN,
+            Case::HandlerPolls | Case::Rearm => Self {
+                receives: MANY,
+                sends: MANY,
+                slots: MANY,
+                notified: true,
+                ..Self::PLAIN
+            },
+            Case::StaleRkey
+            | Case::ReadOfWriteOnly
+            | Case::WriteOfReadOnly
+            | Case::LengthPastMr
+            | Case::InvalidatedMr
+            | Case::DoubleInvalidate
+            | Case::RegMrOnValid
+            | Case::StaleLkey
+            | Case::SendTooLong
+            | Case::UnsupportedOpcode
+            | Case::ZeroLength
+            | Case::FlushOrder
+            | Case::Drain
+            | Case::AtomicMisaligned
+            | Case::AtomicNoRight
+            | Case::ReadAfterWrite => Self::PLAIN,
         }
     }
 
-    /// How large a queue pair is; `requests` where it is the requester's.
+    /// Returns the queue sizes of the requester if `requests` is true, otherwise of the responder.
     pub(super) fn depths(&self, requests: bool) -> Depths {
         Depths {
             completions: self.completions.filter(|_| requests),
@@ -113,12 +157,12 @@ impl Setup {
         .with_slots(self.slots as usize)
     }
 
-    /// The most completions that there can be, if none comes twice.
+    /// Returns the largest number of completions that can come if none is repeated.
     pub(super) fn most_completions(&self) -> usize {
-        self.slots.saturating_mul(2) as usize
+        2 * self.slots as usize
     }
 
-    /// Numbers for requests to a queue.
+    /// Returns the number of slots of each queue.
     pub(super) fn slots(&self) -> usize {
         self.slots as usize
     }

@@ -2,68 +2,59 @@
 
 //! Bandwidth and message rate: as many operations as the send queue takes.
 //!
-//! The clock is read once for each completion. What is measured begins with the
-//! completion that ends the warm-up, when the queue is full, and ends with the
-//! last one.
+//! The clock is read once for each completion. The measurement begins once the warm-up operations
+//! are done and the side is told to continue; a side that is told earlier begins with the
+//! completion that ends its warm-up. The measurement ends with the last completion.
 
 #![forbid(unsafe_code)]
 
 use super::poster::Poster;
 use crate::{
-    kernel_ext::time::Deadline,
-    logic::failure::Failure,
-    rdma::qp::Queue, //
-};
-use kernel::time::{
-    Instant,
-    Monotonic, //
+    engine::queue::Queue,
+    kernel_ext::time::{
+        monotonic_ns,
+        Deadline, //
+    },
+    logic::failure::Failure, //
 };
 
-/// One side that posts.
+/// A side that posts operations and measures them.
 pub(crate) struct Bandwidth {
-    /// What it posts.
+    /// The operations to post.
     pub(crate) poster: Poster,
-    /// Operations that are not measured.
+    /// Number of warm-up operations, which are not measured.
     warmup: u64,
     duration_ms: Option<u32>,
-    /// When to stop, once it is measured.
+    /// Deadline of a test that is limited by time, set when the measurement begins.
     until: Option<Deadline>,
-    /// Operations that were done when measuring began; `None` before.
+    /// Number of operations that were done when the measurement began; `None` before that.
     before: Option<u64>,
-    started: Instant<Monotonic>,
-    ended: Instant<Monotonic>,
+    started_ns: u64,
+    ended_ns: u64,
 }
 
 impl Bandwidth {
-    /// Measures what `poster` does after `warmup` operations.
+    /// Creates a side that measures the operations of `poster` after the first `warmup` ones.
     pub(crate) fn new(poster: Poster, warmup: u64, duration_ms: Option<u32>) -> Self {
-        let now = Instant::now();
+        let now = monotonic_ns();
         Self {
             poster,
             warmup,
             duration_ms,
             until: None,
             before: None,
-            started: now,
-            ended: now,
+            started_ns: now,
+            ended_ns: now,
         }
     }
 
     /// Fills the send queue.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
     pub(crate) fn post(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         while self.poster.post(queue)? {}
         Ok(())
     }
 
-    /// Goes on from the warm-up.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Continues after the warm-up. Does nothing if it has already continued.
     pub(crate) fn go(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         if !self.poster.window.holds() {
             return Ok(());
@@ -73,38 +64,35 @@ impl Bandwidth {
         self.post(queue)
     }
 
-    /// Whether nothing goes on until [`go`](Self::go).
+    /// Returns true if the warm-up operations are done and no other is posted until
+    /// [`go`](Self::go).
     pub(crate) fn held(&self) -> bool {
         self.poster.window.held() && self.poster.window.done() == self.warmup
     }
 
-    /// Begins to measure, before [`go`](Self::go) lets operations go on. Does nothing where none
-    /// are held, or it has begun.
+    /// Begins the measurement before [`go`](Self::go) lets operations continue. Does nothing if no
+    /// operations are held, or the measurement has begun.
     pub(crate) fn begin(&mut self) {
         if self.held() && self.before.is_none() {
-            self.measure(Instant::now());
+            self.measure(monotonic_ns());
         }
     }
 
-    fn measure(&mut self, now: Instant<Monotonic>) {
+    fn measure(&mut self, now: u64) {
         self.before = Some(self.poster.window.done());
-        self.started = now;
+        self.started_ns = now;
         self.until = self.duration_ms.map(Deadline::after_ms);
     }
 
-    /// Takes a completion, and fills the send queue again.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Handles a completion, and fills the send queue again.
     pub(crate) fn completed(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         self.poster.completed();
-        self.ended = Instant::now();
+        self.ended_ns = monotonic_ns();
         if self.held() {
             return Ok(());
         }
         if self.before.is_none() && self.poster.window.done() >= self.warmup {
-            self.measure(self.ended);
+            self.measure(self.ended_ns);
         }
         if self.until.is_some_and(Deadline::passed) {
             self.poster.window.stop();
@@ -112,14 +100,14 @@ impl Bandwidth {
         self.post(queue)
     }
 
-    /// Operations that have been measured.
+    /// Returns the number of measured operations.
     pub(crate) fn iterations(&self) -> u64 {
         let done = self.poster.window.done();
         done.saturating_sub(self.before.unwrap_or(done))
     }
 
-    /// When measuring began, and when the last operation was done.
-    pub(crate) fn times(&self) -> (Instant<Monotonic>, Instant<Monotonic>) {
-        (self.started, self.ended)
+    /// Returns the time at which the measurement began, and the time of the last completion.
+    pub(crate) fn times(&self) -> (u64, u64) {
+        (self.started_ns, self.ended_ns)
     }
 }

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The microbenchmarks as the engine starts and serves them.
+//! Entry points of the microbenchmarks, through which the engine starts and serves them.
 
 #![forbid(unsafe_code)]
 
 use super::{
     plan::Plan,
     team::Team,
+    verb,
     Microbench, //
 };
 use crate::{
     engine::{
         accept::Accepting,
+        asked::Asked,
         client::{
             self,
             Client, //
@@ -25,16 +27,12 @@ use crate::{
             Entry, //
         },
         limits::{
-            check_load,
             check_size,
             QueueLimits, //
         },
         results::Report,
         server,
-        serving::{
-            Asked,
-            ServeParams, //
-        }, //
+        serving::ServeParams, //
     },
     logic::{
         command::Test,
@@ -50,14 +48,17 @@ use crate::{
             PrivateData, //
         }, //
     },
-    rdma::cq::PollMode, //
+    rdma::{
+        cq::PollMode,
+        device::Device, //
+    }, //
 };
 use kernel::{
     prelude::*,
     sync::Arc, //
 };
 
-/// The microbenchmarks.
+/// Workload that runs the microbenchmarks.
 pub(crate) static ENTRY: Entry = Entry {
     families: &[Family::Latency, Family::Bandwidth],
     client: ClientEntry::Threads(|session, addr| client::start(session, addr, lead)),
@@ -67,7 +68,7 @@ pub(crate) static ENTRY: Entry = Entry {
     states: &[],
 };
 
-/// Leads on queue pairs that are measured together.
+/// Runs the leading side, on queue pairs that are measured together.
 fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
     let command = &client.session.command;
     let verb = verb_of(command.test)?;
@@ -75,7 +76,8 @@ fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
         .then(|| Arc::new(Team::new(), GFP_KERNEL))
         .transpose()
         .map_err(|e| failed("starting the client")(e.into()))?;
-    client.lead(report, |room, memory, traffic| {
+    let check = |device: &Device<'_>| verb::check(verb, &command.load, device);
+    client.lead(report, check, |room, memory, traffic| {
         let plan = Plan {
             test: command.test,
             verb,
@@ -93,19 +95,21 @@ fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
     })
 }
 
-/// Returns what `test` measures.
+/// Returns the operation that `test` measures.
 fn verb_of(test: Test) -> Result<Verb, Failure> {
     let verb = test.spec().verb;
     verb.ok_or(Failure::Unsupported("that is no microbenchmark"))
 }
 
-/// Checks what the client asks for.
+/// Checks that the device supports the test that the client announced, and returns the announcement
+/// and the operation to measure.
 fn check(accepting: &Accepting<'_>, asked: &Asked) -> Result<(PrivateData, Verb), Failure> {
     let peer = asked.peer.ok_or(Failure::Protocol(Violation::Early, 0))?;
     let device = accepting.device()?;
     check_size(&device, peer.size)?;
-    check_load(&device, peer.test, &peer.load)?;
-    Ok((peer, verb_of(peer.test)?))
+    let verb = verb_of(peer.test)?;
+    verb::check(verb, &peer.load, &device)?;
+    Ok((peer, verb))
 }
 
 fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Result<(), Failure> {
@@ -129,7 +133,7 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
     };
     let answer = PrivateData {
         role: PeerRole::Server,
-        alive_ms: session.alive(),
+        alive_ms: session.keepalive_ms(),
         ..peer
     };
     let shape = plan(&QueueLimits::default());
@@ -140,15 +144,15 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
         poll: if shape.watches_memory() {
             PollMode::Direct
         } else if shape.is_quiet() {
-            // There is nothing to be found by spinning.
+            // Polling would find no completions.
             PollMode::Event
         } else {
             poll_mode(&session.command)
         },
-        // Some clients are only heard of by their signs of life.
+        // Keepalives are the only traffic of some clients.
         timeout: timeout.max(peer.alive_ms.saturating_mul(3)),
-        // Its patience is three times that.
-        beat: session.alive().min(peer.alive_ms),
+        // The client's timeout is three times its keepalive interval.
+        keepalive_ms: session.keepalive_ms().min(peer.alive_ms),
         unsafe_global_rkey: session.command.unsafe_global_rkey,
     };
     accepting.follow(&params, report, |room, memory, traffic| {

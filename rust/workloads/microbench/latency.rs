@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Latency: one operation at a time, with the clock read once for each.
+//! Latency: one operation at a time, with the clock read once for each unless `untimed` is set.
 //!
-//! A WRITE or a SEND goes back and forth: what is measured is half of the way
-//! there and back. A READ is measured from its post to its completion.
+//! WRITEs and SENDs go back and forth, and their latency is half a round trip. A READ is measured
+//! from its post to its completion.
 
 #![forbid(unsafe_code)]
 
@@ -13,91 +13,87 @@ use super::{
     team::Team, //
 };
 use crate::{
-    engine::histogram::new_histogram,
-    kernel_ext::time::Deadline,
+    engine::{
+        histogram::new_histogram,
+        queue::Queue, //
+    },
+    kernel_ext::time::{
+        monotonic_ns,
+        Deadline, //
+    },
     logic::{
-        failure::{
-            Failure,
-            Operation, //
-        },
+        failure::Failure,
         measure::histogram::Histogram, //
     },
     mr::BufferId,
-    rdma::qp::Queue,
     workloads::exchange::memory_failed, //
 };
 use kernel::{
     prelude::*,
-    sync::Arc,
-    time::{
-        Instant,
-        Monotonic, //
-    }, //
+    sync::Arc, //
 };
 
-/// How a side sees that a plain WRITE has arrived: by the last byte of its sink,
-/// which is another in each operation.
+/// Detects the arrival of a plain WRITE by the last byte of the sink, which changes with each
+/// operation.
 pub(crate) struct Mark {
-    /// Where WRITEs are posted from.
+    /// Buffer that WRITEs are posted from.
     pub(crate) source: BufferId,
-    /// Where the peer's arrive.
+    /// Buffer that the peer's WRITEs arrive in.
     pub(crate) sink: BufferId,
-    /// The last byte of both.
+    /// Offset of the last byte in both buffers.
     pub(crate) offset: usize,
 }
 
 impl Mark {
-    /// What the last byte is in operation `number`; never 0, as it is at first.
+    /// Returns the value of the last byte in operation `number`. It is never 0, the initial value.
     fn value(number: u64) -> u8 {
         u8::try_from(number % 255).unwrap_or(0).wrapping_add(1)
     }
 }
 
-/// One side of the way there and back, or of READs.
+/// One side of a latency test with round trips or with READs.
 pub(crate) struct Latency {
-    /// What it posts.
+    /// The operations to post.
     pub(crate) poster: Poster,
     mark: Option<Mark>,
-    /// Whether this side begins, and says when it ends.
+    /// This side leads: it begins the test and decides when it ends.
     leading: bool,
-    /// Whether each operation is timed.
+    /// Each operation is timed.
     timed: bool,
-    /// Operations that are not measured.
+    /// Number of warm-up operations, which are not measured.
     warmup: u64,
     duration_ms: Option<u32>,
-    /// When to stop, once it is measured.
+    /// Deadline of a test that is limited by time, set when the measurement begins.
     until: Option<Deadline>,
-    /// A post is due for which the send queue has no room yet.
+    /// The next operation is due, but it may not be posted yet.
     due: bool,
-    /// Operations that have come to their end.
+    /// Number of operations that have ended, including the warm-up.
     arrived: u64,
-    /// The end has been timed.
+    /// The last operation has ended, or [`close`](Self::close) was called.
     closed: bool,
-    /// Those that it is measured together with.
+    /// Queue pairs that this one is measured together with.
     team: Option<Arc<Team>>,
-    /// When it was let go on together with them, and what had arrived then.
-    released: (Instant<Monotonic>, u64),
-    /// Twice what had been done since then when the first of them came to its end.
+    /// Time at which this queue pair continued after its warm-up, and number of operations that had
+    /// ended by then.
+    released: (u64, u64),
+    /// Twice the number of operations that ended between `released` and the end of the team's first
+    /// queue pair; `None` before that end is seen.
     halves: Option<u64>,
-    begun: Instant<Monotonic>,
-    started: Instant<Monotonic>,
-    ended: Instant<Monotonic>,
+    begun_ns: u64,
+    started_ns: u64,
+    ended_ns: u64,
     histogram: KBox<Histogram>,
 }
 
 impl Latency {
-    /// Measures what `poster` does, as `plan` says. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Creates a side that measures the operations of `poster` for `plan`. May sleep.
     pub(crate) fn new(
         poster: Poster,
         mark: Option<Mark>,
         plan: &Plan,
         team: Option<Arc<Team>>,
     ) -> Result<Self> {
-        let now = Instant::now();
+        let now = monotonic_ns();
         Ok(Self {
             poster,
             mark,
@@ -112,33 +108,26 @@ impl Latency {
             team,
             released: (now, 0),
             halves: None,
-            begun: now,
-            started: now,
-            ended: now,
+            begun_ns: now,
+            started_ns: now,
+            ended_ns: now,
             histogram: new_histogram()?,
         })
     }
 
-    /// Begins, on the side that leads.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Starts the test, on the leading side.
     pub(crate) fn begin(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        self.begun = Instant::now();
+        self.begun_ns = monotonic_ns();
         self.post(queue)
     }
 
-    /// Goes on from the warm-up, together with others.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Continues after the warm-up, together with the other queue pairs. Does nothing if it has
+    /// already continued.
     pub(crate) fn go(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         if !self.poster.window.holds() {
             return Ok(());
         }
-        self.released = (Instant::now(), self.arrived);
+        self.released = (monotonic_ns(), self.arrived);
         self.poster.window.release();
         if self.due {
             self.post(queue)?;
@@ -146,7 +135,8 @@ impl Latency {
         Ok(())
     }
 
-    /// Whether nothing goes on until [`go`](Self::go).
+    /// Returns true if the operations posted so far have ended and no other is posted until
+    /// [`go`](Self::go).
     pub(crate) fn held(&self) -> bool {
         self.poster.window.held() && self.arrived == self.poster.window.posted()
     }
@@ -162,14 +152,10 @@ impl Latency {
         Ok(())
     }
 
-    /// Takes a completion of this side's.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Handles a completion of this side's operations.
     pub(crate) fn completed(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         self.poster.completed();
-        if self.poster.operation() == Operation::Read {
+        if self.poster.fetches() {
             return self.arrived(queue);
         }
         if self.due {
@@ -178,13 +164,10 @@ impl Latency {
         Ok(())
     }
 
-    /// Takes the peer's operation, or the data of a READ: the next one is due.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Handles the arrival of the peer's operation or of a READ's data, and posts the next
+    /// operation unless this was the last one.
     pub(crate) fn arrived(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        self.arrived = self.arrived.wrapping_add(1);
+        self.arrived += 1;
         let last = self.leading && self.poster.window.all_posted();
         let first = self.arrived == self.warmup;
         if self.timed || first || last {
@@ -201,8 +184,8 @@ impl Latency {
         self.post(queue)
     }
 
-    /// Looks whether the first of the team has come to its end, or is it. What was under
-    /// way then counts half.
+    /// Checks whether the first queue pair of the team has ended; `last` is true if this one has.
+    /// The operation that was in flight at that time counts half.
     fn compare(&mut self, last: bool) {
         let Some(team) = self.team.as_ref().filter(|_| self.halves.is_none()) else {
             return;
@@ -216,37 +199,35 @@ impl Latency {
         }
     }
 
-    /// When it went on together with others, and twice what it had done when the first
-    /// of them came to its end.
-    pub(crate) fn stretch(&self) -> Option<(Instant<Monotonic>, u64)> {
+    /// Returns the time at which this queue pair continued after its warm-up, and twice the number
+    /// of operations that ended between that time and the end of the team's first queue pair.
+    /// Returns `None` until that end is seen.
+    pub(crate) fn stretch(&self) -> Option<(u64, u64)> {
         Some((self.released.0, self.halves?))
     }
 
     fn take_time(&mut self, first: bool) {
-        let now = Instant::now();
+        let now = monotonic_ns();
         if self.timed && self.arrived > self.warmup {
-            let ns = u64::try_from((now - self.begun).as_nanos()).unwrap_or(0);
+            let ns = now.saturating_sub(self.begun_ns);
             let latency = ns.checked_shr(self.halvings()).unwrap_or(0);
             self.histogram.record(latency);
         }
         if first {
-            self.started = now;
+            self.started_ns = now;
             self.until = self.duration_ms.map(Deadline::after_ms);
         }
-        self.begun = now;
-        self.ended = now;
+        self.begun_ns = now;
+        self.ended_ns = now;
     }
 
-    /// How often a measured time is to be halved for a latency.
+    /// Returns the number of times that a measured time is halved to get a latency.
     pub(crate) fn halvings(&self) -> u32 {
-        u32::from(self.poster.operation() != Operation::Read)
+        u32::from(!self.poster.fetches())
     }
 
-    /// Looks at the memory where a plain WRITE arrives.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Checks the sink for the peer's next plain WRITE. Handles it and returns true if it has
+    /// arrived.
     pub(crate) fn look(&mut self, queue: &mut Queue<'_>) -> Result<bool, Failure> {
         let Some(mark) = &self.mark else {
             return Ok(false);
@@ -263,36 +244,37 @@ impl Latency {
         Ok(true)
     }
 
-    /// Says that nothing more will come.
+    /// Notes that no more operations will arrive.
     pub(crate) fn close(&mut self) {
         if !self.timed && !self.closed {
-            self.ended = Instant::now();
+            self.ended_ns = monotonic_ns();
         }
         self.closed = true;
     }
 
-    /// Whether all has been done, on the side that leads.
+    /// Returns true if all operations are done, on the leading side.
     pub(crate) fn finished(&self) -> bool {
         self.poster.window.finished() && self.arrived == self.poster.window.posted()
     }
 
-    /// Operations that have come to their end, those before measuring included.
+    /// Returns the number of operations that have ended, including the warm-up.
     pub(crate) fn arrivals(&self) -> u64 {
         self.arrived
     }
 
-    /// Operations that have been measured.
+    /// Returns the number of measured operations.
     pub(crate) fn iterations(&self) -> u64 {
         self.arrived.saturating_sub(self.warmup)
     }
 
-    /// When measuring began, and when the last operation came to its end; without a
-    /// time for each, when that was [closed](Self::close).
-    pub(crate) fn times(&self) -> (Instant<Monotonic>, Instant<Monotonic>) {
-        (self.started, self.ended)
+    /// Returns the time at which the measurement began and the time at which the last operation
+    /// ended. If operations are not timed, a side that does not see the last one uses the time of
+    /// [`close`](Self::close).
+    pub(crate) fn times(&self) -> (u64, u64) {
+        (self.started_ns, self.ended_ns)
     }
 
-    /// The latencies, where each was timed.
+    /// Returns the latencies, if each operation is timed.
     pub(crate) fn histogram(&self) -> Option<&Histogram> {
         self.timed.then_some(&*self.histogram)
     }

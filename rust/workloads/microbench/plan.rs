@@ -1,118 +1,131 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What one side of a microbenchmark is to do, and what follows from that.
+//! Parameters of one side of a microbenchmark, and the choices that follow from them.
 
 #![forbid(unsafe_code)]
 
-use super::link::{
-    CONTROL_RECEIVES,
-    CONTROL_SENDS, //
+use super::{
+    control_channel::{
+        CONTROL_RECEIVES,
+        CONTROL_SENDS, //
+    },
+    verb, //
 };
 use crate::{
-    engine::limits::QueueLimits,
+    engine::{
+        depths::Depths,
+        limits::QueueLimits, //
+    },
     logic::{
         command::{
             Load,
             Test, //
         },
-        data::pattern::Pattern,
-        failure::Operation,
+        data::pattern::{
+            Data,
+            Pattern, //
+        },
         measure::window::warmup,
         spec::tests::Verb, //
-    },
-    rdma::qp::Depths, //
+    }, //
 };
 
-/// Receives that are kept posted at the most, so that a client does not decide how
-/// much memory its server needs: a sender that finds none tries again.
+/// Most receives that are kept posted for data, so that the client does not decide how much memory
+/// its server uses. A sender that finds no receive retries.
 const MOST_RECEIVES: u32 = 512;
 
-/// What one side of a microbenchmark is to do.
+/// Parameters of one side of a microbenchmark.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
-    /// Which one.
+    /// The test.
     pub(crate) test: Test,
-    /// What it measures.
+    /// The operation that the test measures.
     pub(crate) verb: Verb,
-    /// Whether this side begins and ends it.
+    /// This side leads: it begins and ends the test.
     pub(crate) leading: bool,
-    /// Bytes of data in each operation.
+    /// Size of the data of each operation, in bytes.
     pub(crate) size: u32,
-    /// Operations to measure; 0 is until stopped.
+    /// Number of operations to measure; 0 if the test runs until it is stopped.
     pub(crate) count: u64,
-    /// When to stop.
+    /// Duration of the measurement in ms, if it is limited.
     pub(crate) duration_ms: Option<u32>,
-    /// How to post.
+    /// Parameters that operations are posted with.
     pub(crate) load: Load,
-    /// What there is room for.
+    /// Limits of the queues.
     pub(crate) room: QueueLimits,
-    /// The data.
+    /// Pattern of the data.
     pub(crate) pattern: Pattern,
-    /// Compare what has arrived with it.
+    /// Compare the data that has arrived with the pattern.
     pub(crate) validate: bool,
-    /// Open all memory to the peer.
+    /// Open all memory to the peer, by the unsafe global rkey.
     pub(crate) unsafe_global_rkey: bool,
 }
 
 impl Plan {
-    /// The operation.
-    pub(crate) fn operation(&self) -> Operation {
-        match self.verb {
-            Verb::Write => Operation::Write,
-            Verb::Read => Operation::Read,
-            Verb::Send => Operation::Send,
-        }
+    /// Returns the data, which is the same in each operation.
+    pub(crate) fn data(&self) -> Data {
+        Data::new(self.pattern, 0, self.size as usize)
     }
 
-    /// Whether this side posts it, which the side that does not lead does in
+    /// Returns true if an operation brings data to the side that posts it.
+    pub(crate) fn fetches(&self) -> bool {
+        verb::fetches(self.verb)
+    }
+
+    /// Returns true if an operation itself consumes a receive of the target.
+    pub(crate) fn is_received(&self) -> bool {
+        verb::access(self.verb).is_none()
+    }
+
+    /// Returns true if this side posts operations. The side that does not lead posts them in
     /// answer, or at the same time.
     pub(crate) fn posts(&self) -> bool {
         self.leading || self.peer_posts_too()
     }
 
     fn peer_posts_too(&self) -> bool {
-        self.load.duplex || (self.test.is_latency() && self.operation() != Operation::Read)
+        self.load.duplex || (self.test.is_latency() && !self.fetches())
     }
 
-    /// Whether the peer does it to this side.
+    /// Returns true if the peer posts operations to this side, or reads from it.
     pub(crate) fn is_target(&self) -> bool {
         !self.leading || self.peer_posts_too()
     }
 
-    /// Whether each operation of the peer's takes a receive here.
+    /// Returns true if each operation of the peer consumes a receive here.
     pub(crate) fn counts_arrivals(&self) -> bool {
-        self.is_target() && (self.operation() == Operation::Send || self.load.imm)
+        self.is_target() && (self.is_received() || self.load.imm)
     }
 
-    /// Whether the target of an operation sees it, by a receive or in memory.
+    /// Returns true if the target of an operation notices it, by a receive or in memory.
     fn is_seen(&self) -> bool {
-        self.load.imm || self.operation() == Operation::Send || self.watches_memory()
+        self.load.imm || self.is_received() || self.watches_memory()
     }
 
-    /// Whether the side that does not lead sees nothing of what is done to it, and
-    /// does nothing itself.
+    /// Returns true if the side that does not lead posts no operations, and does not notice those
+    /// of the leading side.
     pub(crate) fn is_quiet(&self) -> bool {
         !self.peer_posts_too() && !self.is_seen()
     }
 
-    /// Whether the peer sees nothing of what this side posts.
+    /// Returns true if this side posts operations that the peer does not notice.
     pub(crate) fn is_unseen(&self) -> bool {
         self.posts() && !self.is_seen()
     }
 
-    /// Whether the end of an operation shows in memory only.
+    /// Returns true if the arrival of an operation can be seen only in memory.
     pub(crate) fn watches_memory(&self) -> bool {
         self.test.shows_in_memory() && !self.load.imm
     }
 
-    /// Operations before measuring begins.
+    /// Returns the number of warm-up operations, which precede the measurement.
     pub(crate) fn warmup(&self) -> u64 {
         warmup(self.size, self.load.signal_every)
     }
 
-    /// After how many operations to wait for those of other queue pairs. A way there and
-    /// back waits one before the end of its warm-up, so that both sides begin to measure
-    /// after that.
+    /// Returns the number of operations after which this side waits until it is told to continue;
+    /// `None` if it does not wait. A latency test waits one operation before the end of its
+    /// warm-up, so that both sides begin to measure after the wait.
     pub(crate) fn hold(&self) -> Option<u64> {
         match self.test.is_latency() {
             _ if !self.leading && !self.load.duplex => None,
@@ -121,22 +134,23 @@ impl Plan {
         }
     }
 
-    /// Whether to wait with the end for other queue pairs, which what is said at the end
-    /// would slow down. Those of a latency test are measured until the first one ends.
+    /// Returns true if this side waits for the other queue pairs before it ends the test, since the
+    /// messages at the end would slow them down. In a latency test, queue pairs are measured until
+    /// the first one ends, so they do not wait.
     pub(crate) fn ends_together(&self) -> bool {
         self.leading && self.load.qps > 1 && !self.test.is_latency()
     }
 
-    /// All operations, where that is known.
+    /// Returns the number of all operations, including the warm-up, if it is known.
     pub(crate) fn total(&self) -> Option<u64> {
         (self.count != 0).then(|| self.count.saturating_add(self.warmup()))
     }
 
-    /// Operations under way, as many as the load needs at the least.
+    /// Returns the number of operations that may be in flight; at least as many as the load needs.
     pub(crate) fn depth(&self) -> u32 {
         let mut most = self.room.requests.saturating_sub(CONTROL_SENDS);
         if self.counts_arrivals() {
-            // The completions of receives must have room beside them.
+            // The completions of receives need room, too.
             most = most.min(self.room.completions / 3);
         }
         self.room.txdepth.min(most).max(self.load.depth())
@@ -146,8 +160,8 @@ impl Plan {
         CONTROL_SENDS.saturating_add(if self.posts() { self.depth() } else { 0 })
     }
 
-    /// Receives to keep posted: where many operations are under way, twice as many
-    /// as that, so that the sender need not wait for a receive to be posted again.
+    /// Returns the number of receives to keep posted. If many operations are in flight, it is twice
+    /// their number, so that the sender need not wait until a receive is posted again.
     pub(crate) fn receives(&self) -> u32 {
         let data = match (self.counts_arrivals(), self.test.is_latency()) {
             (false, _) => 0,
@@ -155,20 +169,13 @@ impl Plan {
             (true, false) => self.depth().saturating_mul(2).min(MOST_RECEIVES),
         };
         let most = self.room.completions.saturating_sub(self.sends());
-        data.saturating_add(CONTROL_RECEIVES)
-            .min(most)
-            .min(self.room.requests)
+        (data + CONTROL_RECEIVES).min(most).min(self.room.requests)
     }
 
-    /// How large the queue pair must be.
+    /// Returns the size that the queue pair must have.
     pub(crate) fn depths(&self) -> Depths {
         let posts = self.posts();
         Depths {
-            batch: if posts {
-                usize::from(self.load.postlist)
-            } else {
-                0
-            },
             pieces: if posts { self.load.sge } else { 1 },
             inline: if posts && self.load.inline {
                 self.size

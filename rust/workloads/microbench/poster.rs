@@ -1,28 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The posting side of a microbenchmark: equal requests, as lists, as far as the
-//! send queue has room.
+//! Posting of operations: lists of equal requests, as far as the send queue has room.
 
 #![forbid(unsafe_code)]
 
+use super::verb;
 use crate::{
-    engine::traffic::Traffic,
-    logic::{
-        failure::{
-            Failure,
-            Operation, //
-        },
-        measure::window::Window, //
+    engine::{
+        queue::Queue,
+        traffic::Traffic, //
     },
-    rdma::qp::Queue, //
+    logic::{
+        failure::Failure,
+        measure::window::Window,
+        spec::tests::Verb, //
+    },
+    rdma::wr::prepared::{
+        PreparedList,
+        Template, //
+    }, //
 };
 use kernel::sync::Arc;
 
-/// Posts the batch of a queue pair, and counts.
+/// Posts lists of equal requests, and counts operations, lists and completions.
 pub(crate) struct Poster {
-    /// What is posted and done.
+    list: PreparedList,
+    /// Operations that were posted and done.
     pub(crate) window: Window,
-    operation: Operation,
+    verb: Verb,
     size: u32,
     traffic: Arc<Traffic>,
     completions: u64,
@@ -30,16 +35,19 @@ pub(crate) struct Poster {
 }
 
 impl Poster {
-    /// Posts operations of `size` bytes within `window`.
+    /// Creates a poster of operations of `size` bytes, limited by `window`, by way of `list`, which
+    /// is to be [filled](Self::fill) before.
     pub(crate) fn new(
         window: Window,
-        operation: Operation,
+        list: PreparedList,
+        verb: Verb,
         size: u32,
         traffic: Arc<Traffic>,
     ) -> Self {
         Self {
+            list,
             window,
-            operation,
+            verb,
             size,
             traffic,
             completions: 0,
@@ -47,46 +55,58 @@ impl Poster {
         }
     }
 
-    /// What it posts, as completions name it.
-    pub(crate) fn operation(&self) -> Operation {
-        self.operation
+    /// Returns true if the operations bring data to this side.
+    pub(crate) fn fetches(&self) -> bool {
+        verb::fetches(self.verb)
     }
 
-    /// Posts one list, and returns whether there was room for it.
+    /// Writes the requests that are posted.
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// `EINVAL` where that was done before, or for an operand outside its buffer.
+    pub(crate) fn fill(
+        &mut self,
+        queue: &mut Queue<'_>,
+        template: &Template,
+    ) -> Result<(), Failure> {
+        queue.fill_list(&mut self.list, template)
+    }
+
+    /// Posts one list. Returns false if `window` has no room for it.
     pub(crate) fn post(&mut self, queue: &mut Queue<'_>) -> Result<bool, Failure> {
         let count = self.window.room();
         if count == 0 {
             return Ok(false);
         }
-        queue.post_batch(count, |ahead| self.window.signaled(ahead))?;
+        let window = &self.window;
+        queue.post_list(&mut self.list, count, |ahead| window.signaled(ahead))?;
         self.window.post(count);
         self.posts = self.posts.wrapping_add(1);
-        // A READ has moved nothing yet.
-        if self.operation != Operation::Read {
-            self.traffic.moved(self.operation, count, self.size);
+        // A READ has not moved any data yet.
+        if !self.fetches() {
+            self.traffic
+                .moved(verb::operation(self.verb), count, self.size);
         }
         Ok(true)
     }
 
-    /// Takes a completion.
+    /// Counts a completion, and the operations that it reports as done.
     pub(crate) fn completed(&mut self) {
         let count = self.window.completed();
         self.completions = self.completions.wrapping_add(1);
-        if self.operation == Operation::Read {
-            self.traffic.moved(self.operation, count, self.size);
+        if self.fetches() {
+            self.traffic
+                .moved(verb::operation(self.verb), count, self.size);
         }
     }
 
-    /// Completions that have come.
+    /// Returns the number of completions.
     pub(crate) fn completions(&self) -> u64 {
         self.completions
     }
 
-    /// Lists that have been posted.
+    /// Returns the number of lists that were posted.
     pub(crate) fn posts(&self) -> u64 {
         self.posts
     }

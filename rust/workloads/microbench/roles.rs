@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A microbenchmark as the threads of clients and servers see it: what they ask of each
-//! side, and of the one that leads or follows.
+//! Implementations of [`Side`], [`Lead`] and [`Follow`], through which the threads of clients and
+//! servers run a microbenchmark.
 
 #![forbid(unsafe_code)]
 
@@ -11,24 +11,22 @@ use super::{
     Work, //
 };
 use crate::{
-    engine::side::{
-        Figures,
-        Follow,
-        Lead,
-        Side,
-        Summary, //
+    engine::{
+        depths::Depths,
+        queue::Queue,
+        side::{
+            Figures,
+            Follow,
+            Lead,
+            Side,
+            Summary, //
+        }, //
     },
     logic::{
         failure::Failure,
         wire::control::Control, //
     },
-    rdma::{
-        qp::{
-            Depths,
-            Queue, //
-        },
-        wr::List, //
-    }, //
+    rdma::wr::List, //
 };
 use kernel::prelude::*;
 
@@ -38,18 +36,18 @@ impl Side for Microbench {
     }
 
     fn prepare(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        self.link.prepare(queue)
+        self.channel.prepare(queue)
     }
 
-    fn beat(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+    fn keepalive(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         let needed = match self.phase {
             Phase::Waiting => self.plan.leading,
-            // Even where the peer is done, and waits for this side.
+            // Needed even if the peer is done and waits for this side.
             Phase::Running => self.plan.is_unseen(),
             Phase::Done => self.plan.is_unseen() && self.peer.is_none(),
         };
         if needed {
-            self.link.say_alive(queue)?;
+            self.channel.send_keepalive(queue)?;
         }
         Ok(())
     }
@@ -116,12 +114,13 @@ impl Lead for Microbench {
         }
         self.has_gone = true;
         if self.plan.load.duplex {
-            // Both sides begin together, when the peer has heard of it. An operation would not do:
-            // the first one may arrive behind many others. The time of both is from here on.
+            // Both sides begin together, when the peer has received this message. An operation
+            // would not do as the signal: the first one may arrive behind many others. The time of
+            // both counts from here.
             if let Work::Bandwidth(bandwidth) = &mut self.work {
                 bandwidth.begin();
             }
-            return self.link.send(queue, &Control::Alive, List::new());
+            return self.channel.send(queue, &Control::Alive, List::new());
         }
         self.go_on(queue)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the queue pairs of one thread tell each other.
+//! State that the queue pairs of one thread share.
 
 #![forbid(unsafe_code)]
 
@@ -9,26 +9,26 @@ use kernel::sync::atomic::{
     Relaxed, //
 };
 
-/// Whether all queue pairs of a thread still run. It only marks a moment, and is read
-/// at each operation, so it takes no lock.
+/// Flag that is set when the first of the queue pairs of a thread ends. It only marks a moment, and
+/// is read at each operation, so it takes no lock.
 pub(crate) struct Team {
     stopped: Atomic<u32>,
 }
 
 impl Team {
-    /// Of queue pairs that are yet to run.
+    /// Creates the flag for queue pairs that have not run yet.
     pub(crate) fn new() -> Self {
         Self {
             stopped: Atomic::new(0),
         }
     }
 
-    /// Says that one has come to its end.
+    /// Sets the flag: a queue pair has ended.
     pub(crate) fn stop(&self) {
         self.stopped.store(1, Relaxed);
     }
 
-    /// Whether any has come to its end.
+    /// Returns true if any queue pair has ended.
     pub(crate) fn stopped(&self) -> bool {
         self.stopped.load(Relaxed) != 0
     }

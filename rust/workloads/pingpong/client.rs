@@ -2,27 +2,33 @@
 
 //! The client's side of the ping/pong.
 //!
-//! Each iteration fills the source, advertises it, waits for the go-ahead that
-//! says that it has been read, advertises the sink, waits for the go-ahead that
-//! says that it has been written, and compares. Every step is taken by the
-//! completion of a receive.
+//! Each iteration fills the source and advertises it, waits for the go-ahead that reports that it
+//! was read, advertises the sink, waits for the go-ahead that reports that it was written, and
+//! compares the data. The completion of a receive triggers every step.
 
 #![forbid(unsafe_code)]
 
 use crate::{
     engine::{
+        completion::WorkCompletion,
+        depths::Depths,
         histogram::new_histogram,
         limits::RECEIVES,
         outcome::Progress,
         print::Plain,
+        queue::Queue,
         side::{
             Lead,
             Side,
             Summary, //
         },
-        traffic::Traffic, //
+        traffic::Traffic,
+        workload::Workload, //
     },
-    kernel_ext::time::Deadline,
+    kernel_ext::time::{
+        monotonic_ns,
+        Deadline, //
+    },
     logic::{
         command::{
             Command,
@@ -44,22 +50,15 @@ use crate::{
         wire::Advertisement, //
     },
     mr::{
+        inspect,
         Access,
         BufferId,
         Memory,
         RegionId, //
     },
-    rdma::{
-        cq::WorkCompletion,
-        qp::{
-            Depths,
-            Queue,
-            Workload, //
-        },
-        wr::{
-            List,
-            WorkRequest, //
-        }, //
+    rdma::wr::{
+        List,
+        WorkRequest, //
     },
     workloads::exchange::{
         memory_failed,
@@ -68,21 +67,17 @@ use crate::{
 };
 use kernel::{
     prelude::*,
-    sync::Arc,
-    time::{
-        Instant,
-        Monotonic, //
-    }, //
+    sync::Arc, //
 };
 
-/// How often a SEND asks for a completion, in iterations: the send queue's room
-/// is only known to be free again by a completion.
+/// Interval, in iterations, at which a SEND asks for a completion. Only a completion shows that the
+/// send queue has room again.
 const SIGNAL_EVERY: u64 = 4;
 
 /// A buffer that is advertised.
 struct Target {
     buffer: BufferId,
-    /// `None` where the unsafe global rkey is used.
+    /// `None` if the unsafe global rkey is used.
     region: Option<RegionId>,
     access: Access,
 }
@@ -104,9 +99,10 @@ impl Target {
 
     fn advertisement(&self, memory: &Memory) -> Result<Advertisement, Failure> {
         match self.region {
-            Some(region) => memory.advertise(region),
-            None => memory.advertise_global(self.buffer),
+            Some(region) => memory.remote(region),
+            None => memory.remote_global(self.buffer),
         }
+        .map(Advertisement::from)
         .map_err(memory_failed)
     }
 }
@@ -121,29 +117,25 @@ pub(crate) struct PingPongClient {
     size: usize,
     count: u64,
     duration_ms: Option<u32>,
-    /// When to stop.
+    /// Deadline of a run that is limited by time.
     until: Option<Deadline>,
     txdepth: u32,
-    /// Whether each advertisement has a registration of its own.
+    /// Each advertisement has its own registration (`mem_mode=reg`).
     reregister: bool,
     server_inv: bool,
     validate: bool,
     verbose: bool,
     iteration: u64,
-    /// The key that the peer was told last.
+    /// The rkey that was advertised last.
     advertised: u32,
-    started: Instant<Monotonic>,
-    begun: Instant<Monotonic>,
-    ended: Instant<Monotonic>,
+    started_ns: u64,
+    begun_ns: u64,
+    ended_ns: u64,
     histogram: KBox<Histogram>,
 }
 
 impl PingPongClient {
     /// Adds the buffers to `memory`. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
     #[inline(never)]
     pub(crate) fn new(
         command: &Command,
@@ -152,7 +144,7 @@ impl PingPongClient {
         memory: &mut Memory,
         traffic: Arc<Traffic>,
     ) -> Result<KBox<Self>> {
-        let now = Instant::now();
+        let now = monotonic_ns();
         Ok(KBox::new(
             Self {
                 exchange: Exchange::new(memory, traffic)?,
@@ -171,9 +163,9 @@ impl PingPongClient {
                 verbose: command.verbose,
                 iteration: 0,
                 advertised: 0,
-                started: now,
-                begun: now,
-                ended: now,
+                started_ns: now,
+                begun_ns: now,
+                ended_ns: now,
                 histogram: new_histogram()?,
             },
             GFP_KERNEL,
@@ -185,7 +177,7 @@ impl PingPongClient {
             .fill(self.source.buffer, &self.data())
             .map_err(memory_failed)?;
         self.machine.start();
-        // In `reg` mode the sink was written by now, and its key is of no use.
+        // In `reg` mode, the sink has been written by now, and its key is no longer needed.
         self.advertise(queue, true)
     }
 
@@ -211,8 +203,9 @@ impl PingPongClient {
                     region,
                     access: target.access,
                     renew_key: false,
+                    signaled: false,
                 });
-                // The message must name the key that the list is about to set.
+                // The message must contain the key that the list is about to set.
                 queue.renew_key(region).map_err(memory_failed)?;
             }
         }
@@ -226,38 +219,35 @@ impl PingPongClient {
         Ok(())
     }
 
-    /// The data of this iteration.
+    /// Returns the data of this iteration.
     fn data(&self) -> Data {
         Data::new(self.pattern, self.iteration, self.size)
     }
 
     fn check_sink(&self, queue: &Queue<'_>) -> Result<(), Failure> {
         let (memory, data) = (queue.memory(), self.data());
-        memory
-            .inspect(self.sink.buffer, self.size, |sink| {
-                memory.inspect(self.source.buffer, self.size, |source| {
-                    data.check_echo(sink, source)
-                })
+        inspect(memory, self.sink.buffer, self.size, |sink| {
+            inspect(memory, self.source.buffer, self.size, |source| {
+                data.check_echo(sink, source)
             })
-            .and_then(|checked| checked)
-            .map_err(memory_failed)?
-            .map_err(Failure::Mismatch)
+        })
+        .and_then(|checked| checked)
+        .map_err(memory_failed)?
+        .map_err(Failure::Mismatch)
     }
 
     fn iterated(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        let now = Instant::now();
-        if let Ok(ns) = u64::try_from((now - self.begun).as_nanos()) {
-            self.histogram.record(ns);
-        }
-        self.begun = now;
-        self.ended = now;
+        let now = monotonic_ns();
+        self.histogram.record(now.saturating_sub(self.begun_ns));
+        self.begun_ns = now;
+        self.ended_ns = now;
         if self.validate {
             self.check_sink(queue)?;
         }
         if self.verbose {
             print_start(queue, self.sink.buffer, self.size, "ping data");
         }
-        self.iteration = self.iteration.wrapping_add(1);
+        self.iteration += 1;
         if self.iteration == self.count || self.until.is_some_and(Deadline::passed) {
             queue.outcome.advance(Progress::Finished);
             return Ok(());
@@ -266,8 +256,8 @@ impl PingPongClient {
     }
 }
 
-/// Requests that the send queue must hold: two lists of three an iteration, between
-/// two completions.
+/// Number of requests that the send queue must hold: those between two completions, with two lists
+/// of up to three requests in each iteration.
 const SEND_DEPTH: u32 = 3 * 2 * (SIGNAL_EVERY as u32 + 1);
 
 impl Side for PingPongClient {
@@ -282,7 +272,7 @@ impl Side for PingPongClient {
     fn summary(&self) -> Summary<'_> {
         Summary {
             iterations: self.iteration,
-            times: Some((self.started, self.ended)),
+            times: Some((self.started_ns, self.ended_ns)),
             stretch: None,
             histogram: Some(&self.histogram),
             figures: None,
@@ -292,9 +282,9 @@ impl Side for PingPongClient {
 
 impl Lead for PingPongClient {
     fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        self.started = Instant::now();
-        self.ended = self.started;
-        self.begun = self.started;
+        self.started_ns = monotonic_ns();
+        self.ended_ns = self.started_ns;
+        self.begun_ns = self.started_ns;
         self.until = self.duration_ms.map(Deadline::after_ms);
         self.begin(queue)
     }
@@ -306,11 +296,11 @@ impl Lead for PingPongClient {
 ///
 /// [`Failure::Mismatch`].
 pub(crate) fn compare(queue: &Queue<'_>, buffer: BufferId, data: &Data) -> Result<(), Failure> {
-    queue
-        .memory()
-        .inspect(buffer, data.size(), |found| data.check(found))
-        .map_err(memory_failed)?
-        .map_err(Failure::Mismatch)
+    inspect(queue.memory(), buffer, data.size(), |found| {
+        data.check(found)
+    })
+    .map_err(memory_failed)?
+    .map_err(Failure::Mismatch)
 }
 
 /// Logs the first bytes of a buffer, as C krping's `verbose` does.
@@ -326,7 +316,14 @@ pub(crate) fn print_start(queue: &Queue<'_>, buffer: BufferId, size: usize, what
 impl Workload for PingPongClient {
     type Done = ();
 
-    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure> {
+    const OPERATIONS: &'static [Operation] = &[
+        Operation::Send,
+        Operation::Register,
+        Operation::Invalidate,
+        Operation::Receive,
+    ];
+
+    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion<'_>) -> Result<(), Failure> {
         if wc.op != Operation::Receive {
             return Ok(());
         }

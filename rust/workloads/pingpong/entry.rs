@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The ping/pong as the engine starts and serves it.
+//! Entry points of the ping/pong, through which the engine starts and serves it.
 
 #![forbid(unsafe_code)]
 
@@ -14,6 +14,7 @@ use super::{
 use crate::{
     engine::{
         accept::Accepting,
+        asked::Asked,
         client::{
             self,
             Client, //
@@ -29,10 +30,7 @@ use crate::{
         },
         results::Report,
         server,
-        serving::{
-            Asked,
-            ServeParams, //
-        }, //
+        serving::ServeParams, //
     },
     logic::{
         command::{
@@ -51,7 +49,7 @@ use crate::{
     rdma::device::Device, //
 };
 
-/// The ping/pong.
+/// Workload that runs the ping/pong.
 pub(crate) static ENTRY: Entry = Entry {
     families: &[Family::PingPong],
     client: ClientEntry::Threads(|session, addr| client::start(session, addr, lead)),
@@ -63,35 +61,53 @@ pub(crate) static ENTRY: Entry = Entry {
 
 fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
     let command = &client.session.command;
-    client.lead(report, |limits, memory, traffic| {
+    let check = |device: &Device<'_>| check_read_inv(command.read_inv, device);
+    client.lead(report, check, |limits, memory, traffic| {
         PingPongClient::new(command, client.pattern, limits.txdepth, memory, traffic)
     })
 }
 
-/// The least buffer for a client that does not announce its size: what `rping`
-/// can be told to use.
-const LEGACY_BUFFER: u32 = 64 * 1024;
-
-/// Returns what this server does for a client that announced `peer`, or nothing.
+/// Checks that `device` has READ_WITH_INV where that is wanted.
 ///
 /// # Errors
 ///
-/// [`Failure::Unsupported`] for what the device cannot do.
+/// [`Failure::Unsupported`].
+pub(crate) fn check_read_inv(wanted: bool, device: &Device<'_>) -> Result<(), Failure> {
+    if wanted && !device.has_read_with_invalidate() {
+        return Err(Failure::Unsupported(caps::NO_READ_INV));
+    }
+    Ok(())
+}
+
+/// Least buffer size, in bytes, for a client that does not announce its size: what `rping` can be
+/// told to use.
+const LEGACY_BUFFER: u32 = 64 * 1024;
+
+/// Returns the service for a client that announced `peer`, or announced nothing.
+///
+/// # Errors
+///
+/// [`Failure::Unsupported`] if the service needs READ_WITH_INV and the device lacks it.
 fn service(
     command: &Command,
     peer: Option<&PrivateData>,
     device: &Device<'_>,
 ) -> Result<Service, Failure> {
     let read_inv = peer.map_or(command.read_inv, |peer| peer.read_inv);
-    if read_inv && !device.can_read_with_invalidate() {
-        return Err(Failure::Unsupported(caps::NO_READ_INV));
-    }
+    check_read_inv(read_inv, device)?;
     Ok(match peer {
         Some(peer) => Service {
             size: peer.size,
-            count: match peer.test {
-                Test::FastReg => 0,
-                _ => peer.count,
+            count: match peer.test.spec().family {
+                // Its client sends nothing that could be counted.
+                Family::FastReg => 0,
+                Family::PingPong
+                | Family::Latency
+                | Family::Bandwidth
+                | Family::Disk
+                | Family::Tap
+                | Family::Caps
+                | Family::Conformance => peer.count,
             },
             mem_mode: peer.mem_mode,
             server_inv: peer.server_inv,
@@ -118,7 +134,7 @@ fn service(
     })
 }
 
-/// Checks what the client asks for, and has the connection fit for it.
+/// Returns the service for the client if the device supports it, and adapts the connection to it.
 fn check(accepting: &Accepting<'_>, peer: Option<&PrivateData>) -> Result<Service, Failure> {
     let device = accepting.device()?;
     let service = service(&accepting.session.command, peer, &device)?;
@@ -127,7 +143,7 @@ fn check(accepting: &Accepting<'_>, peer: Option<&PrivateData>) -> Result<Servic
     Ok(service)
 }
 
-/// Serves a client, be it for the ping/pong or for the registrations of `fr`.
+/// Serves a client of the ping/pong, or of the fast registration stress.
 pub(crate) fn serve(
     accepting: &Accepting<'_>,
     asked: Asked,
@@ -155,7 +171,7 @@ pub(crate) fn serve(
         answer: answer.map(|answer| answer.encode()),
         poll: poll_mode(&session.command),
         timeout: session.timeout(),
-        beat: session.alive(),
+        keepalive_ms: session.keepalive_ms(),
         unsafe_global_rkey: false,
     };
     accepting.follow(&params, report, |room, memory, traffic| {

@@ -2,10 +2,10 @@
 
 //! The server's side of the ping/pong.
 //!
-//! An advertised source is read and an advertised sink is written, each with one
-//! list: the RDMA operation, what its registration needs, and the go-ahead. The
-//! go-ahead after a READ is fenced, so the device sends it when the data is
-//! there, without another trip through the CPU. So most READs need no completion.
+//! An advertised source is read and an advertised sink is written, each with one list: the RDMA
+//! operation, its registration requests, and the go-ahead. The go-ahead after a READ is fenced, so
+//! the device sends it once the data has arrived, without involving the CPU again. Most READs
+//! therefore need no completion.
 
 #![forbid(unsafe_code)]
 
@@ -15,14 +15,19 @@ use super::client::{
 };
 use crate::{
     engine::{
+        completion::WorkCompletion,
+        depths::Depths,
         limits::RECEIVES,
+        queue::Queue,
         side::{
             Follow,
             Side,
             Summary, //
         },
-        traffic::Traffic, //
+        traffic::Traffic,
+        workload::Workload, //
     },
+    kernel_ext::time::monotonic_ns,
     logic::{
         command::MemMode,
         data::pattern::{
@@ -45,39 +50,27 @@ use crate::{
         Memory,
         RegionId, //
     },
-    rdma::{
-        cq::WorkCompletion,
-        qp::{
-            Depths,
-            Queue,
-            Workload, //
-        },
-        wr::{
-            List,
-            Local,
-            WorkRequest, //
-        }, //
+    rdma::wr::{
+        List,
+        Local,
+        WorkRequest, //
     },
     workloads::exchange::Exchange, //
 };
 use kernel::{
     prelude::*,
-    sync::Arc,
-    time::{
-        Instant,
-        Monotonic, //
-    }, //
+    sync::Arc, //
 };
 
-/// What a server does for one client: its own command, as far as the client does
-/// not decide.
+/// Parameters of the service for one client. Those that the client does not decide come from the
+/// server's command.
 #[derive(Clone, Copy)]
 pub(crate) struct Service {
-    /// The size of the buffer.
+    /// Size of the buffer in bytes.
     pub(crate) size: u32,
-    /// Iterations that the client announced; 0 where it did not.
+    /// Number of iterations that the client announced; 0 if it announced none.
     pub(crate) count: u64,
-    /// How the local side of RDMA is registered.
+    /// Registration mode of the local buffer of RDMA operations.
     pub(crate) mem_mode: MemMode,
     /// Invalidate the client's key with the go-ahead.
     pub(crate) server_inv: bool,
@@ -85,20 +78,20 @@ pub(crate) struct Service {
     pub(crate) read_inv: bool,
     /// WRITE from the local DMA lkey in `reg` mode too.
     pub(crate) local_dma_lkey: bool,
-    /// What the client sends, where it is known and to be checked.
+    /// Pattern of the data from the client; `None` if it is unknown or must not be checked.
     pub(crate) check: Option<Pattern>,
     /// Log the data.
     pub(crate) verbose: bool,
-    /// The client sends nothing: it registers memory.
+    /// The client sends no messages: it only registers memory.
     pub(crate) silent: bool,
 }
 
-/// How often a READ whose data nobody looks at asks for a completion, in iterations: the
-/// send queue's room is only known to be free again by a completion.
+/// Interval, in iterations, at which a READ whose data is not inspected asks for a completion. Only
+/// a completion shows that the send queue has room again.
 const SIGNAL_EVERY: u64 = 4;
 
-/// Requests that the send queue must hold: the lists of the iterations between two
-/// completions, and of the one that is under way.
+/// Number of requests that the send queue must hold: the lists of the iterations between two
+/// completions, and of the current iteration.
 const SEND_DEPTH: u32 = 8 * (SIGNAL_EVERY as u32 + 1);
 
 /// The server's workload.
@@ -108,24 +101,20 @@ pub(crate) struct PingPongServer {
     txdepth: u32,
     machine: Server,
     buffer: BufferId,
-    /// `None` where the local DMA lkey is enough for everything.
+    /// `None` if the local DMA lkey is enough for everything.
     region: Option<RegionId>,
-    /// What the sink of a READ is registered for.
+    /// Access that the sink of a READ is registered with.
     sink_access: Access,
     iteration: u64,
-    /// Whether this iteration's WRITE has been posted: the next begins with the
-    /// next source.
+    /// The WRITE of this iteration has been posted: the next source advertisement begins a new
+    /// iteration.
     written: bool,
-    started: Instant<Monotonic>,
-    ended: Instant<Monotonic>,
+    started_ns: u64,
+    ended_ns: u64,
 }
 
 impl PingPongServer {
     /// Adds the buffers to `memory`. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
     #[inline(never)]
     pub(crate) fn new(
         service: Service,
@@ -140,7 +129,7 @@ impl PingPongServer {
         } else {
             None
         };
-        let now = Instant::now();
+        let now = monotonic_ns();
         Ok(KBox::new(
             Self {
                 exchange,
@@ -152,8 +141,8 @@ impl PingPongServer {
                 sink_access: memory.sink_access(),
                 iteration: 0,
                 written: false,
-                started: now,
-                ended: now,
+                started_ns: now,
+                ended_ns: now,
             },
             GFP_KERNEL,
         )?)
@@ -188,14 +177,15 @@ impl PingPongServer {
                 region,
                 access,
                 renew_key: true,
+                signaled: false,
             });
         }
     }
 
-    /// Whether this iteration's READ asks for a completion. Without one, what the client
-    /// sends next says as well that it is done. A client that does not wait for that
-    /// harms nobody, as what is posted then waits for the READ; and it gets no further
-    /// than to the next READ that does ask, before whose end nothing may come.
+    /// Returns true if this iteration's READ asks for a completion. Otherwise the client's next
+    /// message implies that the READ is done. A client that sends it too early does no harm:
+    /// everything that is posted in answer waits for the READ. It cannot get further than the next
+    /// READ that asks for a completion, since no message may arrive before that one completes.
     fn awaits_read(&self) -> bool {
         let service = &self.service;
         service.check.is_some() || service.verbose || self.iteration % SIGNAL_EVERY == 0
@@ -211,7 +201,7 @@ impl PingPongServer {
         self.register(&mut list, self.sink_access);
         list.push(WorkRequest::Read {
             local: self.local(from.size, self.region),
-            remote: from,
+            remote: from.into(),
             invalidate_local: self.service.read_inv,
             signaled: awaited,
         });
@@ -227,7 +217,7 @@ impl PingPongServer {
 
     fn write(&mut self, queue: &mut Queue<'_>, to: Advertisement) -> Result<(), Failure> {
         if !self.awaits_read() {
-            // As many bytes as the source had.
+            // The source had as many bytes as the sink.
             self.exchange.traffic().read(to.size);
         }
         let mut list = List::new();
@@ -238,13 +228,13 @@ impl PingPongServer {
         }
         list.push(WorkRequest::Write {
             local: self.local(to.size, region),
-            remote: to,
+            remote: to.into(),
             signaled: false,
         });
         self.go_ahead(queue, list, to.rkey, false)?;
         self.exchange.traffic().written(to.size);
         self.written = true;
-        self.ended = Instant::now();
+        self.ended_ns = monotonic_ns();
         Ok(())
     }
 
@@ -285,23 +275,24 @@ impl Side for PingPongServer {
         self.exchange.prepare(queue)
     }
 
-    /// Writes nothing to a client that sends nothing, for its device to acknowledge.
-    fn beat(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+    /// Posts a WRITE of no bytes to a client that sends no messages, so that its device
+    /// acknowledges it. Does nothing for other clients.
+    fn keepalive(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         if !self.service.silent {
             return Ok(());
         }
         queue.post(&[WorkRequest::Write {
             local: self.local(0, None),
-            remote: Advertisement::nowhere(0),
+            remote: Advertisement::nowhere(0).into(),
             signaled: true,
         }])
     }
 
-    /// From the first advertisement to the last.
+    /// Returns the result; its time is that from the first advertisement to the last.
     fn summary(&self) -> Summary<'_> {
         Summary {
-            iterations: self.iteration.wrapping_add(u64::from(self.written)),
-            times: Some((self.started, self.ended)),
+            iterations: self.iteration + u64::from(self.written),
+            times: Some((self.started_ns, self.ended_ns)),
             stretch: None,
             histogram: None,
             figures: None,
@@ -322,7 +313,16 @@ impl Follow for PingPongServer {
 impl Workload for PingPongServer {
     type Done = ();
 
-    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion) -> Result<(), Failure> {
+    const OPERATIONS: &'static [Operation] = &[
+        Operation::Send,
+        Operation::Read,
+        Operation::Write,
+        Operation::Register,
+        Operation::Invalidate,
+        Operation::Receive,
+    ];
+
+    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion<'_>) -> Result<(), Failure> {
         match wc.op {
             Operation::Read => self.read_done(queue),
             Operation::Receive => {
@@ -335,9 +335,9 @@ impl Workload for PingPongServer {
                     ServerStep::Read(from) => {
                         if self.written {
                             self.written = false;
-                            self.iteration = self.iteration.wrapping_add(1);
+                            self.iteration += 1;
                         } else {
-                            self.started = Instant::now();
+                            self.started_ns = monotonic_ns();
                         }
                         self.read(queue, from)
                     }

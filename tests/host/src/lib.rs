@@ -13,5 +13,8 @@
 #[path = "../../../rust/logic/mod.rs"]
 mod logic;
 
+#[path = "../../../rust/rdma/memory/place.rs"]
+mod place;
+
 #[cfg(test)]
 mod tests;

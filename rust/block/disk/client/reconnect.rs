@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How the connections of a disk are taken down together, and made anew.
+//! Takes down all connections of a disk together, and connects anew.
 
 #![forbid(unsafe_code)]
 
 use super::{
-    Link,
+    DiskConnections,
     ATTEMPT_MS, //
 };
 use crate::{
@@ -13,8 +13,14 @@ use crate::{
         action_of,
         DiskQueue, //
     },
+    cm::cause::best_cause,
     engine::{
-        outcome::Progress,
+        outcome::{
+            Outcome,
+            Progress, //
+        },
+        queue_pair::QueuePair,
+        quirks::repeats_local_operations,
         results::Report, //
     },
     kernel_ext::time::{
@@ -31,30 +37,25 @@ use crate::{
             Operation, //
         },
         wire::RejectReason, //
-    },
-    rdma::qp::QueuePair, //
+    }, //
 };
 use kernel::prelude::*;
 
-impl Link<'_> {
-    /// Why the first connection that has failed did so.
+impl DiskConnections<'_> {
+    /// Returns the failure that explains best why connections were lost; `None` while all are up.
     pub(super) fn lost(&self) -> Option<Failure> {
-        self.connections
-            .iter()
-            .filter_map(|connection| {
-                let outcome = connection.id.outcome();
-                Some(connection.id.cause_of(outcome.failure()?))
-            })
-            .max_by_key(Failure::rank)
+        let ids = self.connections.iter().map(|connection| &*connection.id);
+        let failure = ids.clone().find_map(|id| id.outcome().failure())?;
+        Some(best_cause(ids, Outcome::failure, failure))
     }
 
-    /// Takes the connections down, with the block layer held back, and keeps each request
-    /// that was not answered.
+    /// Holds the block layer back, takes all connections down, and keeps each request that was
+    /// not answered.
     pub(super) fn take_down(&mut self) {
         if !core::mem::replace(&mut self.held, true) {
             self.disk.quiesce();
         }
-        // All of them first: none may go on while another one is waited for.
+        // Disconnect all first, so that none goes on while another one is waited for.
         for connection in &self.connections {
             connection.id.disconnect();
         }
@@ -62,7 +63,7 @@ impl Link<'_> {
             let Some(pair) = queue.replace(None) else {
                 continue;
             };
-            // Drained and destroyed here: nothing works on requests' memory any more.
+            // Drained and destroyed here: nothing accesses the memory of requests any more.
             if let Some(mut lead) = QueuePair::end(pair, DiskQueue::take_back) {
                 for request in lead.take_requests() {
                     self.waiting.push(request);
@@ -70,17 +71,18 @@ impl Link<'_> {
                 self.stages.merge(lead.stages());
             }
         }
-        // The identifiers: a device that is being removed waits for them.
+        // Drops the connection identifiers: the removal of a device waits for them.
         self.connections.clear();
     }
 
-    /// Makes new connections in place of those that failed because of `failure`.
+    /// Makes new connections in place of those that were lost because of `failure`. Returns
+    /// early, with `Ok`, once the disk has been removed. Sleeps.
     ///
     /// # Errors
     ///
-    /// Why the disk cannot come back, or what told it to end.
+    /// The reason why the disk cannot come back, or the failure that told it to end.
     #[inline(never)]
-    pub(super) fn come_back(
+    pub(super) fn reconnect(
         &mut self,
         failure: Failure,
         report: &mut Report<'_>,
@@ -103,11 +105,11 @@ impl Link<'_> {
             }
         }
         let started = monotonic_ns();
-        let patience = || Deadline::after_ms(reconnect_s.saturating_mul(1000));
-        let mut deadline = patience();
+        let new_deadline = || Deadline::after_ms(reconnect_s.saturating_mul(1000));
+        let mut deadline = new_deadline();
         let mut told = false;
         self.take_down();
-        self.sift();
+        self.end_expired();
         let held = self.waiting.count();
         pr_warn!(
             "{}: {}: connection lost: {}; {} request(s) held for {} s at most\n",
@@ -130,7 +132,7 @@ impl Link<'_> {
             if deadline.passed() {
                 return Err(last);
             }
-            self.sift();
+            self.end_expired();
             let timeout = self.session.timeout().min(ATTEMPT_MS);
             match Self::connect(&mut self.params, self.disk.data(), timeout, report) {
                 Ok(mut made) => {
@@ -160,7 +162,7 @@ impl Link<'_> {
                         pr_err!("{}: {}: {}\n", id, name, failure);
                     }
                     if is_alive(&failure) {
-                        deadline = patience();
+                        deadline = new_deadline();
                         if !core::mem::replace(&mut told, true) {
                             pr_info!(
                                 "{}: {}: the server is there, and still works on a request of \
@@ -179,7 +181,8 @@ impl Link<'_> {
         }
     }
 
-    /// Notes in which start of its host the server runs that the disk has come back to.
+    /// Records the boot id of the server's host. If the host has restarted, writes that were not
+    /// flushed may be lost.
     fn note_boot(&mut self, boot: u64) {
         let before = core::mem::replace(&mut self.geometry.extras.boot, boot);
         if before != boot && before != 0 && boot != 0 && self.geometry.extras.volatile {
@@ -193,14 +196,14 @@ impl Link<'_> {
             connection
                 .id
                 .device()
-                .is_ok_and(|device| device.repeats_local_operations())
+                .is_ok_and(|device| repeats_local_operations(&device))
         })
     }
 
-    /// Ends the requests that are not to be repeated any more.
-    fn sift(&mut self) {
+    /// Ends the requests that must not be repeated any more.
+    fn end_expired(&mut self) {
         let (session, name) = (self.session.id, self.name());
-        let failed = self.waiting.sift(|request, losses| {
+        let failed = self.waiting.end_expired(|request, losses| {
             pr_err!(
                 "{}: {}: a {} of {} bytes at {} was sent {} times and never answered: it fails\n",
                 session,
@@ -212,13 +215,13 @@ impl Link<'_> {
             );
         });
         if let Some(queue) = self.disk.data().queues().next() {
-            // No connection of it counts meanwhile.
+            // There is no connection now, so nothing else counts in this queue.
             queue.live.failed(failed);
         }
         self.disk.data().hold(self.waiting.count());
     }
 
-    /// Lets requests come again.
+    /// Requeues the held requests, and lets the block layer send requests again.
     pub(super) fn resume(&mut self) {
         self.waiting.requeue();
         if core::mem::replace(&mut self.held, false) {
@@ -228,7 +231,8 @@ impl Link<'_> {
     }
 }
 
-/// Whether the server has said that it is there, and works on what the disk had asked for.
+/// Returns true if the server rejected the connection because it still works on earlier requests
+/// of this disk.
 fn is_alive(failure: &Failure) -> bool {
     let Failure::Rejected(_, _, Some(reject)) = failure else {
         return false;
@@ -236,7 +240,7 @@ fn is_alive(failure: &Failure) -> bool {
     reject.reason == RejectReason::OldWork
 }
 
-/// Whether no further attempt will go better.
+/// Returns true if further attempts cannot succeed.
 fn is_final(failure: &Failure) -> bool {
     match failure {
         Failure::OtherStore(_) | Failure::PrivateData(_) | Failure::Interrupted => true,

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a disk's hardware queue does with the messages of its server: finds the requests
-//! that they answer, and how those ended.
+//! Handling of the server's messages by a disk's hardware queue: finds the requests that a
+//! message answers, and their results.
 
 #![forbid(unsafe_code)]
 
 use super::{
     DiskQueue,
-    Slot, //
+    SentRequest, //
 };
 use crate::{
-    engine::outcome::Progress,
+    engine::{
+        completion::WorkCompletion,
+        outcome::Progress,
+        queue::Queue, //
+    },
     kernel_ext::{
         blk::request::{
             Op,
@@ -34,13 +38,7 @@ use crate::{
         },
         pingpong::Violation, //
     },
-    rdma::{
-        cq::WorkCompletion,
-        qp::{
-            Queue,
-            Settle, //
-        }, //
-    }, //
+    rdma::qp::Settle, //
 };
 use kernel::prelude::*;
 
@@ -50,7 +48,7 @@ struct Answered {
     errno: i32,
 }
 
-/// Requests that one message has answered.
+/// The requests that one message has answered.
 #[derive(Default)]
 pub(crate) struct Answers([Option<Answered>; Response::JOINED]);
 
@@ -63,31 +61,32 @@ impl Settle for Answers {
 }
 
 impl DiskQueue {
-    /// Takes what the server has sent, and hands back what is to be ended with it.
+    /// Handles a message from the server, and returns the requests to be ended with their
+    /// results.
     pub(super) fn receive(
         &mut self,
         queue: &mut Queue<'_>,
-        wc: &WorkCompletion,
+        wc: &WorkCompletion<'_>,
     ) -> Result<Answers, Failure> {
-        self.traffic.received(wc.bytes);
+        self.traffic.received(wc.bytes());
         let mut answers = Answers::default();
         let Answers([first, ..]) = &mut answers;
-        match wc.immediate {
+        match wc.immediate() {
             Some(immediate) => {
                 *first = Some(self.data_came(queue, wc, DataAnswer::decode(immediate))?);
             }
             None => {
-                let count = match Response::count(wc.bytes) {
+                let count = match Response::count(wc.bytes()) {
                     Ok(count) => count,
                     Err(error) => self.surveyed(queue, wc, error).map(|()| 0)?,
                 };
-                if let (Some(key), true) = (wc.invalidated, count != 1) {
+                if let (Some(key), true) = (wc.invalidated(), count != 1) {
                     return Err(Failure::Protocol(Violation::Unasked(key), self.answered));
                 }
                 for (before, place) in answers.0.iter_mut().take(count).enumerate() {
                     match self.response(queue, wc, before) {
                         Ok(answered) => *place = answered,
-                        // Those before it have been answered all the same.
+                        // The requests before this one have been answered all the same.
                         Err(failure) => {
                             queue.outcome.fail(failure);
                             return Ok(answers);
@@ -100,11 +99,12 @@ impl DiskQueue {
         Ok(answers)
     }
 
-    /// Takes the answer in a message that has so many `before` it.
+    /// Handles the response that has `before` others ahead of it in the message. Returns `None`
+    /// if it answers a control message.
     fn response(
         &mut self,
         queue: &mut Queue<'_>,
-        wc: &WorkCompletion,
+        wc: &WorkCompletion<'_>,
         before: usize,
     ) -> Result<Option<Answered>, Failure> {
         let bytes = self.receives.piece(queue, wc.slot, before)?;
@@ -116,8 +116,9 @@ impl DiskQueue {
         }
     }
 
-    /// The slot of a request that is answered, if it is under way.
-    fn slot(&mut self, tag: u16, asked: impl Fn(u32) -> bool) -> Result<&mut Slot, Failure> {
+    /// Returns the slot of the request that an answer names. Fails unless it is under way and
+    /// `asked` accepts its number.
+    fn slot(&mut self, tag: u16, asked: impl Fn(u32) -> bool) -> Result<&mut SentRequest, Failure> {
         self.slots
             .get_mut(usize::from(tag))
             .map(|(slot, _)| slot)
@@ -125,11 +126,11 @@ impl DiskQueue {
             .ok_or(Failure::Message(MessageError::Tag(tag)))
     }
 
-    /// Takes an answer that is the data of a small read.
+    /// Handles an answer that is the data of a small read.
     fn data_came(
         &mut self,
         queue: &Queue<'_>,
-        wc: &WorkCompletion,
+        wc: &WorkCompletion<'_>,
         answer: DataAnswer,
     ) -> Result<Answered, Failure> {
         let unasked = Failure::Message(MessageError::Tag(answer.tag));
@@ -138,8 +139,8 @@ impl DiskQueue {
         let fits = |request: &Request| request.op() == Op::Read && request.bytes() <= inline;
         let bytes = slot.request.as_ref().filter(|request| fits(request));
         let bytes = bytes.ok_or(unasked)?.bytes();
-        if wc.written || bytes != wc.bytes {
-            return Err(Failure::Message(MessageError::Length(wc.bytes, bytes)));
+        if wc.is_written() || bytes != wc.bytes() {
+            return Err(Failure::Message(MessageError::Length(wc.bytes(), bytes)));
         }
         let slot = core::mem::take(slot);
         let request = slot.request.ok_or(unasked)?;
@@ -156,27 +157,27 @@ impl DiskQueue {
         Ok(Answered { request, errno })
     }
 
-    /// Takes an answer without data.
+    /// Handles an answer without data.
     fn answered(
         &mut self,
         queue: &mut Queue<'_>,
-        wc: &WorkCompletion,
+        wc: &WorkCompletion<'_>,
         response: &Response,
     ) -> Result<Answered, Failure> {
         let inline = self.inline;
         let slot = self.slot(response.tag, |seq| seq == response.seq)?;
         if let Some(region) = slot.open {
-            // Else the server could go on working on this memory.
+            // Otherwise the server could go on accessing this memory.
             let closed = queue.close_request(region, wc);
             let request = closed.map_err(|_| Failure::Message(MessageError::NotInvalidated))?;
             slot.request = Some(request);
             slot.open = None;
         }
         let mut errno = response.status.errno();
-        // The data of a small read is its answer, where all went well.
+        // A small read that succeeds is answered with its data.
         let without = |request: &Request| request.op() == Op::Read && request.bytes() <= inline;
         if errno == 0 && slot.request.as_ref().is_some_and(without) {
-            return Err(Failure::Message(MessageError::Length(wc.bytes, inline)));
+            return Err(Failure::Message(MessageError::Length(wc.bytes(), inline)));
         }
         let slot = core::mem::take(slot);
         let request = slot
@@ -199,8 +200,8 @@ impl DiskQueue {
         Ok(Answered { request, errno })
     }
 
-    /// Notes what the answer to `request` says of what is durable. If it is a flush, it covers
-    /// so many writes.
+    /// Updates the record of durable writes from the answer to `request`. A flush covers `covers`
+    /// writes.
     fn settle(&self, request: &Request, covers: u64, errno: i32) {
         match request.op() {
             Op::Read | Op::Other => {}
@@ -221,7 +222,7 @@ impl DiskQueue {
             .record(request.started_ns(), posted_ns, self.heard_ns);
         self.live.ended(request.op(), request.bytes(), errno != 0);
         self.live.in_flight.subtract(1);
-        self.answered = self.answered.wrapping_add(1);
+        self.answered += 1;
     }
 
     fn controlled(&mut self, queue: &mut Queue<'_>, response: &Response) -> Result<(), Failure> {
@@ -237,7 +238,7 @@ impl DiskQueue {
         }
     }
 
-    /// Goes on after the answer to a keepalive.
+    /// Records the answer to a keepalive sent at `sent_ns`, and sends a close if one is due.
     fn kept_alive(&mut self, queue: &mut Queue<'_>, sent_ns: u64) -> Result<(), Failure> {
         self.kept_ns = sent_ns;
         if core::mem::take(&mut self.closing) {
@@ -247,20 +248,20 @@ impl DiskQueue {
         }
     }
 
-    /// Takes the answer to a survey in a message that holds no responses, because of
-    /// `error`: what the server works on may take its time.
+    /// Handles a message that holds no responses, because of `error`: it must be the answer to a
+    /// survey. The requests that the server reports working on may take longer.
     fn surveyed(
         &mut self,
         queue: &mut Queue<'_>,
-        wc: &WorkCompletion,
+        wc: &WorkCompletion<'_>,
         error: MessageError,
     ) -> Result<(), Failure> {
         let sent_ns = match self.control {
-            Some((Action::Survey, _, sent_ns)) if Survey::may_be(wc.bytes) => sent_ns,
+            Some((Action::Survey, _, sent_ns)) if Survey::may_be(wc.bytes()) => sent_ns,
             _ => return Err(Failure::Message(error)),
         };
         let bytes = self.receives.header(queue, wc.slot)?;
-        let survey = Survey::decode(&bytes, wc.bytes, self.depth()).map_err(Failure::Message)?;
+        let survey = Survey::decode(&bytes, wc.bytes(), self.depth()).map_err(Failure::Message)?;
         match self.control.take() {
             Some((_, seq, _)) if seq == survey.seq && survey.tag == self.depth() => {}
             _ => return Err(Failure::Message(MessageError::Tag(survey.tag))),

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a disk's hardware queue says about its connection: keepalives, and the end.
+//! Control messages of a disk's hardware queue: keepalives and the close message.
 
 #![forbid(unsafe_code)]
 
 use super::{
     DiskQueue,
-    Slot, //
+    SentRequest, //
 };
 use crate::{
+    engine::queue::Queue,
     kernel_ext::time::monotonic_ns,
     logic::{
         block::{
@@ -18,10 +19,7 @@ use crate::{
         failure::Failure,
         wire::Advertisement, //
     },
-    rdma::{
-        qp::Queue,
-        wr::List, //
-    }, //
+    rdma::wr::List, //
 };
 
 impl DiskQueue {
@@ -29,14 +27,14 @@ impl DiskQueue {
     ///
     /// # Errors
     ///
-    /// [`Failure::TimedOut`] where that has not been, nor anything else, for `timeout` ms, or
-    /// where a request has neither been answered nor worked on for so long; what the device
-    /// says.
+    /// [`Failure::TimedOut`] if that keepalive has not been answered, nor any request, for
+    /// `timeout` ms, or if the server has neither answered a request nor reported working on it
+    /// for that long.
     pub(crate) fn ping(&mut self, queue: &mut Queue<'_>, timeout: u32) -> Result<(), Failure> {
         let timeout_ns = u64::from(timeout).saturating_mul(1_000_000);
         let Some((_, _, sent)) = self.control else {
-            // What was sent after the keepalive counts as seen since.
-            let is_lost = |(slot, _): &(Slot, _)| {
+            // A request sent after the keepalive counts as seen since.
+            let is_lost = |(slot, _): &(SentRequest, _)| {
                 slot.is_taken() && self.kept_ns.saturating_sub(slot.seen_ns) > timeout_ns
             };
             if self.slots.iter().any(is_lost) {
@@ -62,12 +60,8 @@ impl DiskQueue {
         Ok(())
     }
 
-    /// Tells the server that this disk is done with it; its answer finishes the
-    /// outcome. Where a keepalive is under way, that is answered before.
-    ///
-    /// # Errors
-    ///
-    /// What the device says.
+    /// Tells the server that this disk is done with it; the server's answer finishes the outcome.
+    /// If a keepalive is under way, its answer is awaited first.
     pub(crate) fn close(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         if self.control.is_some() {
             self.closing = true;
@@ -76,8 +70,8 @@ impl DiskQueue {
         self.control(queue, Action::Close)
     }
 
-    /// Sends what is about the connection, for which the send queue has room: there is one
-    /// at a time.
+    /// Sends a control message. Only one is under way at a time, and the send queue has room for
+    /// it.
     pub(super) fn control(&mut self, queue: &mut Queue<'_>, action: Action) -> Result<(), Failure> {
         self.seq = self.seq.wrapping_add(1).max(1);
         let tag = self.slots.len();

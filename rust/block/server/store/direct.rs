@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Direct I/O: reads and writes of a file past the page cache.
+//! Direct I/O: reads and writes of a file that bypass the page cache.
 //!
-//! A device takes such data from where it lies, and only if its address is aligned. Data that came
-//! in a message is not aligned: it is copied to a buffer that is.
+//! A device transfers such data directly to or from memory, whose address must be aligned. Data
+//! that arrived in a message is not aligned, so it is copied through an aligned buffer.
 
 #![forbid(unsafe_code)]
 
@@ -17,16 +17,17 @@ use kernel::{
     sync::Mutex, //
 };
 
-/// The size of the buffer, in bytes.
+/// Size of the buffer, in bytes.
 const BUFFER: usize = 64 * 1024;
 
-/// The alignment that a file's direct I/O needs, and a buffer that has it.
+/// Alignment requirements of a file's direct I/O, and an aligned buffer.
 pub(super) struct Direct {
-    /// The alignment of addresses, in bytes.
+    /// Alignment of memory addresses, in bytes.
     memory: usize,
-    /// The alignment of positions and lengths, in bytes.
+    /// Alignment of positions and lengths, in bytes.
     positions: u32,
-    /// For one thread at a time: only what is small comes in messages.
+    /// Aligned buffer. One thread uses it at a time, which is enough: only small data arrives in
+    /// messages.
     buffer: Pin<KBox<Mutex<Contiguous>>>,
 }
 
@@ -35,7 +36,7 @@ impl Direct {
     ///
     /// # Errors
     ///
-    /// Those of [`OpenFile::go_direct`]; `ENOMEM`.
+    /// See [`OpenFile::go_direct`]; `ENOMEM`.
     pub(super) fn of(file: &mut OpenFile) -> Result<Self> {
         let (memory, positions) = file.go_direct()?;
         let buffer = Contiguous::new(BUFFER)?;
@@ -51,12 +52,8 @@ impl Direct {
         self.positions
     }
 
-    /// Reads `len` bytes at `from` of `file` to `offset` of `memory`, and returns how many there
-    /// were. Sleeps.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`OpenFile::read`].
+    /// Reads `len` bytes at position `from` of `file` to `offset` of `memory`. Returns the number
+    /// of bytes read, which is less at the end of the file. Sleeps.
     pub(super) fn read(
         &self,
         file: &OpenFile,
@@ -71,10 +68,10 @@ impl Direct {
         let buffer = self.buffer.lock();
         let mut done = 0usize;
         while done < len {
-            let part = BUFFER.min(len.saturating_sub(done));
+            let part = BUFFER.min(len - done);
             let count = file.read(&buffer, 0, part, from.saturating_add(done as u64))?;
             buffer.copy_to(0, memory, offset.saturating_add(done), count)?;
-            done = done.saturating_add(count);
+            done += count;
             if count < part {
                 break;
             }
@@ -82,11 +79,7 @@ impl Direct {
         Ok(done)
     }
 
-    /// Writes `len` bytes at `offset` of `memory` to `to` of `file`. Sleeps.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`OpenFile::write`].
+    /// Writes `len` bytes at `offset` of `memory` to position `to` of `file`. Sleeps.
     pub(super) fn write(
         &self,
         file: &OpenFile,
@@ -101,10 +94,10 @@ impl Direct {
         let buffer = self.buffer.lock();
         let mut done = 0usize;
         while done < len {
-            let part = BUFFER.min(len.saturating_sub(done));
+            let part = BUFFER.min(len - done);
             memory.copy_to(offset.saturating_add(done), &buffer, 0, part)?;
             file.write(&buffer, 0, part, to.saturating_add(done as u64))?;
-            done = done.saturating_add(part);
+            done += part;
         }
         Ok(())
     }

@@ -16,11 +16,11 @@ use super::{
 use crate::{
     kernel_ext::{
         file::{
-            Identity,
             Kind,
             Mode,
             OpenFile, //
         },
+        identity::Identity,
         pages::Contiguous, //
     },
     logic::failure::{
@@ -34,36 +34,36 @@ use kernel::{
     sync::Arc, //
 };
 
-/// The least that a regular file is asked to read or write, in bytes.
+/// Block size of a regular file, in bytes.
 const FILE_BLOCK: u32 = 512;
 
-/// How many zeroes are written at a time where they must be written.
+/// Number of bytes per write where zeroes must be written.
 const ZEROES: usize = 64 * 1024;
 
-/// How much is zeroed at a time, in bytes: what takes a moment even where zeroes
-/// must be written.
+/// Number of bytes zeroed at a time. It takes only a moment, even if zeroes must be written.
 const SLICE: u64 = 16 << 20;
 
-/// Where no file is made: what is not there is a device that is not there yet, or a mistake.
+/// Directories in which no file is created. A path there that does not exist is a device that is
+/// still missing, or a mistake.
 const NOT_BELOW: [&str; 3] = ["/dev/", "/proc/", "/sys/"];
 
-/// How a file is opened.
+/// Options for opening a file.
 #[derive(Clone, Copy)]
 pub(crate) struct Opening {
-    /// It is not to be changed.
+    /// Open the file read-only.
     pub(crate) read_only: bool,
-    /// It is made where it is not there.
+    /// Create the file if it does not exist.
     pub(crate) create: bool,
-    /// It is read and written past the page cache.
+    /// Use direct I/O, which bypasses the page cache.
     pub(crate) direct: bool,
 }
 
-/// An open file, of which the first so many bytes are the store. Fields are in drop order.
+/// An open file, whose first bytes are the store. Fields are in drop order.
 pub(crate) struct FileStore {
     file: OpenFile,
-    /// Only read.
+    /// Zeroed memory to write from; never written to.
     zeroes: Contiguous,
-    /// Where it goes past the page cache.
+    /// Direct I/O; `None` if the page cache is used.
     direct: Option<Direct>,
     number: u64,
     hold: Hold,
@@ -71,12 +71,12 @@ pub(crate) struct FileStore {
 
 const OPENING: &str = "opening the store";
 
-/// Turns an errno into a failure that says what was being done.
+/// Turns an errno into a failure that names the failed step.
 fn failed(what: &'static str) -> impl Fn(Error) -> Failure {
     move |error| Failure::Kernel(what, error.to_errno())
 }
 
-/// Opens the file `path`, or makes it where it is not there and `how` says so.
+/// Opens the file `path`. Creates it if it does not exist and `how` says so.
 fn open_or_make(path: &str, how: Opening) -> Result<OpenFile, Failure> {
     let name = CString::try_from_fmt(fmt!("{path}")).map_err(failed(OPENING))?;
     let mode = match how.read_only {
@@ -105,14 +105,14 @@ fn open_or_make(path: &str, how: Opening) -> Result<OpenFile, Failure> {
 }
 
 impl FileStore {
-    /// Opens the file `path` as `how` says. `number` makes of its identity the number by which
+    /// Opens the file `path` as `how` says. `number` turns its identity into the number by which
     /// `ledgers` and clients know it. Process context of the writer; sleeps.
     ///
     /// # Errors
     ///
-    /// Those of [`OpenFile::open`] and [`Ledgers::open`]; `EINVAL` for a file that the kernel makes
-    /// up; `EOPNOTSUPP` where there is no direct I/O for it; `ENOENT` for a link to nothing, and
-    /// for what would have to be made where only the kernel makes files.
+    /// See [`OpenFile::open`] and [`Ledgers::open`]. Also `EINVAL` for a file that the kernel
+    /// generates; `EOPNOTSUPP` if direct I/O is not supported; `ENOENT` for a dangling link, and
+    /// for a missing file in a directory where only the kernel creates files.
     pub(crate) fn open(
         path: &str,
         how: Opening,
@@ -150,23 +150,23 @@ impl FileStore {
         })
     }
 
-    /// The number by which it is told from others.
+    /// Returns the number that identifies the file.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// The record of the file's failures.
+    /// Returns the ledger of the file's failures.
     pub(crate) fn ledger(&self) -> &Arc<Ledger> {
         self.hold.ledger()
     }
 
-    /// Makes it have `wanted` bytes, or takes all of it where that is 0; returns how
-    /// many there are to be used, a whole number of blocks. Sleeps.
+    /// Ensures that the file has `wanted` bytes; 0 stands for all that it has. Returns the number
+    /// of usable bytes, a whole number of blocks. Sleeps.
     ///
     /// # Errors
     ///
-    /// `ENOSPC` for a block device, or a file that is only read, that has less;
-    /// `EINVAL` for one that has none; what the file system says.
+    /// `ENOSPC` if a block device or a read-only file has less; `EINVAL` if there is not even one
+    /// block; an error of the file system.
     pub(crate) fn provide(&self, wanted: u64, read_only: bool) -> Result<u64> {
         let block = u64::from(self.block());
         let there = self.file.size();
@@ -178,34 +178,34 @@ impl FileStore {
             self.file.set_size(bytes)?;
         }
         match bytes.checked_rem(block) {
-            Some(rest) if bytes >= block => Ok(bytes.wrapping_sub(rest)),
+            Some(rest) if bytes >= block => Ok(bytes - rest),
             _ => Err(EINVAL),
         }
     }
 
-    /// The least that can be read or written, in bytes.
+    /// Returns the smallest unit of reads and writes, in bytes.
     pub(crate) fn block(&self) -> u32 {
         let own = self.file.logical_block_size().unwrap_or(FILE_BLOCK);
         let direct = self.direct.as_ref().map_or(0, Direct::positions);
         own.max(direct)
     }
 
-    /// Whether what it has written may be lost until it is flushed.
+    /// Returns true if writes may be lost until they are flushed.
     pub(crate) fn is_volatile(&self) -> bool {
         self.direct.is_none() || !self.file.is_cacheless()
     }
 
-    /// Returns true where a range becomes zeroes without writing them. Sleeps.
+    /// Returns true if a range can be zeroed without writing zeroes. Sleeps.
     pub(crate) fn zeroes_at_once(&self) -> bool {
         self.file.zeroes_at_once()
     }
 
-    /// Reads `len` bytes at `from` to `offset` of `memory`. Sleeps.
+    /// Reads `len` bytes at position `from` to `offset` of `memory`. Sleeps.
     ///
     /// # Errors
     ///
-    /// `EIO`, also for what the file has lost of its end meanwhile, and what else the file
-    /// system says; `EINVAL` for a range that is not within `memory`.
+    /// `EIO`, also if the file has been truncated meanwhile; other errors of the file system;
+    /// `EINVAL` for a range that is not within `memory`.
     pub(crate) fn read(&self, memory: &Contiguous, offset: usize, len: usize, from: u64) -> Result {
         let done = match &self.direct {
             Some(direct) => direct.read(&self.file, memory, offset, len, from)?,
@@ -217,12 +217,12 @@ impl FileStore {
         }
     }
 
-    /// Writes `len` bytes at `offset` of `memory` to `to`. Sleeps.
+    /// Writes `len` bytes at `offset` of `memory` to position `to`. Sleeps.
     ///
     /// # Errors
     ///
-    /// `EIO`, `ENOSPC` and what else the file system says; `EINVAL` for a range that
-    /// is not within `memory`.
+    /// `EIO`, `ENOSPC` and other errors of the file system; `EINVAL` for a range that is not within
+    /// `memory`.
     pub(crate) fn write(&self, memory: &Contiguous, offset: usize, len: usize, to: u64) -> Result {
         match &self.direct {
             Some(direct) => direct.write(&self.file, memory, offset, len, to),
@@ -230,32 +230,27 @@ impl FileStore {
         }
     }
 
-    /// Has all that has been written reach stable storage, for the client of `account`.
-    /// Sleeps.
+    /// Flushes all writes to stable storage, for the client of `account`. Sleeps.
     ///
     /// # Errors
     ///
-    /// `EIO`, `ENOSPC` and what else the file system says, also of earlier writes; `EIO` where
-    /// the client has not been told of all that the store has failed to keep.
+    /// `EIO`, `ENOSPC` and other errors of the file system, which may concern earlier writes; `EIO`
+    /// if the client has not been told of all failures of the store.
     pub(crate) fn flush(&self, account: Option<&Account>) -> Result {
         self.settle(self.file.sync(), account)
     }
 
-    /// As [`flush`](Self::flush), for `len` bytes at `from`. Sleeps.
-    ///
-    /// # Errors
-    ///
-    /// As [`flush`](Self::flush).
+    /// Flushes `len` bytes at `from` to stable storage, for the client of `account`. Sleeps.
     pub(crate) fn flush_range(&self, from: u64, len: u64, account: Option<&Account>) -> Result {
         self.settle(self.file.sync_range(from, len), account)
     }
 
-    /// Has `len` bytes at `from` read as zeroes, which `keep` their space or not. Asks
-    /// `go_on` now and then whether to go on. Sleeps.
+    /// Makes `len` bytes at `from` read as zeroes. Frees their space if possible, unless `keep` is
+    /// true. Calls `go_on` now and then to ask whether to go on. Sleeps.
     ///
     /// # Errors
     ///
-    /// As [`write`](Self::write); `EINTR` where it was not to go on.
+    /// See [`write`](Self::write); `EINTR` if `go_on` returned false.
     pub(crate) fn zero(&self, from: u64, len: u64, keep: bool, go_on: impl Fn() -> bool) -> Result {
         let (mut at, mut left) = (from, len);
         while left > 0 {
@@ -266,8 +261,8 @@ impl FileStore {
             if !self.file.zero(at, slice, keep)? {
                 self.write_zeroes(at, slice)?;
             }
-            at = at.saturating_add(slice);
-            left = left.saturating_sub(slice);
+            at += slice;
+            left -= slice;
         }
         Ok(())
     }
@@ -277,14 +272,15 @@ impl FileStore {
         while left > 0 {
             let part = left.min(ZEROES as u64);
             self.write(&self.zeroes, 0, part as usize, at)?;
-            at = at.saturating_add(part);
-            left = left.saturating_sub(part);
+            at += part;
+            left -= part;
         }
         Ok(())
     }
 
-    /// Notes how making something durable has `ended`, and returns how it has for the client of
-    /// `account`: another one may have taken the error.
+    /// Records the result of a flush in the ledger, and returns the result for the client of
+    /// `account`. It may be an error even if the flush succeeded, because a flush of another client
+    /// may have taken the error.
     fn settle(&self, ended: Result, account: Option<&Account>) -> Result {
         self.ledger().note(&self.file, ended);
         ended?;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What stores have failed to keep, and which clients have been told.
+//! Records of the failures of stores to keep data, and of the clients that have been told.
 //!
-//! The kernel tells of a failed write-back once for each open file, and a store is one open file
-//! for all of its clients. So a store has a [`Ledger`], in which each failure has a number, and
-//! each client the number of the last failure that it is known to have been told of. A flush or FUA
-//! of a client succeeds only if that is the last one that there is.
+//! The kernel reports a writeback error once per open file, and all clients of a store share one
+//! open file. So a store has a [`Ledger`] that numbers its failures, and holds for each client the
+//! number of the last failure that the client is known to have been told of. A flush or FUA of a
+//! client succeeds only if that is the last failure of the store.
 //!
-//! Ledgers belong to the module, not to a command: a server that is started anew on the same store
-//! goes on with the ledger of the one before, as long as a client may come back that knows of
-//! neither.
+//! Ledgers belong to the module, not to a command. A server that is restarted on the same store
+//! continues with the ledger of the previous one, as long as a client of that one may come back.
 //!
 //! Lock order: the table, then a ledger.
 
@@ -40,13 +39,14 @@ use kernel::{
     }, //
 };
 
-/// The most clients that a ledger has which are not there.
+/// Maximum number of absent clients in a ledger.
 const MOST_AWAY: usize = 1024;
 
-/// How long a store that another server has is waited for, in ms: that one may be about to end.
+/// Time that a server waits for a store that another server writes to, in ms. The other one may be
+/// about to end.
 const PATIENCE_MS: u32 = 2000;
 
-/// Between two lines in the log of failures of one store, in ms.
+/// Minimum time between two lines in the log about failures of one store, in ms.
 const QUIET_MS: u32 = 10_000;
 
 /// The ledgers of this module.
@@ -57,11 +57,7 @@ pub(crate) struct Ledgers {
 }
 
 impl Ledgers {
-    /// None yet. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Creates an empty table of ledgers. May sleep.
     pub(crate) fn new() -> Result<Arc<Self>> {
         Arc::pin_init(
             pin_init!(Self {
@@ -71,12 +67,13 @@ impl Ledgers {
         )
     }
 
-    /// The ledger of `store`, for a server that has opened it as `file`, to write to it unless it
-    /// is `read_only`. Process context of the writer; sleeps.
+    /// Returns the ledger of `store` for a server that has opened it as `file`, and holds it for
+    /// the server, which writes to the store unless `read_only`. A server that writes waits a while
+    /// for another one to end that does. Process context of the writer; sleeps.
     ///
     /// # Errors
     ///
-    /// `EBUSY` where another server writes to it; `EINTR`; `ENOMEM`.
+    /// `EBUSY` if both this server and another one want to write to the store; `EINTR`; `ENOMEM`.
     pub(super) fn open(
         self: &Arc<Self>,
         store: u64,
@@ -110,25 +107,25 @@ impl Ledgers {
         Ok(ledger)
     }
 
-    /// Forgets ledgers that nobody can ask for any more.
+    /// Drops the ledgers that have neither servers nor clients that may come back.
     fn purge(&self) {
         self.all.lock().retain(|ledger| ledger.is_wanted());
     }
 }
 
 struct State {
-    /// What of the kernel's errors has been looked at.
+    /// Position up to which the kernel's writeback errors have been checked.
     errors: WritebackErrors,
-    /// Servers that have the store open.
+    /// Number of servers that have the store open.
     holders: u32,
-    /// Whether one of them writes to it.
+    /// True if one of these servers writes to the store.
     written: bool,
     clients: KVec<(Arc<Account>, Option<Deadline>)>,
-    /// Until when the log is not told of a further failure.
+    /// Deadline until which further failures are not logged.
     quiet: Option<Deadline>,
 }
 
-/// The number of a store's last failure; 0 where there was none. Changed with the ledger locked.
+/// Number of a store's last failure; 0 if there was none. Changed only with the ledger locked.
 struct Failures(Atomic<u64>);
 
 impl Failures {
@@ -144,7 +141,7 @@ pub(crate) struct Ledger {
     failures: Arc<Failures>,
     #[pin]
     state: Mutex<State>,
-    /// A server has closed the store.
+    /// Signaled when a server has closed the store.
     #[pin]
     freed: Completion,
 }
@@ -172,8 +169,8 @@ impl Ledger {
         )
     }
 
-    /// Notes how making something of `file` durable has ended, and any failure that the kernel
-    /// has told somebody else of. Sleeps.
+    /// Records the result of a flush of `file`, and any writeback error that the kernel has
+    /// reported to somebody else. Sleeps.
     pub(super) fn note(&self, file: &OpenFile, result: Result) {
         let mut state = self.state.lock();
         let found = state.errors.look(file);
@@ -190,12 +187,13 @@ impl Ledger {
                 "store {:016x}: what was written to it is lost (errno {}); each client is told by \
                  its flushes\n",
                 self.store,
-                error.to_errno().saturating_neg()
+                -error.to_errno()
             );
         }
     }
 
-    /// Takes the store for a server, unless another one has it.
+    /// Takes the store for a server. Returns false if the server wants to write and another one
+    /// already does.
     fn take(&self, read_only: bool) -> bool {
         let mut state = self.state.lock();
         if state.written && !read_only {
@@ -214,7 +212,7 @@ impl Ledger {
         self.freed.complete();
     }
 
-    /// Whether a server has it, or a client may come back.
+    /// Returns true if a server has the store, or a client may come back.
     fn is_wanted(&self) -> bool {
         let mut state = self.state.lock();
         state
@@ -223,8 +221,9 @@ impl Ledger {
         state.holders > 0 || !state.clients.is_empty()
     }
 
-    /// The account of client `disk`. One that has never written to the store is not concerned by
-    /// what it has lost so far; one that has is, where nothing is known of it.
+    /// Returns the account of client `disk`. Creates it if there is none. A new client has never
+    /// written to the store, so earlier failures do not concern it. Any other unknown client counts
+    /// as told of nothing.
     fn account(&self, disk: u64, is_new: bool) -> Result<Arc<Account>> {
         let mut state = self.state.lock();
         for (account, until) in &mut state.clients {
@@ -246,18 +245,19 @@ impl Ledger {
         Ok(account)
     }
 
-    /// Keeps the account of `disk` for `patience_ms` ms; 0 forgets it.
-    fn leave(&self, disk: u64, patience_ms: u32) {
+    /// Keeps the account of absent client `disk` for `absence_ms` ms. Removes it for 0, or if the
+    /// ledger has too many absent clients.
+    fn leave(&self, disk: u64, absence_ms: u32) {
         let mut state = self.state.lock();
         let away = |(_, until): &(Arc<Account>, Option<Deadline>)| until.is_some();
         let full = state.clients.iter().filter(|client| away(client)).count() >= MOST_AWAY;
-        if patience_ms == 0 || full {
+        if absence_ms == 0 || full {
             state.clients.retain(|(account, _)| account.disk != disk);
             return;
         }
         for (account, until) in &mut state.clients {
             if account.disk == disk {
-                *until = Some(Deadline::after_ms(patience_ms));
+                *until = Some(Deadline::after_ms(absence_ms));
             }
         }
     }
@@ -271,7 +271,7 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// What the store has failed to keep.
+    /// Returns the ledger of the store's failures.
     pub(super) fn ledger(&self) -> &Arc<Ledger> {
         &self.ledger
     }
@@ -284,7 +284,7 @@ impl Drop for Hold {
     }
 }
 
-/// What one client has been told of the failures of a store.
+/// Account of one client: the failures of a store that it has been told of.
 pub(crate) struct Account {
     disk: u64,
     failures: Arc<Failures>,
@@ -292,11 +292,11 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Whether a flush of the client may succeed.
+    /// Checks that a flush of the client may succeed.
     ///
     /// # Errors
     ///
-    /// `EIO` where it is not known to have been told of all failures.
+    /// `EIO` if the client is not known to have been told of all failures.
     pub(super) fn check(&self) -> Result {
         if self.told.load(Relaxed) == self.failures.number() {
             Ok(())
@@ -305,58 +305,54 @@ impl Account {
         }
     }
 
-    /// Up to which failure an answer tells that is given now. Any context.
+    /// Returns the number of the last failure that an answer sent now tells of. Any context.
     pub(crate) fn telling(&self) -> u64 {
         self.failures.number()
     }
 
-    /// Notes that the client has been told of all up to `number`. Any context.
+    /// Records that the client has been told of all failures up to `number`. Any context.
     pub(crate) fn tell(&self, number: u64) {
         raise(&self.told, number);
     }
 }
 
-/// A client's place in the ledger of a store, until it is dropped.
+/// A client's seat in the ledger of a store. Dropping it makes the client absent.
 pub(crate) struct Seat {
     ledger: Arc<Ledger>,
     account: Arc<Account>,
-    /// How long it may take to come back, in ms.
-    patience_ms: u32,
+    /// Time that the client may take to come back, in ms.
+    absence_ms: u32,
 }
 
 impl Seat {
-    /// That of client `disk`, which has written to the store before unless it `is_new`, and may be
-    /// gone for `patience_ms` ms. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
+    /// Creates the seat of client `disk`, which may be absent for `absence_ms` ms. A client that
+    /// is not `is_new` has written to the store before. May sleep.
     pub(crate) fn new(
         ledger: &Arc<Ledger>,
         disk: u64,
         is_new: bool,
-        patience_ms: u32,
+        absence_ms: u32,
     ) -> Result<Self> {
         Ok(Self {
             account: ledger.account(disk, is_new)?,
             ledger: ledger.clone(),
-            patience_ms,
+            absence_ms,
         })
     }
 
-    /// What the client has been told.
+    /// Returns the account of the client.
     pub(crate) fn account(&self) -> &Arc<Account> {
         &self.account
     }
 
-    /// The client does not come back.
+    /// Notes that the client does not come back: dropping the seat removes its account.
     pub(crate) fn give_up(&mut self) {
-        self.patience_ms = 0;
+        self.absence_ms = 0;
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.ledger.leave(self.account.disk, self.patience_ms);
+        self.ledger.leave(self.account.disk, self.absence_ms);
     }
 }

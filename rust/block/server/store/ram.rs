@@ -2,9 +2,9 @@
 
 //! A store in memory.
 //!
-//! It is made of chunks that are contiguous each, so that a device can read and
-//! write them. All are there from the beginning: nothing is allocated while requests
-//! are served, and none fails for want of memory.
+//! It consists of contiguous chunks, so that a device can read and write them. All are allocated at
+//! the start: no memory is allocated while requests are served, and no request fails for lack of
+//! it.
 
 #![forbid(unsafe_code)]
 
@@ -21,14 +21,14 @@ use kernel::{
     sync::Arc, //
 };
 
-/// The size of a chunk, in bytes: a power of two, small enough to be found in
-/// memory that is in use, and large enough that a request needs few of them.
+/// Size of a chunk, in bytes: a power of two, small enough that contiguous memory is found on a
+/// busy system, and large enough that a request needs few chunks.
 pub(crate) const CHUNK: u32 = 256 * 1024;
 
-/// How many chunks are allocated between two looks at what else there is to do.
+/// Number of chunks allocated between two chances to reschedule and to notice a signal.
 const ROUND: usize = 64;
 
-/// Blocks in memory, zeroes at first.
+/// Blocks in memory, initially zero.
 pub(crate) struct Ram {
     chunks: KVVec<Arc<Contiguous>>,
 }
@@ -36,11 +36,11 @@ pub(crate) struct Ram {
 /// A part of one chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// The number of the chunk.
+    /// Index of the chunk.
     pub(crate) chunk: usize,
-    /// Where in it.
+    /// Offset in the chunk, in bytes.
     pub(crate) offset: u32,
-    /// How many bytes.
+    /// Length in bytes.
     pub(crate) len: u32,
 }
 
@@ -49,7 +49,7 @@ impl Ram {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, before others feel the lack; `EINTR` where a signal comes.
+    /// `ENOMEM`, before the rest of the system runs out of memory; `EINTR` if a signal arrives.
     pub(crate) fn new(bytes: u64) -> Result<Self> {
         if bytes > available() {
             return Err(ENOMEM);
@@ -69,13 +69,13 @@ impl Ram {
         Ok(Self { chunks })
     }
 
-    /// The chunks, in their order.
+    /// Returns the chunks in order.
     pub(crate) fn chunks(&self) -> &[Arc<Contiguous>] {
         &self.chunks
     }
 }
 
-/// What `len` bytes at `offset` of a store consist of, in their order. Any context.
+/// Splits `len` bytes at `offset` of a store into parts of chunks, in order. Any context.
 pub(crate) fn pieces(offset: u64, len: u32) -> impl Iterator<Item = Piece> {
     let mut chunk = (offset / u64::from(CHUNK)) as usize;
     let mut start = (offset % u64::from(CHUNK)) as u32;
@@ -84,10 +84,10 @@ pub(crate) fn pieces(offset: u64, len: u32) -> impl Iterator<Item = Piece> {
         let piece = Piece {
             chunk,
             offset: start,
-            len: left.min(CHUNK.wrapping_sub(start)),
+            len: left.min(CHUNK - start),
         };
-        left = left.wrapping_sub(piece.len);
-        chunk = chunk.wrapping_add(1);
+        left -= piece.len;
+        chunk += 1;
         start = 0;
         (piece.len > 0).then_some(piece)
     })

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The case of a port that is down. Somebody must take it down, and up again: the log asks for
-//! that, and the case waits.
+//! The case of a port that is down. The user must take the port down and bring it up again: the log
+//! asks for that, and the case waits.
 //!
-//! Everything else keeps the CM's messages back while they cannot leave
-//! ([`cm::port`](crate::cm)); this case sends one, to see whether the device survives it.
+//! All other code holds back messages of the CM that cannot leave ([`cm::port`](crate::cm)). This
+//! case sends one, to test whether the device survives it.
 
 #![forbid(unsafe_code)]
 
-use super::Bench;
+use super::CaseRunner;
 use crate::{
     cm::{
         port::LOOK_MS,
@@ -25,17 +25,18 @@ use crate::{
 };
 use kernel::prelude::*;
 
-/// Milliseconds in which the CM's message leaves, or is dropped.
+/// Time in ms in which the CM's message leaves or is dropped.
 const SENDING_MS: u32 = 200;
 
-impl Bench<'_> {
-    /// Has the port taken down, does `run`, has the CM send a DREQ for `id`, and has the port
-    /// brought up again. Sleeps.
+impl CaseRunner<'_> {
+    /// Asks for the port to be taken down, calls `run`, has the CM send a DREQ for `id`, and asks
+    /// for the port to be brought up again. Sleeps.
     ///
     /// # Errors
     ///
-    /// [`Failure::Unsupported`] where the port was not taken down; [`Failure::PortDown`] where
-    /// it was not brought up again; what `run` returns; the command was cancelled.
+    /// [`Failure::Unsupported`] if the port was not taken down, or was brought up too early;
+    /// [`Failure::PortDown`] if it was not brought up again; the error of `run`; the command was
+    /// cancelled.
     pub(super) fn without_port(
         &self,
         id: &CmId,
@@ -69,8 +70,8 @@ impl Bench<'_> {
         }
     }
 
-    /// Waits until the port carries packets or does not, as `up` says, and returns whether it
-    /// came to that within `timeout=`. Sleeps.
+    /// Waits until the port carries packets, or does not if `up` is false. Returns false if this
+    /// has not happened within `timeout=`. Sleeps.
     ///
     /// # Errors
     ///
@@ -81,11 +82,12 @@ impl Bench<'_> {
         })
     }
 
-    /// Waits until `done` says so, and returns whether it did within `ms` milliseconds. Sleeps.
+    /// Waits until `done` returns true. Returns false if it has not done so within `ms`
+    /// milliseconds. Sleeps.
     ///
     /// # Errors
     ///
-    /// The command was cancelled, or the device removed; what `done` returns.
+    /// The command was cancelled, the device was removed, or `done` failed.
     fn wait(&self, ms: u32, done: impl Fn() -> Result<bool, Failure>) -> Result<bool, Failure> {
         let deadline = Deadline::after_ms(ms);
         loop {

@@ -7,41 +7,19 @@ use super::{
     any_command::command,
     cases, //
 };
-use crate::logic::command::order::Order;
-use proptest::prelude::*;
+use crate::logic::{
+    command::order::Order,
+    spec::names, //
+};
+use proptest::{
+    prelude::*,
+    sample::select, //
+};
 
 /// Texts that look like commands, so that more than their first letter is read.
 fn like_command() -> impl Strategy<Value = String> {
-    let name = prop_oneof![
-        Just("client"),
-        Just("server"),
-        Just("loopback"),
-        Just("addr"),
-        Just("addr6"),
-        Just("size"),
-        Just("count"),
-        Just("mem_mode"),
-        Just("tag"),
-        Just("tos"),
-        Just("bw"),
-        Just("rlat"),
-        Just("imm"),
-        Just("qps"),
-        Just("sge"),
-        Just("cpu"),
-        Just("max_p99"),
-        Just("min_bw"),
-        Just("expect"),
-        Just("blk"),
-        Just("tap"),
-        Just("caps"),
-        Just("store"),
-        Just("queues"),
-        Just("detach"),
-        Just("comm"),
-        Just("stop"),
-        Just("force"),
-    ];
+    let all: Vec<_> = names::all().collect();
+    let name = prop_oneof![select(&["client", "server", "loopback"][..]), select(all)];
     let value = prop_oneof![
         Just(String::new()),
         "=[0-9a-fxKM.:%]{0,12}",

@@ -115,7 +115,7 @@ fn every_option_has_a_row_with_its_range_and_default() {
             }
         }
     }
-    let of_microbenchmarks = rows("| option | operation |");
+    let of_microbenchmarks = rows("| option | number |");
     found.extend(
         of_microbenchmarks
             .iter()
@@ -131,7 +131,7 @@ fn every_option_has_a_row_with_its_range_and_default() {
 
 #[test]
 fn every_microbenchmark_has_a_row() {
-    let rows = rows("| option | operation |");
+    let rows = rows("| option | number |");
     let said: Vec<&str> = rows.iter().flat_map(|row| quoted(&row[0])).collect();
     let tests = Test::ALL.iter().filter(|test| test.is_microbench());
     assert_eq!(said, tests.map(|test| test.as_str()).collect::<Vec<_>>());

@@ -92,8 +92,18 @@ fn right(case: Case) -> Seen {
         | Case::LengthPastMr
         | Case::WrongPd
         | Case::InvalidatedMr
-        | Case::FlushOrder => failed(10),
-        Case::DoubleInvalidate | Case::ZeroLength | Case::CqExact => harmless(),
+        | Case::FlushOrder
+        | Case::AtomicNoRight => failed(10),
+        Case::DoubleInvalidate
+        | Case::ZeroLength
+        | Case::CqExact
+        | Case::ReadsBeyondDepth
+        | Case::ReadAfterWrite
+        | Case::ReadFence
+        | Case::WriteThenFlag
+        | Case::HandlerPolls
+        | Case::Rearm => harmless(),
+        Case::AtomicMisaligned => failed(9),
         Case::RegMrOnValid => responder_goes_on(failed(6)),
         Case::StaleLkey => responder_goes_on(failed(4)),
         Case::SendTooLong => Seen {

@@ -158,30 +158,18 @@ fn who_wants_what_is_known_first() {
         bytes[4] = version;
         errors(&bytes, Error::Version(version));
     }
-    let tests = [
-        (1, Test::PingPong),
-        (2, Test::FastReg),
-        (3, Test::WriteLatency),
-        (4, Test::ReadLatency),
-        (5, Test::SendLatency),
-        (6, Test::WriteBandwidth),
-        (7, Test::ReadBandwidth),
-        (8, Test::SendBandwidth),
-        (9, Test::Block),
-        (10, Test::Tap),
-    ];
     for number in 0..=255 {
         let mut bytes = HELLO_BYTES;
         bytes[6] = number;
-        match tests.iter().find(|(known, _)| *known == number) {
-            Some((_, test)) => {
-                assert_eq!(announced(&bytes), Ok(Some(*test)));
+        match Test::numbered(number) {
+            Some(test) => {
+                assert_eq!(announced(&bytes), Ok(Some(test)));
                 if !test.is_block() {
-                    assert_eq!(Hello::decode(&bytes), Err(Error::OtherTest(*test)));
+                    assert_eq!(Hello::decode(&bytes), Err(Error::OtherTest(test)));
                     bytes[5] = 2;
-                    assert_eq!(Geometry::decode(&bytes), Err(Error::OtherTest(*test)));
+                    assert_eq!(Geometry::decode(&bytes), Err(Error::OtherTest(test)));
                 } else {
-                    assert_eq!(PrivateData::decode(&bytes), Err(Error::OtherTest(*test)));
+                    assert_eq!(PrivateData::decode(&bytes), Err(Error::OtherTest(test)));
                 }
             }
             None => {

@@ -3,7 +3,7 @@
 //! The tests, a file for each concept.
 
 mod allow;
-mod any_block;
+mod answer_receipt;
 mod any_command;
 mod backoff;
 mod block;
@@ -34,6 +34,7 @@ mod histogram;
 mod joining;
 mod json;
 mod load;
+mod option_rows;
 mod order;
 mod pace;
 mod pattern;
@@ -43,9 +44,12 @@ mod private_data;
 mod protocol;
 mod ratelimit;
 mod segments;
+mod sentences;
+mod sides;
 mod stats;
 mod tables;
-mod telling;
+mod troubleshooting;
+mod troubleshooting_log;
 mod window;
 mod wire;
 

@@ -36,18 +36,18 @@ fn numbers_out_of_range_harm_nobody() {
     let mut pace = Pace::default();
     pace.add(0, 10, 0);
     assert_eq!(pace.time_of(1), None, "nothing was done");
-    pace.add(i64::MIN, i64::MAX, 1);
+    pace.add(0, u64::MAX, 1);
     assert_eq!(
         pace.time_of(u64::MAX),
         Some(u64::MAX),
         "as long as can be told"
     );
     let mut pace = Pace::default();
-    pace.add(0, i64::MAX, 1);
-    pace.add(0, i64::MAX, u64::MAX);
+    pace.add(0, u64::MAX, 1);
+    pace.add(0, u64::MAX, u64::MAX);
     assert!(pace.time_of(u64::MAX).is_some());
     let mut pace = Pace::default();
-    pace.add(0, i64::MAX, 1);
+    pace.add(0, u64::MAX, 1);
     assert_eq!(pace.time_of(u64::MAX), Some(u64::MAX));
 }
 
@@ -58,19 +58,19 @@ proptest! {
     /// an operation, the time is that of all together.
     #[test]
     fn the_pace_is_the_sum_of_all(
-        costs in vec(100i64..1000, 1..65),
-        count in 20i64..500,
-        began in -1_000_000_000i64..1_000_000_000,
+        costs in vec(100u64..1000, 1..65),
+        count in 20u64..500,
+        began in 0u64..2_000_000_000,
     ) {
         let first = costs.iter().map(|cost| cost * count).min().unwrap();
         let mut pace = Pace::default();
         for cost in &costs {
             let done = (first / cost).min(count);
             let halves = if cost * count == first { 2 * done } else { 2 * done + 1 };
-            pace.add(began, began + cost * count, halves as u64);
+            pace.add(began, began + cost * count, halves);
         }
         let rate: f64 = costs.iter().map(|cost| 1.0 / *cost as f64).sum();
-        let operations = count as u64 * costs.len() as u64;
+        let operations = count * costs.len() as u64;
         let ratio = pace.time_of(operations).unwrap() as f64 * rate / operations as f64;
         // Half an operation of each is not known.
         let doubt = 0.5 * costs.len() as f64 / (first as f64 * rate) + 0.001;

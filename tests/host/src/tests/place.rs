@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-use crate::logic::data::place::Owner;
+use crate::place::Owner;
 
 #[test]
 fn a_place_names_an_element_of_its_owner() {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
 use super::{
-    any_command::{
-        load,
-        TESTS, //
-    },
-    cases, //
+    any_command::client,
+    cases,
+    sentences::TESTS, //
 };
 use crate::logic::{
     command::{
+        Command,
         Load,
         MemMode,
         PatternKind,
@@ -22,8 +21,7 @@ use crate::logic::{
 };
 use proptest::{
     collection::vec,
-    prelude::*,
-    sample::select, //
+    prelude::*, //
 };
 
 fn example() -> PrivateData {
@@ -107,7 +105,16 @@ fn private_data_layout() {
 
 #[test]
 fn each_test_has_its_number() {
-    for (i, test) in TESTS.into_iter().enumerate() {
+    // Those that peers of before know.
+    for (i, name) in [
+        "pingpong", "fastreg", "wlat", "rlat", "slat", "bw", "rbw", "sbw",
+    ]
+    .iter()
+    .enumerate()
+    {
+        assert_eq!(Test::numbered(i as u8 + 1).unwrap().as_str(), *name);
+    }
+    for test in TESTS.iter().copied() {
         let data = PrivateData {
             test,
             load: Load::new(test),
@@ -117,7 +124,7 @@ fn each_test_has_its_number() {
             ..loaded()
         };
         let bytes = data.encode();
-        assert_eq!(usize::from(bytes[6]), i + 1);
+        assert_eq!(Some(bytes[6]), test.spec().number);
         let back = PrivateData::decode(&bytes).unwrap().unwrap();
         assert_eq!(back.test, test);
         // Only microbenchmarks have what the others must leave 0.
@@ -230,7 +237,7 @@ fn each_error_is_found() {
             Err(PrivateDataError::MemMode(other))
         );
     }
-    for other in [0, 11, 255] {
+    for other in (0..=255).filter(|number| Test::numbered(*number).is_none()) {
         assert_eq!(example_with(6, other), Err(PrivateDataError::Test(other)));
     }
     for (number, test) in [(9, Test::Block), (10, Test::Tap)] {
@@ -294,40 +301,41 @@ fn loads_out_of_range() {
 }
 
 pub(super) fn private_data() -> impl Strategy<Value = PrivateData> {
-    let fields = (1u32.., any::<u64>(), any::<u32>(), any::<u32>());
+    let fields = (any::<u64>(), any::<u32>(), any::<u32>());
     let own = (any::<u16>(), 1u32..=65536, any::<u32>(), 1u32..=1_200_000);
-    (any::<[bool; 6]>(), fields, select(&TESTS), own).prop_flat_map(
-        |(bits, (size, count, seed, max_size), test, (index, txdepth, duration_ms, alive_ms))| {
+    (any::<[bool; 6]>(), fields, client(), own).prop_map(
+        |(bits, (count, seed, max_size), command, (index, txdepth, duration_ms, alive_ms))| {
             let [server, reg, server_inv, read_inv, validate, binary] = bits;
-            load(test, size).prop_map(move |load| {
-                let own = |value: u32| if test.is_microbench() { value } else { 0 };
-                PrivateData {
-                    role: if server {
-                        PeerRole::Server
-                    } else {
-                        PeerRole::Client
-                    },
-                    test,
-                    mem_mode: if reg { MemMode::Reg } else { MemMode::Dma },
-                    server_inv,
-                    read_inv,
-                    validate,
-                    pattern: if binary {
-                        PatternKind::Binary
-                    } else {
-                        PatternKind::Text
-                    },
-                    size,
-                    count,
-                    seed,
-                    max_size,
-                    load,
-                    index: index % load.qps,
-                    txdepth: own(txdepth),
-                    duration_ms: own(duration_ms),
-                    alive_ms: own(alive_ms),
-                }
-            })
+            let Command {
+                test, size, load, ..
+            } = command;
+            let own = |value: u32| if test.is_microbench() { value } else { 0 };
+            PrivateData {
+                role: if server {
+                    PeerRole::Server
+                } else {
+                    PeerRole::Client
+                },
+                test,
+                mem_mode: if reg { MemMode::Reg } else { MemMode::Dma },
+                server_inv,
+                read_inv,
+                validate,
+                pattern: if binary {
+                    PatternKind::Binary
+                } else {
+                    PatternKind::Text
+                },
+                size,
+                count,
+                seed,
+                max_size,
+                load,
+                index: index % load.qps,
+                txdepth: own(txdepth),
+                duration_ms: own(duration_ms),
+                alive_ms: own(alive_ms),
+            }
         },
     )
 }

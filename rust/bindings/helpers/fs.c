@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/blkdev.h>
+#include <linux/bvec.h>
+#include <linux/fs.h>
+#include <linux/proc_fs.h>
+#include <linux/stat.h>
+#include <linux/uio.h>
+
+#include "../helpers.h"
+
+void *rust_helper_pde_data(const struct inode *inode)
+{
+	return pde_data(inode);
+}
+
+loff_t rust_helper_file_size(struct file *file)
+{
+	return i_size_read(file->f_mapping->host);
+}
+
+unsigned int rust_helper_file_zeroes_sectors(struct file *file)
+{
+	return bdev_write_zeroes_sectors(file_bdev(file));
+}
+
+unsigned int rust_helper_file_block_size(struct file *file)
+{
+	return bdev_logical_block_size(file_bdev(file));
+}
+
+/*
+ * Make reads and writes bypass the page cache from now on. Nobody may have used the
+ * file yet. Returns the required alignment of memory and of file positions in @memory
+ * and @offset.
+ */
+int rust_helper_file_go_direct(struct file *file, u32 *memory, u32 *offset)
+{
+	struct kstat stat;
+	int ret;
+
+	if (!(file->f_mode & FMODE_CAN_ODIRECT))
+		return -EOPNOTSUPP;
+	ret = vfs_getattr(&file->f_path, &stat, STATX_DIOALIGN, AT_STATX_SYNC_AS_STAT);
+	if (ret)
+		return ret;
+	if (stat.result_mask & STATX_DIOALIGN) {
+		*memory = stat.dio_mem_align;
+		*offset = stat.dio_offset_align;
+	} else {
+		*memory = file_inode(file)->i_sb->s_blocksize;
+		*offset = *memory;
+	}
+	/* The file has no direct I/O, although its file system has. */
+	if (!*memory || !*offset)
+		return -EOPNOTSUPP;
+	spin_lock(&file->f_lock);
+	file->f_flags |= O_DIRECT;
+	file->f_iocb_flags = iocb_flags(file);
+	spin_unlock(&file->f_lock);
+	return 0;
+}
+
+bool rust_helper_file_has_cache(struct file *file)
+{
+	return bdev_write_cache(file_bdev(file));
+}
+
+/* @memory must suit devices, because direct I/O may pass it to one. */
+ssize_t rust_helper_file_move(struct file *file, void *memory, size_t len, loff_t *at,
+			      bool write)
+{
+	struct bio_vec vec;
+	struct iov_iter iter;
+
+	bvec_set_virt(&vec, memory, len);
+	iov_iter_bvec(&iter, write ? ITER_SOURCE : ITER_DEST, &vec, 1, len);
+	return write ? vfs_iter_write(file, &iter, at, 0) :
+		       vfs_iter_read(file, &iter, at, 0);
+}
+
+int rust_helper_truncate(struct file *file, loff_t size)
+{
+	return vfs_truncate(&file->f_path, size);
+}
+
+struct block_device *rust_helper_file_bdev(const struct file *file)
+{
+	return I_BDEV(file->f_mapping->host);
+}
+
+bool rust_helper_file_bdev_is_there(const struct file *file)
+{
+	return !inode_unhashed(file->f_mapping->host);
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The locked view of a queue pair that a workload posts through.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    outcome::Outcome,
+    tag::{
+        Layout,
+        Tag, //
+    }, //
+};
+use crate::{
+    engine::completion::WorkCompletion,
+    kernel_ext::blk::request::Request,
+    logic::{
+        data::pattern::Data,
+        failure::{
+            Failure,
+            Operation, //
+        },
+        wire::Advertisement, //
+    },
+    mr::{
+        self,
+        BufferId,
+        Memory,
+        RegionId, //
+    },
+    rdma::{
+        qp,
+        wr::{
+            prepared::{
+                self,
+                PreparedList,
+                Template, //
+            },
+            Local,
+            WorkRequest, //
+        }, //
+    }, //
+};
+use kernel::prelude::*;
+
+const POSTING: &str = "posting to the send queue";
+
+/// The locked view of a queue pair: what a workload may do.
+pub(crate) struct Queue<'a> {
+    inner: qp::Queue<'a, Tag, Request>,
+    layout: &'static Layout,
+    /// The fate of the connection, to which the workload reports progress and failures.
+    pub(crate) outcome: &'a Outcome,
+}
+
+fn posting(error: Error) -> Failure {
+    Failure::Kernel(POSTING, error.to_errno())
+}
+
+/// Returns the operation that the completion of `request` is to name.
+fn operation(request: &WorkRequest) -> Operation {
+    match request {
+        WorkRequest::Send { .. } | WorkRequest::SendImmediate { .. } => Operation::Send,
+        WorkRequest::Read { .. } | WorkRequest::ReadInto { .. } => Operation::Read,
+        WorkRequest::Write { .. } => Operation::Write,
+        WorkRequest::Register { .. } => Operation::Register,
+        WorkRequest::Invalidate { .. } => Operation::Invalidate,
+    }
+}
+
+impl<'a> Queue<'a> {
+    /// Wraps the view of a queue pair whose entries are in the order of `layout`.
+    pub(super) fn new(
+        inner: qp::Queue<'a, Tag, Request>,
+        layout: &'static Layout,
+        outcome: &'a Outcome,
+    ) -> Self {
+        Self {
+            inner,
+            layout,
+            outcome,
+        }
+    }
+
+    /// Returns the memory that work requests name.
+    pub(crate) fn memory(&self) -> &Memory {
+        self.inner.memory()
+    }
+
+    /// Copies into a buffer.
+    pub(crate) fn write(&mut self, buffer: BufferId, offset: usize, from: &[u8]) -> Result {
+        self.inner.write(buffer, offset, from)
+    }
+
+    /// Fills a buffer with the data of an iteration.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where the buffer has less room.
+    pub(crate) fn fill(&mut self, buffer: BufferId, data: &Data) -> Result {
+        mr::fill(self.memory(), buffer, data.size(), |words| data.fill(words))
+    }
+
+    /// Maps a region over a block request, which it owns from then on, and returns what to tell
+    /// the peer.
+    ///
+    /// # Errors
+    ///
+    /// The request, with `EINVAL` for a region that is still valid, or a request that it cannot
+    /// cover; `EBUSY` for a region that has one; `ENOMEM`.
+    pub(crate) fn open_request(
+        &mut self,
+        region: RegionId,
+        request: Request,
+    ) -> core::result::Result<Advertisement, (Request, Error)> {
+        self.inner.open(region, request).map(Advertisement::from)
+    }
+
+    /// Takes back the request of a region that the peer has invalidated, as `wc` says.
+    pub(crate) fn close_request(
+        &mut self,
+        region: RegionId,
+        wc: &WorkCompletion<'_>,
+    ) -> Result<Request> {
+        self.inner.close(region, &wc.raw)
+    }
+
+    /// Maps a sink over parts of buffers, and gives it a new key.
+    pub(crate) fn map_sink(
+        &mut self,
+        region: RegionId,
+        parts: impl Iterator<Item = Result<Local>>,
+    ) -> Result {
+        self.inner.map_sink(region, parts)
+    }
+
+    /// Notes that the READ into a sink has completed, as `wc` says.
+    pub(crate) fn read_completed(&mut self, region: RegionId, wc: &WorkCompletion<'_>) -> Result {
+        self.inner.read_completed(region, &wc.raw)
+    }
+
+    /// Gives a region, which is not valid, a new key.
+    pub(crate) fn renew_key(&mut self, region: RegionId) -> Result {
+        self.inner.renew_key(region)
+    }
+
+    /// Notes that the peer has invalidated a region, as `wc` says.
+    pub(crate) fn invalidated(&mut self, region: RegionId, wc: &WorkCompletion<'_>) -> Result {
+        self.inner.invalidated(region, &wc.raw)
+    }
+
+    /// Posts a list of requests to the send queue, all or up to the first that the device
+    /// refuses.
+    pub(crate) fn post(&mut self, list: &[WorkRequest]) -> Result<(), Failure> {
+        self.post_for(0, list)
+    }
+
+    /// Posts a list of requests whose completions carry `slot`.
+    pub(crate) fn post_for(&mut self, slot: usize, list: &[WorkRequest]) -> Result<(), Failure> {
+        let layout = self.layout;
+        self.inner
+            .post(list, |request| layout.entry(operation(request), slot))
+            .map_err(posting)
+    }
+
+    /// Posts a list of requests whose SENDs complete as [`Operation::Control`], apart from SENDs
+    /// of data.
+    pub(crate) fn post_control(&mut self, list: &[WorkRequest]) -> Result<(), Failure> {
+        let layout = self.layout;
+        let entry = |request: &WorkRequest| {
+            let op = match operation(request) {
+                Operation::Send => Operation::Control,
+                other => other,
+            };
+            layout.entry(op, 0)
+        };
+        self.inner.post(list, entry).map_err(posting)
+    }
+
+    /// Fills `list` with copies of `template`.
+    pub(crate) fn fill_list(
+        &mut self,
+        list: &mut PreparedList,
+        template: &Template,
+    ) -> Result<(), Failure> {
+        let op = match template.operation {
+            prepared::Operation::Send => Operation::Send,
+            prepared::Operation::Write(_) | prepared::Operation::WriteImmediate(_) => {
+                Operation::Write
+            }
+            prepared::Operation::Read(_) => Operation::Read,
+            prepared::Operation::Atomic(..) => Operation::Atomic,
+        };
+        self.inner
+            .fill_list(list, self.layout.entry(op, 0), template)
+            .map_err(|e| Failure::Kernel("preparing requests", e.to_errno()))
+    }
+
+    /// Posts the first `count` requests of `list`; `signaled` says which of them ask for a
+    /// completion.
+    pub(crate) fn post_list(
+        &mut self,
+        list: &mut PreparedList,
+        count: u32,
+        signaled: impl Fn(u32) -> bool,
+    ) -> Result<(), Failure> {
+        self.inner
+            .post_list(list, count as usize, signaled)
+            .map_err(posting)
+    }
+
+    /// Posts a receive into the first `len` bytes of `buffer`, as number `slot`.
+    pub(crate) fn post_receive(
+        &mut self,
+        slot: usize,
+        buffer: BufferId,
+        len: u32,
+    ) -> Result<(), Failure> {
+        self.post_receive_at(slot, buffer, 0, len)
+    }
+
+    /// Posts a receive into `len` bytes from `offset` of `buffer`, as number `slot`.
+    pub(crate) fn post_receive_at(
+        &mut self,
+        slot: usize,
+        buffer: BufferId,
+        offset: u32,
+        len: u32,
+    ) -> Result<(), Failure> {
+        let local = Local {
+            buffer,
+            offset,
+            len,
+            region: None,
+        };
+        self.inner
+            .post_receive(self.layout.entry(Operation::Receive, slot), &local)
+            .map_err(|e| Failure::Kernel("posting to the receive queue", e.to_errno()))
+    }
+}

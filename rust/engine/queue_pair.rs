@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Queue pairs that drive a workload, and report to the outcome of their connection.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    depths::Depths,
+    outcome::Outcome,
+    queue::Queue,
+    tag::{
+        tags,
+        Layout,
+        Tag, //
+    },
+    workload::Workload, //
+};
+use crate::{
+    cm::CmId,
+    engine::completion::WorkCompletion,
+    kernel_ext::blk::request::Request,
+    logic::failure::{
+        Failure,
+        Operation, //
+    },
+    mr::Memory,
+    rdma::{
+        cq::{
+            self,
+            PollMode, //
+        },
+        event::{
+            AsyncEvent,
+            EventHandler, //
+        },
+        qp::{
+            self,
+            Completions, //
+        }, //
+    }, //
+};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
+
+/// A workload that completions drive, and the fate of its connection.
+struct Driven<W> {
+    workload: KBox<W>,
+    outcome: Arc<Outcome>,
+}
+
+impl<W: Workload> Driven<W> {
+    const LAYOUT: &'static Layout = &Layout::new(W::OPERATIONS);
+
+    /// Runs `f` on the workload and its view of the queue.
+    fn run<R>(
+        &mut self,
+        queue: qp::Queue<'_, Tag, Request>,
+        f: impl FnOnce(&mut W, &mut Queue<'_>) -> R,
+    ) -> R {
+        let mut queue = Queue::new(queue, Self::LAYOUT, &self.outcome);
+        f(&mut self.workload, &mut queue)
+    }
+
+    /// Hands a successful completion to the workload; the failure of another one is reported.
+    fn take(
+        workload: &mut W,
+        queue: &mut Queue<'_>,
+        tag: Tag,
+        wc: &cq::WorkCompletion<'_>,
+    ) -> Option<W::Done> {
+        let outcome = queue.outcome;
+        let result = if wc.is_success() {
+            // After the end, a peer has nothing to be served any more.
+            if outcome.settled() {
+                return None;
+            }
+            // A completed keepalive of this side is no sign of the other.
+            if tag.op != Operation::Control {
+                outcome.touch();
+            }
+            let wc = WorkCompletion {
+                op: tag.op,
+                slot: tag.slot as usize,
+                raw: *wc,
+            };
+            workload.completed(queue, &wc)
+        } else {
+            Err(Failure::Completion {
+                status: wc.status(),
+                vendor: wc.vendor_err(),
+                op: tag.op,
+                iteration: workload.iteration(),
+            })
+        };
+        result.map_err(|failure| outcome.fail(failure)).ok()
+    }
+}
+
+impl<W: Workload> Completions for Driven<W> {
+    type Tag = Tag;
+    type Foreign = Request;
+    type Done = Option<W::Done>;
+
+    fn completed(
+        &mut self,
+        queue: &mut qp::Queue<'_, Tag, Request>,
+        tag: Tag,
+        wc: &cq::WorkCompletion<'_>,
+    ) -> Option<W::Done> {
+        self.run(queue.reborrow(), |workload, queue| {
+            Self::take(workload, queue, tag, wc)
+        })
+    }
+
+    fn undrained(error: Error) {
+        say_undrained(error);
+    }
+}
+
+/// Says that a queue pair was destroyed before the device had flushed its requests.
+pub(crate) fn say_undrained(error: Error) {
+    let failure = Failure::Kernel("flushing a queue pair", error.to_errno());
+    pr_warn!("{}; it is destroyed all the same\n", failure);
+}
+
+impl EventHandler for Outcome {
+    fn async_event(&self, event: AsyncEvent) {
+        if event.is_error() {
+            self.fail(Failure::Async(event.number(), event.as_str()));
+        }
+    }
+}
+
+/// A queue pair that drives a workload. Fields are in drop order.
+pub(crate) struct QueuePair<W: Workload> {
+    inner: Pin<KBox<qp::QueuePair<Driven<W>>>>,
+    outcome: Arc<Outcome>,
+    /// Stays until the queue pair is gone, so that its end is told to the peer when it can be.
+    _id: Arc<CmId>,
+}
+
+impl<W: Workload> QueuePair<W> {
+    /// Creates a queue pair on `id`, which `memory` is for. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; `EBUSY` where the identifier has a queue pair; `EINVAL` or another error of the
+    /// device's for sizes beyond its limits.
+    pub(crate) fn new(
+        id: &Arc<CmId>,
+        memory: Memory,
+        depths: Depths,
+        poll: PollMode,
+        workload: KBox<W>,
+    ) -> Result<Self> {
+        let outcome = id.outcome().clone();
+        let driven = Driven {
+            workload,
+            outcome: outcome.clone(),
+        };
+        let tags = tags(W::OPERATIONS, depths.slots)?;
+        Ok(Self {
+            inner: qp::QueuePair::new(
+                memory,
+                &depths.caps(),
+                poll,
+                &tags,
+                outcome.clone(),
+                driven,
+            )?,
+            outcome,
+            _id: id.clone(),
+        })
+    }
+
+    /// Runs `f` on the workload and the queue, unless the workload has been stopped. Any context
+    /// but hard interrupts; `f` must not sleep.
+    pub(crate) fn with<R>(&self, f: impl FnOnce(&mut W, &mut Queue<'_>) -> R) -> Option<R> {
+        self.inner
+            .with(|driven, queue| driven.run(queue.reborrow(), f))
+    }
+
+    /// Ends the workload and hands it back: completions from now on drive nothing. `None` where
+    /// it was stopped before.
+    pub(crate) fn stop(&self) -> Option<KBox<W>> {
+        self.inner.stop().map(|driven| driven.workload)
+    }
+
+    /// Stops the workload, drains and destroys the queue pair, and hands the workload back once
+    /// `give_back` was called with each request that a region still had. Process context;
+    /// sleeps.
+    pub(crate) fn end(self, mut give_back: impl FnMut(&mut W, Request)) -> Option<KBox<W>> {
+        qp::QueuePair::end(self.inner, |driven, request| {
+            give_back(&mut driven.workload, request)
+        })
+        .map(|driven| driven.workload)
+    }
+
+    /// Handles up to `budget` completions, for [`PollMode::Direct`], and returns their number.
+    /// Process context.
+    pub(crate) fn poll(&self, budget: u16) -> usize {
+        self.inner.poll(budget)
+    }
+
+    /// Returns true where the workload is to [`look`](Workload::look) at all.
+    pub(crate) fn watches(&self) -> bool {
+        self.with(|workload, _| workload.watches()).unwrap_or(false)
+    }
+
+    /// Has the workload look for events that no completion tells of, for [`PollMode::Direct`],
+    /// and returns true where there was one. Process context.
+    pub(crate) fn look(&self) -> bool {
+        self.with(|workload, queue| match workload.look(queue) {
+            Ok(false) => false,
+            Ok(true) => {
+                queue.outcome.touch();
+                true
+            }
+            Err(failure) => {
+                queue.outcome.fail(failure);
+                true
+            }
+        })
+        .unwrap_or(false)
+    }
+
+    /// Returns the fate of the queue pair's connection.
+    pub(crate) fn outcome(&self) -> &Arc<Outcome> {
+        &self.outcome
+    }
+}

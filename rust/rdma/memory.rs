@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The memory that a queue pair's requests name: buffers and regions over them.
+//!
+//! A [`Memory`] owns everything that work requests refer to, and a queue pair owns its `Memory`.
+//! Requests name buffers and regions by ids, which name nothing in another memory. So none can
+//! refer to memory that is gone: the queue pair is drained and destroyed first, then the
+//! regions, the mappings, the pages and the protection domain, in the order of the fields here.
+//!
+//! A peer can change exposed memory at any time, so no reference to its bytes exists:
+//! [`Memory::read`] and [`Memory::write`] copy.
+//!
+//! - [`buffer`], [`region`] - buffers mapped for DMA, and regions over them
+//! - [`segments`], [`foreign`], [`sink`] - memory of others, regions over it, and over the
+//!   destinations of READs
+//! - [`place`], [`account`] - ids, and what buffers are charged to
+
+mod account;
+mod buffer;
+mod foreign;
+pub(super) mod place;
+mod region;
+mod segments;
+mod sink;
+
+pub(crate) use account::Account;
+#[allow(
+    unused_imports,
+    reason = "there are these, whichever the users of the module take"
+)]
+pub(crate) use segments::{
+    DmaDirection,
+    ForeignMemory,
+    NoForeign, //
+};
+
+use super::{
+    cm::Id,
+    mr::Access,
+    pd::ProtectionDomain, //
+};
+use crate::{
+    bindings,
+    kernel_ext::pages::Contiguous,
+    rdma::mr::Remote, //
+};
+use account::Charge;
+use buffer::Buffer;
+use kernel::{
+    page::PAGE_SIZE,
+    prelude::*,
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc, //
+    }, //
+};
+use place::{
+    Owner,
+    Place, //
+};
+use region::{
+    Cover,
+    Region, //
+};
+
+/// The number of memories that have been made, modulo 2^32.
+static MEMORIES: Atomic<u32> = Atomic::new(0);
+
+/// A buffer of a [`Memory`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BufferId(Place);
+
+/// A memory region of a [`Memory`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RegionId(Place);
+
+/// All memory of one queue pair. Fields are in drop order.
+///
+/// `F` is the memory of others that its regions can be mapped over.
+pub(crate) struct Memory<F: ForeignMemory = NoForeign> {
+    regions: KVec<Region<F>>,
+    buffers: KVVec<Buffer>,
+    pd: Arc<ProtectionDomain>,
+    account: Option<Arc<dyn Account>>,
+    /// Tells its own buffers and regions from those of others.
+    owner: Owner,
+    /// On the device of the domain.
+    id: Arc<Id>,
+}
+
+// SAFETY: The verbs on these objects may be called from any task, one at a time
+// for each object, which `&mut` ensures.
+unsafe impl<F: ForeignMemory> Send for Memory<F> {}
+
+impl<F: ForeignMemory> Memory<F> {
+    /// Makes an empty memory for a queue pair of `id` in the domain `pd`.
+    ///
+    /// # Errors
+    ///
+    /// `EXDEV` where `id` is bound to another device than the domain's, `ENODEV` where to none.
+    pub(crate) fn new(id: &Arc<Id>, pd: Arc<ProtectionDomain>) -> Result<Self> {
+        if id.device()?.as_ptr() != pd.id().device()?.as_ptr() {
+            return Err(EXDEV);
+        }
+        Ok(Self {
+            regions: KVec::new(),
+            buffers: KVVec::new(),
+            pd,
+            account: None,
+            owner: Owner(MEMORIES.fetch_add(1, Relaxed)),
+            id: id.clone(),
+        })
+    }
+
+    /// Charges the buffers that are added from now on to `account`.
+    pub(crate) fn charge_to(&mut self, account: Arc<dyn Account>) {
+        self.account = Some(account);
+    }
+
+    /// Adds a zeroed buffer of `size` bytes. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; the error of [`Account::charge`]; `EINVAL` for a size of 0 or more than can be
+    /// contiguous.
+    pub(crate) fn add_buffer(&mut self, size: usize) -> Result<BufferId> {
+        Ok(self.add_shared(size)?.0)
+    }
+
+    /// Adds a zeroed buffer of `size` bytes, and returns its pages for others to hold, too. May
+    /// sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; the error of [`Account::charge`]; `EINVAL` for a size of 0 or more than can be
+    /// contiguous.
+    pub(crate) fn add_shared(&mut self, size: usize) -> Result<(BufferId, Arc<Contiguous>)> {
+        // Before there is anything to charge for.
+        let charge = match &self.account {
+            Some(account) => Some(Charge::new(account, size)?),
+            None => None,
+        };
+        let memory = Arc::new(Contiguous::new(size)?, GFP_KERNEL)?;
+        Ok((self.push_buffer(memory.clone(), charge)?, memory))
+    }
+
+    /// Adds a buffer of somebody else's, which is charged to no account. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn borrow(&mut self, memory: Arc<Contiguous>) -> Result<BufferId> {
+        self.push_buffer(memory, None)
+    }
+
+    fn push_buffer(&mut self, memory: Arc<Contiguous>, charge: Option<Charge>) -> Result<BufferId> {
+        let place = self.owner.place(self.buffers.len()).ok_or(ERANGE)?;
+        self.buffers
+            .push(Buffer::new(&self.id, memory, charge)?, GFP_KERNEL)?;
+        Ok(BufferId(place))
+    }
+
+    fn buffer(&self, id: BufferId) -> Result<&Buffer> {
+        self.owner.get(&self.buffers, id.0).ok_or(EINVAL)
+    }
+
+    /// Adds a region over exactly `buffer`, not valid yet. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; `EINVAL` where the device cannot cover the buffer.
+    pub(crate) fn add_region(&mut self, buffer: BufferId) -> Result<RegionId> {
+        let size = self.buffer(buffer)?.size;
+        self.add_region_over(buffer, size)
+    }
+
+    /// Adds a region over the first `size` bytes of `buffer`, not valid yet. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; `EINVAL` where the buffer has less, or the device cannot cover it.
+    pub(crate) fn add_region_over(&mut self, buffer: BufferId, size: usize) -> Result<RegionId> {
+        let buffer = self.buffer(buffer)?;
+        buffer.check(0, size)?;
+        let part = bindings::ib_sge {
+            addr: buffer.dma,
+            length: size as u32,
+            lkey: 0,
+        };
+        let region = self.allocate_region(size.div_ceil(PAGE_SIZE) as u32, Cover::Buffer)?;
+        // SAFETY: The region is ours and not in use; the buffer is mapped.
+        if unsafe { bindings::rust_helper_map_mr(region.mr.as_ptr(), &part, 1) } != 1 {
+            return Err(EINVAL);
+        }
+        self.push_region(region)
+    }
+
+    /// Removes the last region, once the queue pair is gone; `None` where no region is left. Any
+    /// context, but what is returned must be dropped, or turned into its object, where that may
+    /// sleep.
+    pub(super) fn pop_region(&mut self) -> Option<Region<F>> {
+        self.regions.pop()
+    }
+
+    /// Returns the domain that the memory is in.
+    pub(crate) fn pd(&self) -> &Arc<ProtectionDomain> {
+        &self.pd
+    }
+
+    /// Returns the identifier that the memory is for.
+    pub(crate) fn id(&self) -> &Arc<Id> {
+        &self.id
+    }
+
+    /// Returns the number by which the memory's ids are told from others.
+    pub(super) fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    /// Returns the key by which this side names memory of `region`; without one the local
+    /// DMA lkey, good for all buffers.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a region of another memory.
+    pub(super) fn lkey(&self, region: Option<RegionId>) -> Result<u32> {
+        Ok(match region {
+            None => self.pd.local_dma_lkey(),
+            Some(region) => self.region(region)?.mr.lkey(),
+        })
+    }
+
+    /// Returns the DMA address of `len` bytes at `offset` of `buffer`.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where they are not all within it.
+    pub(super) fn dma(&self, buffer: BufferId, offset: usize, len: usize) -> Result<u64> {
+        let buffer = self.buffer(buffer)?;
+        buffer.check(offset, len)?;
+        Ok(buffer.dma.wrapping_add(offset as u64))
+    }
+
+    /// Returns the address of the first `len` bytes of `buffer` as the CPU sees them, for
+    /// requests that hold their data themselves.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where they are not all within it.
+    pub(super) fn cpu_address(&self, buffer: BufferId, len: usize) -> Result<u64> {
+        let buffer = self.buffer(buffer)?;
+        buffer.check(0, len)?;
+        Ok(buffer.memory.as_ptr() as u64)
+    }
+
+    /// Returns the raw region, valid while `self` lives.
+    pub(super) fn mr(&self, region: RegionId) -> Result<*mut bindings::ib_mr> {
+        Ok(self.region(region)?.mr.as_ptr())
+    }
+
+    /// Returns true where the sink of an RDMA READ must be a region of its own. Otherwise the
+    /// local DMA lkey does as well.
+    pub(crate) fn sink_needs_region(&self) -> bool {
+        self.id
+            .device()
+            .is_ok_and(|device| device.read_sink_needs_remote_write())
+    }
+
+    /// Returns the access that a region must be registered for to be the sink of an RDMA READ.
+    pub(crate) fn sink_access(&self) -> Access {
+        if self.sink_needs_region() {
+            Access::RemoteWrite
+        } else {
+            Access::Local
+        }
+    }
+
+    /// Returns the key by which a peer, or this side, names `region`.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a region of another memory.
+    pub(crate) fn rkey(&self, region: RegionId) -> Result<u32> {
+        Ok(self.region(region)?.mr.rkey())
+    }
+
+    /// Returns the memory of `region` as a peer names it.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a region of another memory.
+    pub(crate) fn remote(&self, region: RegionId) -> Result<Remote> {
+        Ok(self.region(region)?.mr.remote())
+    }
+
+    /// Returns `buffer` as a peer names it with the unsafe global rkey.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a buffer of another memory.
+    pub(crate) fn remote_global(&self, buffer: BufferId) -> Result<Remote> {
+        let buffer = self.buffer(buffer)?;
+        Ok(Remote {
+            addr: buffer.dma,
+            rkey: self.pd.unsafe_global_rkey(),
+            len: buffer.size as u32,
+        })
+    }
+
+    /// Returns the pages of a buffer. What the CPU reads or writes there must be
+    /// [synchronised](Self::sync_for_cpu) with the device.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a buffer of another memory.
+    pub(crate) fn pages(&self, buffer: BufferId) -> Result<&Contiguous> {
+        Ok(&self.buffer(buffer)?.memory)
+    }
+
+    /// Copies from a buffer what the device has put there. Any context.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where the range is not within the buffer; nothing is copied.
+    pub(crate) fn read(&self, buffer: BufferId, offset: usize, to: &mut [u8]) -> Result {
+        let buffer = self.buffer(buffer)?;
+        buffer.sync_for_cpu(offset, to.len())?;
+        buffer.memory.read(offset, to)?;
+        buffer.sync_for_device(offset, to.len())
+    }
+
+    /// Copies into a buffer, for the device to see. Any context.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where the range is not within the buffer; nothing is copied.
+    pub(crate) fn write(&mut self, buffer: BufferId, offset: usize, from: &[u8]) -> Result {
+        let buffer = self.buffer(buffer)?;
+        buffer.memory.write(offset, from)?;
+        buffer.sync_for_device(offset, from.len())
+    }
+
+    /// Lets the CPU see what the device has put into a buffer. Any context.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where the range is not within the buffer.
+    pub(crate) fn sync_for_cpu(&self, buffer: BufferId, offset: usize, len: usize) -> Result {
+        self.buffer(buffer)?.sync_for_cpu(offset, len)
+    }
+
+    /// Lets the device see what the CPU has put into a buffer. Any context.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where the range is not within the buffer.
+    pub(crate) fn sync_for_device(&self, buffer: BufferId, offset: usize, len: usize) -> Result {
+        self.buffer(buffer)?.sync_for_device(offset, len)
+    }
+}

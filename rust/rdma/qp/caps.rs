@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The sizes of a queue pair and its completion queue.
+//!
+//! C header: `include/rdma/ib_verbs.h` (`struct ib_qp_cap`)
+
+use crate::{
+    bindings,
+    rdma::cq::CompletionQueue, //
+};
+use kernel::prelude::*;
+
+/// Requests in each queue that drain it: one at the end, and one before that.
+pub(crate) const DRAIN_REQUESTS: u32 = 2;
+
+/// The sizes of a queue pair and its completion queue. The requests that drain the queues are
+/// added to them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QueuePairCaps {
+    /// Requests that the send queue holds.
+    pub(crate) max_send_wr: u32,
+    /// Requests that the receive queue holds.
+    pub(crate) max_recv_wr: u32,
+    /// Scatter/gather elements of a request to the send queue.
+    pub(crate) max_send_sge: u32,
+    /// Bytes that a request can hold itself.
+    pub(crate) max_inline_data: u32,
+    /// Completions that their queue holds; `None` for as many as can be posted.
+    pub(crate) max_cqe: Option<u32>,
+}
+
+impl QueuePairCaps {
+    /// Returns the requests that the send queue and the receive queue hold, with those to drain
+    /// them.
+    fn queues(&self) -> Result<(u32, u32)> {
+        let send = self.max_send_wr.checked_add(DRAIN_REQUESTS);
+        let receive = self.max_recv_wr.checked_add(DRAIN_REQUESTS);
+        Ok((send.ok_or(ERANGE)?, receive.ok_or(ERANGE)?))
+    }
+
+    /// Returns the number of entries that the completion queue is asked to hold.
+    ///
+    /// # Errors
+    ///
+    /// `ERANGE`.
+    pub(crate) fn completions(&self) -> Result<u32> {
+        let (send, receive) = self.queues()?;
+        match self.max_cqe {
+            Some(completions) => Ok(completions),
+            None => send.checked_add(receive).ok_or(ERANGE),
+        }
+    }
+
+    /// Returns the attributes to create the queue pair with.
+    pub(super) fn attributes(
+        &self,
+        cq: &CompletionQueue,
+        qp_type: bindings::ib_qp_type,
+    ) -> Result<bindings::ib_qp_init_attr> {
+        let (send, receive) = self.queues()?;
+        Ok(bindings::ib_qp_init_attr {
+            send_cq: cq.as_ptr(),
+            recv_cq: cq.as_ptr(),
+            cap: bindings::ib_qp_cap {
+                max_send_wr: send,
+                max_recv_wr: receive,
+                max_send_sge: self.max_send_sge,
+                max_recv_sge: 1,
+                max_inline_data: self.max_inline_data,
+                ..Default::default()
+            },
+            sq_sig_type: bindings::ib_sig_type_IB_SIGNAL_REQ_WR,
+            qp_type,
+            ..Default::default()
+        })
+    }
+}

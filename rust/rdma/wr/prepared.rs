@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Lists of equal requests that are translated once and posted many times.
+//!
+//! A [`PreparedList`] holds as many copies of one request as a list has, in the form that
+//! `ib_post_send()` takes; each post only says how many of them, and which ask for a completion.
+
+use super::{
+    atomic::AtomicOp,
+    header,
+    BufferId,
+    RegionId, //
+};
+use crate::{
+    bindings,
+    rdma::{
+        memory::{
+            place::Owner,
+            ForeignMemory,
+            Memory, //
+        },
+        mr::Remote, //
+    }, //
+};
+use core::mem::ManuallyDrop;
+use kernel::prelude::*;
+
+/// The operation of the requests of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(
+    dead_code,
+    reason = "there are these, whichever the users of the module take"
+)]
+pub(crate) enum Operation {
+    /// SEND.
+    Send,
+    /// RDMA WRITE to the peer's memory.
+    Write(Remote),
+    /// RDMA WRITE with immediate data, which raises a completion at the peer.
+    WriteImmediate(Remote),
+    /// RDMA READ of the peer's memory.
+    Read(Remote),
+    /// An atomic operation on the peer's memory.
+    Atomic(Remote, AtomicOp),
+}
+
+impl Operation {
+    fn opcode(self) -> bindings::ib_wr_opcode {
+        match self {
+            Self::Send => bindings::ib_wr_opcode_IB_WR_SEND,
+            Self::Write(_) => bindings::ib_wr_opcode_IB_WR_RDMA_WRITE,
+            Self::WriteImmediate(_) => bindings::ib_wr_opcode_IB_WR_RDMA_WRITE_WITH_IMM,
+            Self::Read(_) => bindings::ib_wr_opcode_IB_WR_RDMA_READ,
+            Self::Atomic(_, op) => op.opcode(),
+        }
+    }
+
+    /// Returns the request in C's form.
+    fn request(self, wr: bindings::ib_send_wr) -> Raw {
+        let (remote_addr, rkey) = match self {
+            Self::Send => (0, 0),
+            Self::Write(remote) | Self::WriteImmediate(remote) | Self::Read(remote) => {
+                (remote.addr, remote.rkey)
+            }
+            Self::Atomic(remote, op) => {
+                return Raw {
+                    atomic: ManuallyDrop::new(op.request(wr, &remote)),
+                };
+            }
+        };
+        Raw {
+            rdma: ManuallyDrop::new(bindings::ib_rdma_wr {
+                wr,
+                remote_addr,
+                rkey,
+            }),
+        }
+    }
+}
+
+/// The request that a list repeats.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Template {
+    /// The operation.
+    pub(crate) operation: Operation,
+    /// The local buffer.
+    pub(crate) buffer: BufferId,
+    /// The region whose key gives access; `None` for the local DMA lkey.
+    pub(crate) region: Option<RegionId>,
+    /// The number of bytes, from the start of the buffer.
+    pub(crate) len: u32,
+    /// Copy the data into the request when it is posted.
+    pub(crate) inline: bool,
+}
+
+/// A request in C's form. Both variants begin with an `ib_send_wr`.
+#[repr(C)]
+union Raw {
+    rdma: ManuallyDrop<bindings::ib_rdma_wr>,
+    atomic: ManuallyDrop<bindings::ib_atomic_wr>,
+}
+
+/// Equal requests of one list.
+///
+/// # Invariants
+///
+/// The requests and their elements are written in place by [`fill`](Self::fill) and never moved:
+/// neither vector grows after [`new`](Self::new). The requests name completion entries and memory
+/// of the queue pair whose memory is that of `owner`.
+pub(crate) struct PreparedList {
+    requests: KVec<Raw>,
+    elements: KVec<bindings::ib_sge>,
+    capacity: usize,
+    /// Scatter/gather elements of each request.
+    sges: usize,
+    owner: Option<Owner>,
+}
+
+// SAFETY: The pointers in the requests are to what the list itself owns, and to completion
+// entries, which are only followed by the queue pair that has them.
+unsafe impl Send for PreparedList {}
+
+impl PreparedList {
+    /// Allocates room for `capacity` requests with `sges` scatter/gather elements each. May
+    /// sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; `ERANGE` for more than can be counted.
+    pub(crate) fn new(capacity: usize, sges: usize) -> Result<Self> {
+        let elements = capacity.checked_mul(sges).ok_or(ERANGE)?;
+        Ok(Self {
+            requests: KVec::with_capacity(capacity, GFP_KERNEL)?,
+            elements: KVec::with_capacity(elements, GFP_KERNEL)?,
+            capacity,
+            sges,
+            owner: None,
+        })
+    }
+
+    /// Writes the requests, whose completions find their callback by `cqe`. Any context.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where the operand is not within its buffer, or the list has been filled before.
+    pub(in crate::rdma) fn fill<F: ForeignMemory>(
+        &mut self,
+        template: &Template,
+        memory: &Memory<F>,
+        cqe: *mut bindings::ib_cqe,
+    ) -> Result {
+        if self.owner.is_some() {
+            return Err(EINVAL);
+        }
+        let start = if template.inline {
+            memory.cpu_address(template.buffer, template.len as usize)?
+        } else {
+            memory.dma(template.buffer, 0, template.len as usize)?
+        };
+        let lkey = memory.lkey(template.region)?;
+        let sges = u32::try_from(self.sges).map_err(|_| ERANGE)?;
+        let piece = template.len.checked_div(sges).ok_or(EINVAL)?;
+        let last = template.len - piece * (sges - 1);
+        for _ in 0..self.capacity {
+            for index in 0..sges {
+                let element = bindings::ib_sge {
+                    addr: start.wrapping_add(u64::from(index) * u64::from(piece)),
+                    length: if index + 1 == sges { last } else { piece },
+                    lkey,
+                };
+                self.elements
+                    .push_within_capacity(element)
+                    .map_err(|_| EINVAL)?;
+            }
+        }
+        // All are there now, so that nothing moves or borrows them any more.
+        let mut elements = self.elements.as_mut_ptr();
+        for _ in 0..self.capacity {
+            let mut wr = header(template.operation.opcode(), cqe, false, false);
+            wr.sg_list = elements;
+            wr.num_sge = i32::try_from(self.sges).map_err(|_| ERANGE)?;
+            elements = elements.wrapping_add(self.sges);
+            if template.inline {
+                wr.send_flags |= bindings::ib_send_flags_IB_SEND_INLINE;
+            }
+            self.requests
+                .push_within_capacity(template.operation.request(wr))
+                .map_err(|_| EINVAL)?;
+        }
+        // INVARIANT: All of them were written for this memory.
+        self.owner = Some(memory.owner());
+        Ok(())
+    }
+
+    /// Links the first `count` requests to a list, of which those ask for a completion that
+    /// `signaled` says, and returns its head. Any context.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for no requests or more than there are, or where they were not written for the
+    /// memory of `owner`.
+    pub(in crate::rdma) fn link(
+        &mut self,
+        owner: Owner,
+        count: usize,
+        signaled: impl Fn(u32) -> bool,
+    ) -> Result<*const bindings::ib_send_wr> {
+        const SIGNALED: bindings::ib_send_flags = bindings::ib_send_flags_IB_SEND_SIGNALED;
+        if self.owner != Some(owner) {
+            return Err(EINVAL);
+        }
+        let mut next: *mut bindings::ib_send_wr = core::ptr::null_mut();
+        let requests = self.requests.get_mut(..count).ok_or(EINVAL)?;
+        for (index, request) in requests.iter_mut().enumerate().rev() {
+            // SAFETY: Either variant begins with the common part, which has been written.
+            let wr = unsafe { &mut request.rdma.wr };
+            if signaled(index as u32) {
+                wr.send_flags |= SIGNALED;
+            } else {
+                wr.send_flags &= !SIGNALED;
+            }
+            wr.next = next;
+            // From the request, of which the device's driver reads all.
+            next = core::ptr::from_mut(request).cast();
+        }
+        if next.is_null() {
+            return Err(EINVAL);
+        }
+        Ok(next)
+    }
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Control messages between the two sides of a microbenchmark, and the data that arrives by SENDs.
+//! Both use the same receives.
+
+#![forbid(unsafe_code)]
+
+use crate::{
+    engine::{
+        completion::WorkCompletion,
+        queue::Queue,
+        traffic::Traffic, //
+    },
+    logic::{
+        failure::Failure,
+        pingpong::Violation,
+        wire::control::Control, //
+    },
+    mr::{
+        BufferId,
+        Memory, //
+    },
+    rdma::wr::{
+        List,
+        Local,
+        WorkRequest, //
+    },
+    workloads::exchange::memory_failed, //
+};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
+
+/// Number of receive buffers that are used in turn. With two, the data before the last control
+/// message is still there when that message has arrived.
+const SLOTS: usize = 2;
+
+/// Index of the receive buffer for the first message. Data may follow that message at once, so no
+/// other message uses its buffer.
+const GREETING: usize = SLOTS;
+
+/// Number of receives that control messages may need.
+pub(crate) const CONTROL_RECEIVES: u32 = 4;
+
+/// Number of requests in the send queue that control messages may need, including two
+/// registrations.
+pub(crate) const CONTROL_SENDS: u32 = 6;
+
+/// Least size of a receive buffer, in bytes: larger than a control message, so that a longer
+/// message is recognised.
+const LEAST_ROOM: u32 = 64;
+
+/// The content of a completed receive.
+pub(crate) enum Arrival {
+    /// Data, by a SEND or by a WRITE with immediate data.
+    Data,
+    /// A control message.
+    Control(Control),
+}
+
+/// Receives and control messages of one side.
+pub(crate) struct ControlChannel {
+    /// One send buffer for each kind of control message, since the previous message may still be in
+    /// flight.
+    outgoing: [BufferId; 3],
+    incoming: [BufferId; SLOTS + 1],
+    /// True for each buffer of `incoming` that holds data.
+    holds_data: [bool; SLOTS + 1],
+    /// Index of the buffer of the next receive.
+    turn: usize,
+    /// Size of each receive buffer, in bytes.
+    room: u32,
+    /// Number of receives that are kept posted.
+    receives: u32,
+    /// Size of the data, in bytes.
+    size: u32,
+    /// The data arrives by SENDs.
+    data_comes: bool,
+    /// Number of control messages in flight.
+    under_way: u32,
+    traffic: Arc<Traffic>,
+}
+
+impl ControlChannel {
+    /// Adds the buffers to `memory`, for data of `size` bytes that arrives by SENDs if `data_comes`
+    /// is true. `receives` are kept posted. May sleep.
+    pub(crate) fn new(
+        memory: &mut Memory,
+        traffic: Arc<Traffic>,
+        size: u32,
+        data_comes: bool,
+        receives: u32,
+    ) -> Result<Self> {
+        let room = if data_comes {
+            size.max(LEAST_ROOM)
+        } else {
+            LEAST_ROOM
+        };
+        let mut outgoing = || memory.add_buffer(Control::MAX_LEN);
+        Ok(Self {
+            outgoing: [outgoing()?, outgoing()?, outgoing()?],
+            incoming: [
+                memory.add_buffer(room as usize)?,
+                memory.add_buffer(room as usize)?,
+                memory.add_buffer(room as usize)?,
+            ],
+            holds_data: [false; SLOTS + 1],
+            turn: 0,
+            room,
+            receives,
+            size,
+            data_comes,
+            under_way: 0,
+            traffic,
+        })
+    }
+
+    /// Posts all receives. Must be called before the connection is made.
+    pub(crate) fn prepare(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        self.post_receive(queue, GREETING)?;
+        for _ in 1..self.receives {
+            self.post_next(queue)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the message or data of a completed receive. [`Self::post_next`] posts the next
+    /// receive.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Protocol`] with `iteration` if something unexpected has arrived.
+    pub(crate) fn receive(
+        &mut self,
+        queue: &mut Queue<'_>,
+        wc: &WorkCompletion<'_>,
+        iteration: u64,
+    ) -> Result<Arrival, Failure> {
+        let broken = |violation| Failure::Protocol(violation, iteration);
+        let invalid = || memory_failed(EINVAL);
+        let buffer = *self.incoming.get(wc.slot).ok_or_else(invalid)?;
+        let holds_data = self.holds_data.get_mut(wc.slot).ok_or_else(invalid)?;
+        if let Some(key) = wc.invalidated() {
+            return Err(broken(Violation::Unasked(key)));
+        }
+        let arrival = if wc.is_written() {
+            if self.data_comes {
+                return Err(broken(Violation::Early));
+            }
+            self.traffic.received(0);
+            Arrival::Data
+        } else if wc.immediate().is_some() {
+            return Err(broken(Violation::Immediate));
+        } else if self.data_comes && wc.bytes() == self.size {
+            *holds_data = true;
+            self.traffic.received(wc.bytes());
+            Arrival::Data
+        } else if wc.bytes() == Control::len(self.size) {
+            *holds_data = false;
+            self.traffic.received(wc.bytes());
+            let mut bytes = [0; Control::MAX_LEN];
+            // If the message is shorter, its last byte keeps the value it has here.
+            let arrived = bytes.get_mut(..wc.bytes() as usize).ok_or_else(invalid)?;
+            queue
+                .memory()
+                .read(buffer, 0, arrived)
+                .map_err(memory_failed)?;
+            let control = Control::decode(&bytes).ok_or_else(|| broken(Violation::Control))?;
+            Arrival::Control(control)
+        } else {
+            return Err(broken(Violation::DataLength(wc.bytes(), self.size)));
+        };
+        Ok(arrival)
+    }
+
+    fn post_receive(&self, queue: &mut Queue<'_>, slot: usize) -> Result<(), Failure> {
+        let buffer = self.incoming.get(slot);
+        let buffer = *buffer.ok_or_else(|| memory_failed(EINVAL))?;
+        queue.post_receive(slot, buffer, self.room)
+    }
+
+    /// Posts the next receive.
+    pub(crate) fn post_next(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        self.post_receive(queue, self.turn)?;
+        self.turn = (self.turn + 1) % SLOTS;
+        Ok(())
+    }
+
+    /// Sends a control message, after the requests of `list`, which must be executed first.
+    pub(crate) fn send(
+        &mut self,
+        queue: &mut Queue<'_>,
+        control: &Control,
+        mut list: List,
+    ) -> Result<(), Failure> {
+        let [ready, alive, done] = self.outgoing;
+        let buffer = match control {
+            Control::Ready(_) => ready,
+            Control::Alive => alive,
+            Control::Done { .. } => done,
+        };
+        queue
+            .write(buffer, 0, &control.encode())
+            .map_err(memory_failed)?;
+        let len = Control::len(self.size);
+        list.push(WorkRequest::Send {
+            local: Local {
+                offset: 0,
+                buffer,
+                len,
+                region: None,
+            },
+            invalidate: None,
+            fence: false,
+            signaled: true,
+        });
+        queue.post_control(list.as_slice())?;
+        self.under_way = self.under_way.wrapping_add(1);
+        self.traffic.sent(len);
+        Ok(())
+    }
+
+    /// Counts a control message whose send has completed.
+    pub(crate) fn sent(&mut self) {
+        self.under_way = self.under_way.saturating_sub(1);
+    }
+
+    /// Returns true if the sends of all control messages have completed. Except on iWARP, the peer
+    /// has received them then.
+    pub(crate) fn has_sent_all(&self) -> bool {
+        self.under_way == 0
+    }
+
+    /// Sends a keepalive to the peer, unless another control message is still in flight.
+    pub(crate) fn send_keepalive(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        if !self.has_sent_all() {
+            return Ok(());
+        }
+        self.send(queue, &Control::Alive, List::new())
+    }
+
+    /// Returns a buffer with data that arrived by a SEND, if there is one.
+    pub(crate) fn data(&self) -> Option<BufferId> {
+        self.incoming
+            .iter()
+            .zip(&self.holds_data)
+            .find_map(|(buffer, holds)| holds.then_some(*buffer))
+    }
+}

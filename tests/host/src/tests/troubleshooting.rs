@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Sentences about failures, all of which docs/troubleshooting.md must have.
+//!
+//! A variant without a sample here does not compile.
+
+use crate::logic::{
+    block::MessageError,
+    command::{
+        parse_error::{
+            Kind,
+            ParseError,
+            Reason, //
+        },
+        Test, //
+    },
+    data::pattern::Mismatch,
+    failure::{
+        errno,
+        Failure,
+        Operation, //
+    },
+    pingpong::Violation,
+    spec::{
+        places::Places,
+        test_set::TestSet, //
+    },
+    wire::{
+        PrivateDataError,
+        Reject,
+        RejectReason, //
+    }, //
+};
+
+const PAGE: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../docs/troubleshooting.md"
+));
+
+/// Returns `text` on one line without marks, with an N for each number and for M.
+pub(super) fn plain(text: &str) -> String {
+    let text = text.replace(['`', '#'], "");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let mut plain = String::new();
+    for piece in words
+        .join(" ")
+        .split_inclusive(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+    {
+        let word = piece.trim_end_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let is_number = word.starts_with(|c: char| c.is_ascii_digit());
+        plain += if is_number || word == "M" { "N" } else { word };
+        plain += &piece[word.len()..];
+    }
+    plain
+}
+
+/// Returns those of `sentences` that the page does not have.
+pub(super) fn missing(sentences: impl IntoIterator<Item = String>) -> Vec<String> {
+    let page = plain(PAGE);
+    sentences
+        .into_iter()
+        .filter(|sentence| !page.contains(&plain(sentence)))
+        .collect()
+}
+
+/// Lists a sample of each variant of an enum. The text of a sample is the placeholder that the page
+/// has in its place.
+macro_rules! samples {
+    ($type:ident: $($name:ident $(($($value:expr),*))? $({$($field:ident: $of:expr),*})?,)*) => {{
+        let _complete = |variant: &$type| match variant {
+            $($type::$name { .. } => (),)*
+        };
+        [$($type::$name $(($($value),*))? $({$($field: $of),*})?),*]
+    }};
+}
+
+fn rejects() -> impl Iterator<Item = Failure> {
+    let reasons = samples!(RejectReason:
+        Version, TooLarge, Test, Busy, Stopping, Resources, OldWork, NotAllowed,
+    );
+    reasons.into_iter().map(|reason| {
+        let reject = Reject { reason, value: 1 };
+        Failure::Rejected(28, "TEXT", Some(reject))
+    })
+}
+
+fn violations() -> impl Iterator<Item = Failure> {
+    let violations = samples!(Violation:
+        Length(1), Empty, TooLarge(2, 1), SizeChanged(2, 1), Immediate, Early,
+        NotInvalidated(1), Unasked(1), WrongKey(2, 1), NoReads, Role, Contradiction, Answer,
+        PastEnd, Control, DataLength(1, 2), Miscounted(1, 2),
+    );
+    violations
+        .into_iter()
+        .map(|each| Failure::Protocol(each, 3))
+}
+
+fn private_data() -> impl Iterator<Item = Failure> {
+    let errors = samples!(PrivateDataError:
+        Truncated(1), Version(1), Role(9), Test(99), MemMode(9), Flags(1), Size, Load, Reserved,
+        Missing, Side, OtherTest(Test::PingPong), Range("FIELD"),
+    );
+    errors.into_iter().map(Failure::PrivateData)
+}
+
+fn messages() -> impl Iterator<Item = Failure> {
+    let errors = samples!(MessageError:
+        Length(1, 2), Action(9), Flags(1), Inline(2, 1), NoKey, Status(9), Reserved, Tag(1),
+        NotInvalidated,
+    );
+    errors.into_iter().map(Failure::Message)
+}
+
+/// Returns a sample of each failure. Of those that only hand on a text, that is SENTENCE.
+fn failures() -> Vec<Failure> {
+    let mismatch = Mismatch {
+        offset: 1,
+        expected: 2,
+        found: 3,
+        iteration: 4,
+        wrong: 5,
+    };
+    let samples = samples!(Failure:
+        Completion { status: 10, vendor: 1, op: Operation::Read, iteration: 2 },
+        Protocol(Violation::Early, 1), PrivateData(PrivateDataError::Size),
+        Message(MessageError::NoKey), Mismatch(mismatch), PeerMismatch, WrongData("OPERATION"),
+        Disconnected, Replaced, OtherStore("SENTENCE"), Busy("SENTENCE"), OldWork, DeviceRemoved,
+        Async(2, "NAME"), TimedOut("STEP", 1), Overdue(1), Interrupted, Cancelled,
+        Rejected(1, "TEXT", None), Unreachable(0), Moved, PortDown, AddressGone, ManagementDead,
+        Unsupported("SENTENCE"), TooLarge(1), OverMemory(1), AboveP99(2, 1),
+        BelowBandwidth(1, 2), Deviates(1, 2), NoCpu(1), Unexpected(errno::ENOMEM),
+        Kernel("STEP", -errno::ENOMEM),
+    );
+    let others = [
+        Failure::Rejected(8, "invalid service ID", None),
+        Failure::Kernel("STEP", -200),
+    ];
+    samples
+        .into_iter()
+        .chain(others)
+        .chain(rejects())
+        .chain(violations())
+        .chain(private_data())
+        .chain(messages())
+        .collect()
+}
+
+/// Returns the sentence as the page has it, whose placeholders are not those of the samples.
+fn sentence(failure: &Failure) -> String {
+    let text = failure.to_string();
+    match failure {
+        Failure::Completion { op, .. } => {
+            let begin = text.split_once(" failed: ").unwrap().0;
+            let begin = begin.replace(op.name(), "OP");
+            format!("{begin} failed: STATUS (10, vendor code 0x1): CAUSE")
+        }
+        Failure::PrivateData(PrivateDataError::OtherTest(test)) => {
+            text.replace(test.as_str(), "TEST")
+        }
+        _ => text.replace("ENOMEM", "ERRNO"),
+    }
+}
+
+#[test]
+fn every_failure_has_its_words() {
+    let missing = missing(failures().iter().map(sentence));
+    assert!(missing.is_empty(), "not in the page: {missing:#?}");
+}
+
+#[test]
+fn every_completion_error_has_its_words() {
+    let mut parts = Vec::new();
+    for status in 0..23 {
+        for op in Operation::ALL {
+            let failure = Failure::Completion {
+                status,
+                vendor: 0,
+                op,
+                iteration: 0,
+            };
+            let text = failure.to_string();
+            let (_, rest) = text.split_once(" failed: ").unwrap();
+            let (status, cause) = rest.split_once("): ").unwrap();
+            let (status, _) = status.split_once(", vendor code").unwrap();
+            parts.extend([op.name(), status, cause].map(String::from));
+        }
+    }
+    parts.sort();
+    parts.dedup();
+    let missing = missing(parts);
+    assert!(missing.is_empty(), "not in the page: {missing:#?}");
+}
+
+#[test]
+fn every_refusal_of_a_command_has_its_words() {
+    let (value, other) = ("VALUE", "OTHER");
+    let (one, test) = (TestSet::of(|test| test == Test::PingPong), Test::FastReg);
+    let places = Places::of(|_, test| test == Test::Block);
+    let reasons = samples!(Reason:
+        EmptyCommand, EmptyOption, Unprintable,
+        Unknown { nearest: Some("NAME"), valid: &[] }, Twice, TakesNoValue,
+        NeedsValue { example: "EXAMPLE" }, NotNumber { value: value, suffixes: "K, M or G" },
+        OutOfRange { value: value, min: 1, max: 2, unit: "" },
+        NotOneOf { value: value, valid: &["A", "B"] }, NotV4 { value: value },
+        NotV6 { value: value }, NotInterface { value: value }, NoInterface { value: value },
+        NotCpus { value: value }, NotNetworks { value: value }, NotErrno { value: value },
+        NotText { max: 1 }, NoRole, TwoRoles { other: other }, Both { other: other }, NoAddr,
+        NoDevice, NeedsReg, NeedsDma, NeedsPath, NeedsServer, FollowsClient,
+        WrongTest { test: test, valid: one }, RegWithTest { test: test },
+        SgeAboveSize { sge: 2, size: 1 }, NotStore { value: value }, NotDisk { value: value },
+        NotMultiple { bytes: 1, unit: 2 }, IsFor { valid: places }, TapLoopback, SizeOfDisk,
+        SizeOfNothing, OneThread, NoStore { or_log: true }, RamNeedsSize, NeedsStop, NotWithStop,
+        NotCase { value: value }, CaseTwice { value: "CASE" }, NegIsLoopback, NotWithNeg,
+    );
+    let unknown = Reason::Unknown {
+        nearest: None,
+        valid: &[&["NAME"]],
+    };
+    let others = [unknown, Reason::NoStore { or_log: false }];
+    let sentences = reasons.into_iter().chain(others).map(|reason| {
+        let error = ParseError {
+            kind: Kind::Invalid,
+            option: "OPTION",
+            reason,
+        };
+        let text = error.to_string();
+        match error.reason {
+            Reason::WrongTest { .. } => text
+                .replace("the ping/pong", "TESTS")
+                .replace("with fr;", "with TEST;"),
+            Reason::RegWithTest { .. } => text.replace("with fr;", "with TEST;"),
+            Reason::IsFor { valid } => text.replace(&valid.to_string(), "PLACES"),
+            Reason::NotNumber { .. } => text.replace(", then", "").replace("K, M or G at will", ""),
+            Reason::OutOfRange { .. } | Reason::NotOneOf { .. } => text,
+            // Of long lists the page has the beginning.
+            Reason::NotErrno { .. } => text.split(", EINTR").next().unwrap().to_owned(),
+            Reason::NotCase { .. } => text.split(" all").next().unwrap().to_owned() + " all",
+            _ => text,
+        }
+    });
+    let missing = missing(sentences);
+    assert!(missing.is_empty(), "not in the page: {missing:#?}");
+}

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0
+"""alat, the latency of atomic fetch-and-add: what it counts, and the sum in the end."""
+
+import errno
+
+import krping
+from krping import ADDR, new_port, new_tag, run_fails, run_ok
+from ktap import Suite
+
+# 100 operations of 8 bytes come before those that are measured.
+WARMUP = 100
+
+suite = Suite(check=krping.check)
+
+
+def alat(options):
+	"""Run it on this host, and return the client's result."""
+	tag = new_tag()
+	run_ok(f"loopback,addr={ADDR},alat,{options},tag={tag}")
+	return krping.result(tag, "client")
+
+
+@suite.test("each operation is timed and counted, and brings 8 bytes")
+def counted():
+	for options in ("", ",poll", ",qps=3", ",untimed"):
+		found = alat(f"count=200{options}")
+		queue_pairs = 3 if "qps" in options else 1
+		total = queue_pairs * (200 + WARMUP)
+		assert found["iterations"] == queue_pairs * 200 and found["size"] == 8, found
+		assert (found["read_msgs"], found["read_bytes"]) == (total, 8 * total), found
+		assert found["write_msgs"] == 0, found
+		if "untimed" not in options:
+			assert 0 < found["min_ns"] <= found["p50_ns"] <= found["max_ns"], found
+
+
+@suite.test("validate: the last value is the number of operations before it")
+def validated():
+	for options in ("", ",qps=4", ",poll"):
+		found = alat(f"count=500,validate{options}")
+		assert found["options"].find("validate") > 0, found
+
+
+@suite.test("a server that is asked for it does it, and serves others after")
+def served():
+	port, tag = new_port(), new_tag()
+	server = krping.serve(f"server,addr={ADDR},port={port},persist")
+	for test in ("alat,validate", "rlat", "alat"):
+		run_ok(f"client,addr={ADDR},port={port},{test},count=50,tag={tag}")
+	server.interrupt()
+
+
+@suite.test("options that are about data of any size are not for it")
+def refused():
+	for option in ("size=8", "size=64", "sge=2", "pattern=binary", "inline", "imm", "duplex",
+		       "postlist=2", "signal_every=2", "min_bw=1", "mem_mode=reg",
+		       "unsafe_global_rkey"):
+		run_fails(f"loopback,addr={ADDR},alat,count=1,{option}", errno.EINVAL,
+			  f"{option.partition('=')[0]}.* does not go with alat")
+
+
+if __name__ == "__main__":
+	suite.main()
