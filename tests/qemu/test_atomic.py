@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""alat, the latency of atomic fetch-and-add: what it counts, and the sum in the end."""
+"""alat and abw, atomic fetch-and-add: what they count, and the sum in the end."""
 
 import errno
 
@@ -13,17 +13,17 @@ WARMUP = 100
 suite = Suite(check=krping.check)
 
 
-def alat(options):
-	"""Run it on this host, and return the client's result."""
+def measured(options):
+	"""Run the test of OPTIONS on this host, and return the client's result."""
 	tag = new_tag()
-	run_ok(f"loopback,addr={ADDR},alat,{options},tag={tag}")
+	run_ok(f"loopback,addr={ADDR},{options},tag={tag}")
 	return krping.result(tag, "client")
 
 
 @suite.test("each operation is timed and counted, and brings 8 bytes")
 def counted():
 	for options in ("", ",poll", ",qps=3", ",untimed"):
-		found = alat(f"count=200{options}")
+		found = measured(f"alat,count=200{options}")
 		queue_pairs = 3 if "qps" in options else 1
 		total = queue_pairs * (200 + WARMUP)
 		assert found["iterations"] == queue_pairs * 200 and found["size"] == 8, found
@@ -33,10 +33,23 @@ def counted():
 			assert 0 < found["min_ns"] <= found["p50_ns"] <= found["max_ns"], found
 
 
+@suite.test("the rate: each operation is counted, and brings 8 bytes")
+def rate():
+	for options in ("", ",poll", ",qps=3", ",postlist=8,signal_every=32", ",txdepth=1,signal_every=1",
+			",duplex"):
+		found = measured(f"abw,count=300{options}")
+		queue_pairs = 3 if "qps" in options else 1
+		done = queue_pairs * 300 + found["warmup"]
+		assert found["iterations"] == queue_pairs * 300 and found["size"] == 8, found
+		assert (found["read_msgs"], found["read_bytes"]) == (done, 8 * done), found
+		assert found["write_msgs"] == 0 and found["bytes_per_s"] > 0, found
+
+
 @suite.test("validate: the last value is the number of operations before it")
 def validated():
-	for options in ("", ",qps=4", ",poll"):
-		found = alat(f"count=500,validate{options}")
+	for options in ("alat", "alat,qps=4", "alat,poll", "abw", "abw,qps=4,duplex",
+			"abw,postlist=16,signal_every=64,poll"):
+		found = measured(f"{options},count=500,validate")
 		assert found["options"].find("validate") > 0, found
 
 
@@ -44,18 +57,21 @@ def validated():
 def served():
 	port, tag = new_port(), new_tag()
 	server = krping.serve(f"server,addr={ADDR},port={port},persist")
-	for test in ("alat,validate", "rlat", "alat"):
+	for test in ("alat,validate", "rlat", "abw,validate,duplex", "alat"):
 		run_ok(f"client,addr={ADDR},port={port},{test},count=50,tag={tag}")
 	server.interrupt()
 
 
 @suite.test("options that are about data of any size are not for it")
 def refused():
-	for option in ("size=8", "size=64", "sge=2", "pattern=binary", "inline", "imm", "duplex",
-		       "postlist=2", "signal_every=2", "min_bw=1", "mem_mode=reg",
-		       "unsafe_global_rkey"):
-		run_fails(f"loopback,addr={ADDR},alat,count=1,{option}", errno.EINVAL,
-			  f"{option.partition('=')[0]}.* does not go with alat")
+	never = ("size=8", "size=64", "sge=2", "pattern=binary", "inline", "imm", "mem_mode=reg",
+		 "unsafe_global_rkey")
+	for test, options in (
+			("alat", (*never, "duplex", "postlist=2", "signal_every=2", "min_bw=1")),
+			("abw", (*never, "untimed", "max_p99=1s"))):
+		for option in options:
+			run_fails(f"loopback,addr={ADDR},{test},count=1,{option}", errno.EINVAL,
+				  f"{option.partition('=')[0]}.* does not go with {test}")
 
 
 if __name__ == "__main__":

@@ -250,7 +250,7 @@ REFUSED = (
 	("server,fr", "fr is for the client or loopback"),
 	(f"{BASE},wlat,rlat", "wlat and rlat are both given; give one of them"),
 	(f"{BASE},qps=2", "qps does not go with the ping/pong; it is for wlat, rlat, slat, "),
-	(f"{BASE},slat,duplex", "duplex does not go with slat; it is for bw, rbw or sbw"),
+	(f"{BASE},slat,duplex", "duplex does not go with slat; it is for bw, rbw, "),
 	(f"{BASE},bw,mem_mode=reg", "mem_mode=reg does not go with bw; it is for the ping/pong"),
 	(f"{BASE},bw,size=2,sge=3", "sge=3 does not go with size=2; each piece needs a byte"),
 	# What no log should have to show.

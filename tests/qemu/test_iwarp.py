@@ -110,7 +110,7 @@ def refused():
 	run_fails(f"loopback,addr={ADDR},wlat,count=1", errno.EOPNOTSUPP, "imm.*immediate")
 	run_fails(f"loopback,addr={ADDR},bw,imm,count=1", errno.EOPNOTSUPP, "imm.*immediate")
 	run_fails(f"loopback,addr={ADDR},alat,count=1", errno.EOPNOTSUPP,
-		  "alat: the device has no atomic operations")
+		  "fetch-and-add: the device has no atomic operations")
 
 
 # Disks and taps

@@ -355,7 +355,7 @@ def rules():
 			("rlat,postlist=2", f"postlist does not go with rlat; it is for "
 			 f"{valid['bandwidth']}"),
 			("rlat,signal_every=1", "signal_every does not go with rlat; it is for "
-			 "wlat, slat, bw, rbw or sbw"),
+			 "wlat, slat, bw, rbw, sbw"),
 			("rbw,inline", "inline does not go with rbw; it is for wlat, slat, bw or sbw"),
 			("sge=2", f"sge does not go with the ping/pong; it is for {valid['sized']}"),
 			("sbw,imm", "imm does not go with sbw; it is for wlat or bw"),

@@ -265,6 +265,8 @@ options! {
     Rbw = test(&["rbw"], Test::ReadBandwidth);
     /// Measures the bandwidth of SEND.
     Sbw = test(&["sbw"], Test::SendBandwidth);
+    /// Measures the rate of atomic fetch-and-add.
+    Abw = test(&["abw"], Test::AtomicBandwidth);
     /// Both sides measure at once.
     Duplex = flag!("duplex", load.duplex).goes(bandwidth).bit(1 << 4);
     /// Copies the data into the request.

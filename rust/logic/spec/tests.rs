@@ -143,6 +143,8 @@ tests! {
     ReadBandwidth "rbw" Some(7), Bandwidth, Some(Verb::Read);
     /// SEND bandwidth.
     SendBandwidth "sbw" Some(8), Bandwidth, Some(Verb::Send);
+    /// Atomic fetch-and-add rate.
+    AtomicBandwidth "abw" Some(12), Bandwidth, Some(Verb::FetchAdd);
     /// A disk.
     Block "blk" Some(9), Disk, None;
     /// A tap of a disk.

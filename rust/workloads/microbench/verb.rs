@@ -112,7 +112,7 @@ pub(super) fn check(verb: Verb, load: &Load, device: &Device<'_>) -> Result<(), 
     }
     if verb == Verb::FetchAdd && !device.has_atomics() {
         return Err(Failure::Unsupported(
-            "alat: the device has no atomic operations",
+            "fetch-and-add: the device has no atomic operations",
         ));
     }
     if load.imm && !device.has_immediates() {
