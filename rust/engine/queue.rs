@@ -189,7 +189,7 @@ impl<'a> Queue<'a> {
                 Operation::Write
             }
             prepared::Operation::Read(_) => Operation::Read,
-            prepared::Operation::Atomic(..) => Operation::Atomic,
+            prepared::Operation::Atomic(..) | prepared::Operation::CountingSwap(_) => Operation::Atomic,
         };
         self.inner
             .fill_list(list, self.layout.entry(op, 0), template)

@@ -109,8 +109,9 @@ def polled():
 def refused():
 	run_fails(f"loopback,addr={ADDR},wlat,count=1", errno.EOPNOTSUPP, "imm.*immediate")
 	run_fails(f"loopback,addr={ADDR},bw,imm,count=1", errno.EOPNOTSUPP, "imm.*immediate")
-	run_fails(f"loopback,addr={ADDR},alat,count=1", errno.EOPNOTSUPP,
-		  "fetch-and-add: the device has no atomic operations")
+	for test, operation in (("alat", "fetch-and-add"), ("casbw", "compare-and-swap")):
+		run_fails(f"loopback,addr={ADDR},{test},count=1", errno.EOPNOTSUPP,
+			  f"{operation}: the device has no atomic operations")
 
 
 # Disks and taps

@@ -259,6 +259,8 @@ options! {
     Slat = test(&["slat"], Test::SendLatency);
     /// Measures the latency of atomic fetch-and-add.
     Alat = test(&["alat"], Test::AtomicLatency);
+    /// Measures the latency of atomic compare-and-swap.
+    Caslat = test(&["caslat"], Test::SwapLatency);
     /// Measures the bandwidth of RDMA WRITE.
     Bw = test(&["bw"], Test::WriteBandwidth);
     /// Measures the bandwidth of RDMA READ.
@@ -267,6 +269,8 @@ options! {
     Sbw = test(&["sbw"], Test::SendBandwidth);
     /// Measures the rate of atomic fetch-and-add.
     Abw = test(&["abw"], Test::AtomicBandwidth);
+    /// Measures the rate of atomic compare-and-swap.
+    Casbw = test(&["casbw"], Test::SwapBandwidth);
     /// Both sides measure at once.
     Duplex = flag!("duplex", load.duplex).goes(bandwidth).bit(1 << 4);
     /// Copies the data into the request.

@@ -52,6 +52,8 @@ pub(crate) enum Verb {
     Send,
     /// Atomic fetch-and-add.
     FetchAdd,
+    /// Atomic compare-and-swap.
+    CompareSwap,
 }
 
 impl Verb {
@@ -62,6 +64,7 @@ impl Verb {
             Self::Read => "read",
             Self::Send => "send",
             Self::FetchAdd => "fetch_add",
+            Self::CompareSwap => "compare_swap",
         }
     }
 
@@ -70,9 +73,14 @@ impl Verb {
         match self {
             Self::Write => "write",
             // An atomic operation brings data, as a READ does.
-            Self::Read | Self::FetchAdd => "read",
+            Self::Read | Self::FetchAdd | Self::CompareSwap => "read",
             Self::Send => "send",
         }
+    }
+
+    /// Returns true where it works on one word, and brings what was there before.
+    pub(crate) const fn is_atomic(self) -> bool {
+        matches!(self, Self::FetchAdd | Self::CompareSwap)
     }
 }
 
@@ -137,6 +145,8 @@ tests! {
     SendLatency "slat" Some(5), Latency, Some(Verb::Send);
     /// Atomic fetch-and-add latency, the whole round trip.
     AtomicLatency "alat" Some(11), Latency, Some(Verb::FetchAdd);
+    /// Atomic compare-and-swap latency, the whole round trip.
+    SwapLatency "caslat" Some(13), Latency, Some(Verb::CompareSwap);
     /// RDMA WRITE bandwidth.
     WriteBandwidth "bw" Some(6), Bandwidth, Some(Verb::Write);
     /// RDMA READ bandwidth.
@@ -145,6 +155,8 @@ tests! {
     SendBandwidth "sbw" Some(8), Bandwidth, Some(Verb::Send);
     /// Atomic fetch-and-add rate.
     AtomicBandwidth "abw" Some(12), Bandwidth, Some(Verb::FetchAdd);
+    /// Atomic compare-and-swap rate.
+    SwapBandwidth "casbw" Some(14), Bandwidth, Some(Verb::CompareSwap);
     /// A disk.
     Block "blk" Some(9), Disk, None;
     /// A tap of a disk.
@@ -230,7 +242,7 @@ impl Test {
     pub(crate) const fn only_size(self) -> Option<u32> {
         match (self.spec().family, self.spec().verb) {
             (Family::Disk | Family::Tap | Family::Caps, _) => Some(0),
-            (_, Some(Verb::FetchAdd)) => Some(8),
+            (_, Some(Verb::FetchAdd | Verb::CompareSwap)) => Some(8),
             (
                 Family::PingPong
                 | Family::FastReg
@@ -253,7 +265,10 @@ impl Test {
             // `fr` has no use for it, and never minded.
             Family::PingPong | Family::FastReg | Family::Bandwidth => true,
             // The sum, which is not timed.
-            Family::Latency => matches!(self.spec().verb, Some(Verb::FetchAdd)),
+            Family::Latency => match self.spec().verb {
+                Some(verb) => verb.is_atomic(),
+                None => false,
+            },
             Family::Disk | Family::Tap | Family::Caps | Family::Conformance => false,
         }
     }
@@ -263,7 +278,7 @@ impl Test {
         match self.spec().verb {
             None => self.iterates(),
             Some(Verb::Write | Verb::Read | Verb::Send) => true,
-            Some(Verb::FetchAdd) => false,
+            Some(Verb::FetchAdd | Verb::CompareSwap) => false,
         }
     }
 
@@ -273,7 +288,7 @@ impl Test {
         match self.spec().verb {
             None => false,
             Some(Verb::Write | Verb::Send) => true,
-            Some(Verb::Read | Verb::FetchAdd) => self.is_bandwidth(),
+            Some(Verb::Read | Verb::FetchAdd | Verb::CompareSwap) => self.is_bandwidth(),
         }
     }
 

@@ -35,6 +35,8 @@ pub(crate) const ATOMIC_SIZE: u32 = 8;
 pub(crate) enum AtomicOp {
     /// Adds a number.
     FetchAdd(u64),
+    /// Puts the second number in the place of the first, where that is there.
+    CompareSwap(u64, u64),
     /// Compares under a mask, and swaps under one where that is equal: here all of nothing.
     MaskedCompareSwap,
 }
@@ -43,6 +45,7 @@ impl AtomicOp {
     pub(super) fn opcode(self) -> bindings::ib_wr_opcode {
         match self {
             Self::FetchAdd(_) => bindings::ib_wr_opcode_IB_WR_ATOMIC_FETCH_AND_ADD,
+            Self::CompareSwap(..) => bindings::ib_wr_opcode_IB_WR_ATOMIC_CMP_AND_SWP,
             Self::MaskedCompareSwap => bindings::ib_wr_opcode_IB_WR_MASKED_ATOMIC_CMP_AND_SWP,
         }
     }
@@ -53,14 +56,17 @@ impl AtomicOp {
         wr: bindings::ib_send_wr,
         remote: &Remote,
     ) -> bindings::ib_atomic_wr {
+        let (compare_add, swap) = match self {
+            Self::FetchAdd(number) => (number, 0),
+            Self::CompareSwap(expected, new) => (expected, new),
+            Self::MaskedCompareSwap => (0, 0),
+        };
         bindings::ib_atomic_wr {
             wr,
             remote_addr: remote.addr,
             rkey: remote.rkey,
-            compare_add: match self {
-                Self::FetchAdd(number) => number,
-                Self::MaskedCompareSwap => 0,
-            },
+            compare_add,
+            swap,
             ..Default::default()
         }
     }

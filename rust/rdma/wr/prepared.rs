@@ -42,6 +42,8 @@ pub(crate) enum Operation {
     Read(Remote),
     /// An atomic operation on the peer's memory.
     Atomic(Remote, AtomicOp),
+    /// Atomic compare-and-swaps that count: each expects the number of those before it.
+    CountingSwap(Remote),
 }
 
 impl Operation {
@@ -52,6 +54,7 @@ impl Operation {
             Self::WriteImmediate(_) => bindings::ib_wr_opcode_IB_WR_RDMA_WRITE_WITH_IMM,
             Self::Read(_) => bindings::ib_wr_opcode_IB_WR_RDMA_READ,
             Self::Atomic(_, op) => op.opcode(),
+            Self::CountingSwap(_) => AtomicOp::CompareSwap(0, 1).opcode(),
         }
     }
 
@@ -62,10 +65,9 @@ impl Operation {
             Self::Write(remote) | Self::WriteImmediate(remote) | Self::Read(remote) => {
                 (remote.addr, remote.rkey)
             }
-            Self::Atomic(remote, op) => {
-                return Raw {
-                    atomic: ManuallyDrop::new(op.request(wr, &remote)),
-                };
+            Self::Atomic(remote, op) => return Raw::atomic(op.request(wr, &remote)),
+            Self::CountingSwap(remote) => {
+                return Raw::atomic(AtomicOp::CompareSwap(0, 1).request(wr, &remote));
             }
         };
         Raw {
@@ -100,13 +102,22 @@ union Raw {
     atomic: ManuallyDrop<bindings::ib_atomic_wr>,
 }
 
+impl Raw {
+    fn atomic(request: bindings::ib_atomic_wr) -> Self {
+        Self {
+            atomic: ManuallyDrop::new(request),
+        }
+    }
+}
+
 /// Equal requests of one list.
 ///
 /// # Invariants
 ///
 /// The requests and their elements are written in place by [`fill`](Self::fill) and never moved:
 /// neither vector grows after [`new`](Self::new). The requests name completion entries and memory
-/// of the queue pair whose memory is that of `owner`.
+/// of the queue pair whose memory is that of `owner`. Where there are `swaps`, the variant of all is
+/// `atomic`.
 pub(crate) struct PreparedList {
     requests: KVec<Raw>,
     elements: KVec<bindings::ib_sge>,
@@ -114,6 +125,8 @@ pub(crate) struct PreparedList {
     /// Scatter/gather elements of each request.
     sges: usize,
     owner: Option<Owner>,
+    /// The compare-and-swaps that were linked, where the requests count.
+    swaps: Option<u64>,
 }
 
 // SAFETY: The pointers in the requests are to what the list itself owns, and to completion
@@ -135,6 +148,7 @@ impl PreparedList {
             capacity,
             sges,
             owner: None,
+            swaps: None,
         })
     }
 
@@ -187,8 +201,9 @@ impl PreparedList {
                 .push_within_capacity(template.operation.request(wr))
                 .map_err(|_| EINVAL)?;
         }
-        // INVARIANT: All of them were written for this memory.
+        // INVARIANT: All of them were written for this memory, and as this operation is.
         self.owner = Some(memory.owner());
+        self.swaps = matches!(template.operation, Operation::CountingSwap(_)).then_some(0);
         Ok(())
     }
 
@@ -209,6 +224,7 @@ impl PreparedList {
         if self.owner != Some(owner) {
             return Err(EINVAL);
         }
+        self.count_swaps(count);
         let mut next: *mut bindings::ib_send_wr = core::ptr::null_mut();
         let requests = self.requests.get_mut(..count).ok_or(EINVAL)?;
         for (index, request) in requests.iter_mut().enumerate().rev() {
@@ -227,5 +243,20 @@ impl PreparedList {
             return Err(EINVAL);
         }
         Ok(next)
+    }
+
+    /// Has each of the first `count` requests expect the number of compare-and-swaps before it, and
+    /// count itself; does nothing where they do not count.
+    fn count_swaps(&mut self, count: usize) {
+        let Some(done) = &mut self.swaps else {
+            return;
+        };
+        for request in self.requests.iter_mut().take(count) {
+            // SAFETY: By the invariant it has been written in this variant.
+            let swap = unsafe { &mut request.atomic };
+            swap.compare_add = *done;
+            *done = done.wrapping_add(1);
+            swap.swap = *done;
+        }
     }
 }

@@ -58,7 +58,7 @@ pub(super) const fn operation(verb: Verb) -> Operation {
         Verb::Write => Operation::Write,
         Verb::Read => Operation::Read,
         Verb::Send => Operation::Send,
-        Verb::FetchAdd => Operation::Atomic,
+        Verb::FetchAdd | Verb::CompareSwap => Operation::Atomic,
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) const fn operation(verb: Verb) -> Operation {
 /// is its end and the peer sees nothing of it.
 pub(super) const fn fetches(verb: Verb) -> bool {
     match verb {
-        Verb::Read | Verb::FetchAdd => true,
+        Verb::Read | Verb::FetchAdd | Verb::CompareSwap => true,
         Verb::Write | Verb::Send => false,
     }
 }
@@ -78,7 +78,7 @@ pub(super) const fn access(verb: Verb) -> Option<Access> {
         Verb::Write => Some(Access::RemoteWrite),
         Verb::Read => Some(Access::RemoteRead),
         Verb::Send => None,
-        Verb::FetchAdd => Some(Access::RemoteAtomic),
+        Verb::FetchAdd | Verb::CompareSwap => Some(Access::RemoteAtomic),
     }
 }
 
@@ -90,6 +90,7 @@ pub(super) fn request(verb: Verb, remote: Remote, immediate: bool) -> prepared::
         Verb::Read => prepared::Operation::Read(remote),
         Verb::Send => prepared::Operation::Send,
         Verb::FetchAdd => prepared::Operation::Atomic(remote, AtomicOp::FetchAdd(1)),
+        Verb::CompareSwap => prepared::Operation::CountingSwap(remote),
     }
 }
 
@@ -110,10 +111,11 @@ pub(super) fn check(verb: Verb, load: &Load, device: &Device<'_>) -> Result<(), 
             "sge: the device takes fewer scatter/gather elements in a request",
         ));
     }
-    if verb == Verb::FetchAdd && !device.has_atomics() {
-        return Err(Failure::Unsupported(
-            "fetch-and-add: the device has no atomic operations",
-        ));
+    if verb.is_atomic() && !device.has_atomics() {
+        return Err(Failure::Unsupported(match verb {
+            Verb::CompareSwap => "compare-and-swap: the device has no atomic operations",
+            _ => "fetch-and-add: the device has no atomic operations",
+        }));
     }
     if load.imm && !device.has_immediates() {
         return Err(Failure::Unsupported(caps::NO_IMM));
@@ -129,7 +131,7 @@ pub(super) fn fill(verb: Verb, data: &Data, memory: &mut Memory, buffer: BufferI
             mr::fill(memory, buffer, data.size(), |words| data.fill(words))
         }
         // It counts from 0, which it has been made with.
-        Verb::FetchAdd => Ok(()),
+        Verb::FetchAdd | Verb::CompareSwap => Ok(()),
     }
 }
 
@@ -144,7 +146,7 @@ pub(super) fn compare(
 ) -> Result<Option<Mismatch>, Failure> {
     let compared = match verb {
         Verb::Write | Verb::Read | Verb::Send => client::compare(queue, buffer, data),
-        Verb::FetchAdd => compare_sum(queue, buffer, done),
+        Verb::FetchAdd | Verb::CompareSwap => compare_count(queue, buffer, done),
     };
     match compared {
         Ok(()) => Ok(None),
@@ -155,7 +157,7 @@ pub(super) fn compare(
 
 /// Compares the word that the last of `done` operations has brought with the number of those before
 /// it, which the target has counted.
-fn compare_sum(queue: &Queue<'_>, buffer: BufferId, done: u64) -> Result<(), Failure> {
+fn compare_count(queue: &Queue<'_>, buffer: BufferId, done: u64) -> Result<(), Failure> {
     let mut found = [0; 8];
     queue
         .memory()
