@@ -153,10 +153,11 @@ impl Attempt<'_> {
     ) -> Result<(Connected<I::Workload>, I::Answer), Failure> {
         let outcome = Outcome::new(self.wait_queue).map_err(failed(I::STARTING))?;
         self.worker.attach(&outcome).map_err(failed(I::STARTING))?;
+        // Once there is a connection, its end has causes of its own, which come first.
         let result = self
             .make(initiator, outcome.clone(), report)
-            .and_then(|connected| self.establish(connected, initiator, report))
-            .map_err(|failure| outcome.cause_of(failure));
+            .map_err(|failure| outcome.cause_of(failure))
+            .and_then(|connected| self.establish(connected, initiator, report));
         if !I::ENDS_WITH_THREAD {
             self.worker.detach(&outcome);
         }
