@@ -9,8 +9,7 @@ use super::{
     drive::{
         disconnect_deadline,
         drive,
-        failed,
-        poll_mode, //
+        failed, //
     },
     limits::QueueLimits,
     session::Session,
@@ -31,6 +30,7 @@ use crate::{
             new_wait_queue,
             Progress, //
         },
+        polling::Polling,
         queue::Queue,
         results::{
             Measured,
@@ -193,7 +193,7 @@ impl Client<'_> {
         drive(
             connections.iter().map(|connection| &connection.queue_pair),
             goal,
-            poll_mode(command),
+            Polling::of(command),
             Some(self.session.timeout()),
             interval,
             || send_keepalives(connections).and_then(|()| each(connections, impatient)),

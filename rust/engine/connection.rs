@@ -11,10 +11,7 @@ use super::{
         Connected,
         Initiator, //
     },
-    drive::{
-        disconnect_deadline,
-        poll_mode, //
-    },
+    drive::disconnect_deadline,
     limits::{
         adapt_ack_timeout,
         check_size,
@@ -23,6 +20,7 @@ use super::{
         READS, //
     },
     outcome::WaitQueue,
+    polling::Polling,
     results::Report,
     session::Session,
     side::Lead,
@@ -100,7 +98,7 @@ where
     }
 
     fn poll_mode(&self) -> PollMode {
-        poll_mode(self.command())
+        Polling::of(self.command()).mode()
     }
 
     fn prepare(lead: &mut W, queue: &mut Queue<'_>) -> Result<(), Failure> {

@@ -14,23 +14,19 @@ use crate::{
             Outcome,
             Progress, //
         },
+        polling::Polling,
         queue_pair::QueuePair,
         workload::Workload, //
     },
     kernel_ext::time::{
         cpu_contended,
+        monotonic_ns,
         relax,
         yield_cpu,
         Deadline, //
     },
-    logic::{
-        command::Command,
-        failure::Failure, //
-    },
-    rdma::{
-        cq::PollMode,
-        device::Device, //
-    }, //
+    logic::failure::Failure,
+    rdma::device::Device, //
 };
 use kernel::prelude::*;
 
@@ -50,7 +46,7 @@ const WHAT: &str = "waiting for the peer";
 
 /// Waits until all workloads have reached `goal`, or one of the outcomes has failed. The wait times
 /// out after `timeout` ms without activity. The calling thread polls the completion queues if
-/// `poll` asks for that. Calls `send_keepalives` every `interval` ms.
+/// `polling` asks for that. Calls `send_keepalives` every `interval` ms.
 ///
 /// # Errors
 ///
@@ -58,7 +54,7 @@ const WHAT: &str = "waiting for the peer";
 pub(crate) fn drive<'a, W: Workload>(
     queue_pairs: impl Iterator<Item = &'a QueuePair<W>> + Clone,
     goal: Progress,
-    poll: PollMode,
+    polling: Polling,
     timeout: Option<u32>,
     interval: Option<u32>,
     mut send_keepalives: impl FnMut() -> Result<(), Failure>,
@@ -67,16 +63,93 @@ pub(crate) fn drive<'a, W: Workload>(
         .clone()
         .map(|queue_pair| &**queue_pair.outcome());
     outcomes.clone().for_each(Outcome::touch);
-    if poll == PollMode::Direct {
-        spin(queue_pairs, goal, timeout, interval, &mut send_keepalives)?;
+    let patience = match polling {
+        Polling::Event => None,
+        Polling::Spin => Some(Patience::endless()),
+        Polling::SpinThenSleep(us) => Some(Patience::of_us(us)),
+    };
+    if let Some(patience) = patience {
+        spin(
+            queue_pairs,
+            goal,
+            patience,
+            timeout,
+            interval,
+            &mut send_keepalives,
+        )?;
     }
     Outcome::wait_all(outcomes, goal, WHAT, timeout, interval, send_keepalives)
 }
 
-/// Polls until all workloads have ended or reached `goal`, or one has failed.
+/// The time for which a thread polls without finding anything, before it sleeps.
+struct Patience {
+    /// `None` where it never sleeps.
+    ns: Option<u64>,
+    /// The time at which it was last known to find something; `None` where that was just now.
+    since: Option<u64>,
+}
+
+impl Patience {
+    fn endless() -> Self {
+        Self {
+            ns: None,
+            since: None,
+        }
+    }
+
+    fn of_us(us: u32) -> Self {
+        Self {
+            ns: Some(u64::from(us) * 1000),
+            since: None,
+        }
+    }
+
+    /// Notes whether something was `found`, and returns true where it is time to sleep.
+    fn ends(&mut self, found: bool) -> bool {
+        let Some(patience) = self.ns else {
+            return false;
+        };
+        if found {
+            self.since = None;
+            return false;
+        }
+        let now = monotonic_ns();
+        let since = *self.since.get_or_insert(now);
+        now.saturating_sub(since) >= patience
+    }
+}
+
+/// Sleeps until one of `queue_pairs` has a completion or a report, until `deadline`, or until one
+/// of them has had no activity for `timeout` ms.
+///
+/// # Errors
+///
+/// The driver's, where it does not take the wish for an event.
+fn sleep<'a, W: Workload>(
+    queue_pairs: impl Iterator<Item = &'a QueuePair<W>> + Clone,
+    deadline: Deadline,
+    timeout: Option<u32>,
+) -> Result<(), Failure> {
+    let mut wait = deadline;
+    for queue_pair in queue_pairs.clone() {
+        wait = wait.sooner(queue_pair.outcome().deadline(timeout));
+        if queue_pair.arm().map_err(failed("arming the completion queue"))? {
+            return Ok(());
+        }
+    }
+    // All share one wait queue.
+    if let Some(queue_pair) = queue_pairs.into_iter().next() {
+        queue_pair.outcome().pause(wait);
+    }
+    Ok(())
+}
+
+/// Polls until all workloads have ended or reached `goal`, or one has failed. Sleeps where nothing
+/// has come for as long as `patience` lasts.
 fn spin<'a, W: Workload>(
     queue_pairs: impl Iterator<Item = &'a QueuePair<W>> + Clone,
     goal: Progress,
+    mut patience: Patience,
     timeout: Option<u32>,
     interval: Option<u32>,
     send_keepalives: &mut impl FnMut() -> Result<(), Failure>,
@@ -86,7 +159,7 @@ fn spin<'a, W: Workload>(
     let mut grace = None;
     let mut rounds = 0u32;
     loop {
-        let (mut running, mut moved) = (false, false);
+        let (mut running, mut moved, mut ending) = (false, false, false);
         for queue_pair in queue_pairs.clone() {
             let outcome = queue_pair.outcome();
             if outcome.ended() {
@@ -98,6 +171,7 @@ fn spin<'a, W: Workload>(
                 if outcome.settled() || until.passed() {
                     return Ok(());
                 }
+                ending = true;
             }
             running |= goal == Progress::Finished || !outcome.reached(goal);
             moved |= watches && queue_pair.look();
@@ -111,7 +185,11 @@ fn spin<'a, W: Workload>(
             yield_cpu();
         }
         rounds = rounds.wrapping_add(1);
-        if rounds % SLOW_ROUNDS == 0 {
+        let slept = patience.ends(moved || ending);
+        if slept {
+            sleep(queue_pairs.clone(), next, timeout)?;
+        }
+        if slept || rounds % SLOW_ROUNDS == 0 {
             // Lets waiters proceed that need every thread to have switched, as RCU tasks do.
             yield_cpu();
             for queue_pair in queue_pairs.clone() {
@@ -136,15 +214,6 @@ pub(crate) fn disconnect_deadline(session: &Session, result: &Result<(), Failure
         Ok(()) => session.timeout(),
         Err(_) => session.timeout().min(500),
     })
-}
-
-/// Returns the poll mode that a command asks for.
-pub(crate) fn poll_mode(command: &Command) -> PollMode {
-    if command.poll {
-        PollMode::Direct
-    } else {
-        PollMode::Event
-    }
 }
 
 /// Records the device that a thread works on.

@@ -59,6 +59,7 @@ pub(crate) mod limits;
 pub(crate) mod management;
 pub(crate) mod outcome;
 pub(crate) mod peer_log;
+pub(crate) mod polling;
 pub(crate) mod print;
 pub(crate) mod queue;
 pub(crate) mod queue_pair;

@@ -331,7 +331,8 @@ impl Outcome {
         let _ = self.changed.wait_interruptible(deadline);
     }
 
-    fn deadline(&self, timeout: Option<u32>) -> Deadline {
+    /// Returns the time at which `timeout` ms without activity will have passed.
+    pub(crate) fn deadline(&self, timeout: Option<u32>) -> Deadline {
         timeout.map_or(Deadline::never(), |ms| {
             Deadline::since(self.touched.load(Relaxed), ms)
         })

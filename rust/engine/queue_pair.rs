@@ -126,6 +126,10 @@ pub(crate) fn say_undrained(error: Error) {
 }
 
 impl EventHandler for Outcome {
+    fn completion_event(&self) {
+        self.wake();
+    }
+
     fn async_event(&self, event: AsyncEvent) {
         if event.is_error() {
             self.fail(Failure::Async(event.number(), event.as_str()));
@@ -198,10 +202,20 @@ impl<W: Workload> QueuePair<W> {
         .map(|driven| driven.workload)
     }
 
-    /// Handles up to `budget` completions, for [`PollMode::Direct`], and returns their number.
+    /// Handles up to `budget` completions, unless the core does that, and returns their number.
     /// Process context.
     pub(crate) fn poll(&self, budget: u16) -> usize {
         self.inner.poll(budget)
+    }
+
+    /// Asks for an event that wakes the waiting thread when the next completion comes, for
+    /// [`PollMode::Notified`]. Returns true where one may have come meanwhile: poll once more.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` in any other mode; the driver's.
+    pub(crate) fn arm(&self) -> Result<bool> {
+        self.inner.arm()
     }
 
     /// Returns true where the workload is to [`look`](Workload::look) at all.

@@ -41,6 +41,7 @@ use crate::{
     engine::{
         depths::Depths,
         outcome::Progress,
+        polling::Polling,
         queue::Queue,
         queue_pair::QueuePair,
         results::{
@@ -184,7 +185,7 @@ impl Accepting<'_> {
             drive(
                 iter::once(&queue_pair),
                 Progress::Finished,
-                params.poll,
+                params.polling,
                 Some(params.timeout),
                 Some(params.keepalive_ms),
                 || queue_pair.with(Side::keepalive).unwrap_or(Ok(())),
@@ -237,7 +238,7 @@ impl Accepting<'_> {
             elapsed_ns: summary.elapsed_ns(),
             histogram: summary.histogram,
             measured: summary.figures.map(|figures| Measured {
-                poll: params.poll == PollMode::Direct,
+                poll: params.polling == Polling::Spin,
                 figures,
             }),
             ..*report
@@ -252,7 +253,7 @@ pub(crate) struct ServeParams {
     /// Private data of the answer, for a client that understands it.
     pub(crate) answer: Option<[u8; PrivateData::LEN]>,
     /// Method of finding completions.
-    pub(crate) poll: PollMode,
+    pub(crate) polling: Polling,
     /// Timeout without activity of the client, in ms.
     pub(crate) timeout: u32,
     /// Keepalive interval in ms: the longest time without a message from this side.
@@ -292,7 +293,7 @@ where
     }
 
     fn poll_mode(&self) -> PollMode {
-        self.params.poll
+        self.params.polling.mode()
     }
 
     fn prepare(server: &mut W, queue: &mut Queue<'_>) -> Result<(), Failure> {

@@ -103,6 +103,8 @@ pub(crate) struct Command {
     pub(crate) local_dma_lkey: bool,
     /// Busy-polls for completions.
     pub(crate) poll: bool,
+    /// Busy-polls until nothing has come for so many microseconds, and then sleeps.
+    pub(crate) spin_us: Option<u32>,
     /// Serves clients until stopped, instead of as many as there are threads.
     pub(crate) persist: bool,
     /// The addresses of the clients that a server accepts.
@@ -164,6 +166,7 @@ impl Command {
             read_inv: false,
             local_dma_lkey: false,
             poll: false,
+            spin_us: None,
             persist: false,
             allow: AllowList::ALL,
             max_memory: None,

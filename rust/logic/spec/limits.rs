@@ -57,4 +57,5 @@ pub(crate) const DEPTH: RangeInclusive<u64> = 1..=MOST_DEPTH as u64;
 pub(crate) const RECONNECT_S: RangeInclusive<u64> = 0..=86400;
 pub(crate) const REQUEST_TIMEOUT_S: RangeInclusive<u64> = 0..=86400;
 pub(crate) const DISK: RangeInclusive<u64> = 0..=0xffff_ffff;
+pub(crate) const SPIN_US: RangeInclusive<u64> = 1..=1_000_000;
 pub(crate) const MIN_BW: RangeInclusive<u64> = 1..=u64::MAX;

@@ -140,11 +140,18 @@ pub(crate) enum Group {
     Test,
     /// The way to invalidate a key, and the side that does it.
     Invalidation,
+    /// The way in which a thread finds completions.
+    Polling,
 }
 
 impl Group {
     /// All groups.
-    pub(crate) const ALL: [Self; 3] = [Self::Address, Self::Test, Self::Invalidation];
+    pub(crate) const ALL: [Self; 4] = [
+        Self::Address,
+        Self::Test,
+        Self::Invalidation,
+        Self::Polling,
+    ];
 }
 
 impl OptionSpec {

@@ -317,7 +317,11 @@ options! {
         .goes(|_, test| test.takes_global_rkey())
         .needs(Needs::Dma);
     /// Spins on completions.
-    Poll = flag!("poll", poll).goes(iterates);
+    Poll = flag!("poll", poll).goes(iterates).group(Group::Polling);
+    /// Spins until nothing has come for so many microseconds, then sleeps.
+    Spin = optional!("spin", "50", limits::SPIN_US, PLAIN, spin_us)
+        .goes(iterates)
+        .group(Group::Polling);
     /// Serves clients until interrupted.
     Persist = flag!("persist", persist).goes(server);
     /// The command ends, and leaves its server or disk.

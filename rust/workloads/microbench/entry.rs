@@ -18,10 +18,7 @@ use crate::{
             self,
             Client, //
         },
-        drive::{
-            failed,
-            poll_mode, //
-        },
+        drive::failed,
         entry::{
             Client as ClientEntry,
             Entry, //
@@ -30,6 +27,7 @@ use crate::{
             check_size,
             QueueLimits, //
         },
+        polling::Polling,
         results::Report,
         server,
         serving::ServeParams, //
@@ -48,10 +46,7 @@ use crate::{
             PrivateData, //
         }, //
     },
-    rdma::{
-        cq::PollMode,
-        device::Device, //
-    }, //
+    rdma::device::Device, //
 };
 use kernel::{
     prelude::*,
@@ -141,13 +136,13 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
     let params = ServeParams {
         limits: asked.limits,
         answer: Some(answer.encode()),
-        poll: if shape.watches_memory() {
-            PollMode::Direct
+        polling: if shape.watches_memory() {
+            Polling::Spin
         } else if shape.is_quiet() {
             // Polling would find no completions.
-            PollMode::Event
+            Polling::Event
         } else {
-            poll_mode(&session.command)
+            Polling::of(&session.command)
         },
         // Keepalives are the only traffic of some clients.
         timeout: timeout.max(peer.alive_ms.saturating_mul(3)),

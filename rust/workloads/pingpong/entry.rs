@@ -19,7 +19,6 @@ use crate::{
             self,
             Client, //
         },
-        drive::poll_mode,
         entry::{
             Client as ClientEntry,
             Entry, //
@@ -28,6 +27,7 @@ use crate::{
             adapt_ack_timeout,
             check_size, //
         },
+        polling::Polling,
         results::Report,
         server,
         serving::ServeParams, //
@@ -169,7 +169,7 @@ pub(crate) fn serve(
     let params = ServeParams {
         limits,
         answer: answer.map(|answer| answer.encode()),
-        poll: poll_mode(&session.command),
+        polling: Polling::of(&session.command),
         timeout: session.timeout(),
         keepalive_ms: session.keepalive_ms(),
         unsafe_global_rkey: false,

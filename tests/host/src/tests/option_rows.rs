@@ -67,6 +67,7 @@ fn field(opt: Opt, side: &Side) -> &'static str {
         Opt::Timeout => "timeout_ms",
         Opt::Cpu => "cpus",
         Opt::MaxP99 => "max_p99_ns",
+        Opt::Spin => "spin_us",
         opt => opt.spec().name(),
     }
 }
