@@ -133,7 +133,10 @@ fn sleep<'a, W: Workload>(
     let mut wait = deadline;
     for queue_pair in queue_pairs.clone() {
         wait = wait.sooner(queue_pair.outcome().deadline(timeout));
-        if queue_pair.arm().map_err(failed("arming the completion queue"))? {
+        if queue_pair
+            .arm()
+            .map_err(failed("arming the completion queue"))?
+        {
             return Ok(());
         }
     }

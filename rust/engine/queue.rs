@@ -98,7 +98,20 @@ impl<'a> Queue<'a> {
     ///
     /// `EINVAL` where the buffer has less room.
     pub(crate) fn fill(&mut self, buffer: BufferId, data: &Data) -> Result {
-        mr::fill(self.memory(), buffer, data.size(), |words| data.fill(words))
+        mr::fill(self.memory(), buffer, 0, data.size(), |words| {
+            data.fill(words)
+        })
+    }
+
+    /// Zeroes bytes of a buffer, for the device to see.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where the range is not within the buffer.
+    pub(crate) fn clear(&mut self, buffer: BufferId, offset: usize, len: usize) -> Result {
+        let memory = self.memory();
+        memory.pages(buffer)?.zero(offset, len)?;
+        memory.sync_for_device(buffer, offset, len)
     }
 
     /// Maps a region over a block request, which it owns from then on, and returns what to tell
@@ -189,7 +202,9 @@ impl<'a> Queue<'a> {
                 Operation::Write
             }
             prepared::Operation::Read(_) => Operation::Read,
-            prepared::Operation::Atomic(..) | prepared::Operation::CountingSwap(_) => Operation::Atomic,
+            prepared::Operation::Atomic(..) | prepared::Operation::CountingSwap(_) => {
+                Operation::Atomic
+            }
         };
         self.inner
             .fill_list(list, self.layout.entry(op, 0), template)

@@ -124,13 +124,13 @@ impl<const PHYSICAL: bool> Pages<PHYSICAL> {
         Ok(unsafe { core::slice::from_raw_parts(start.cast(), len.div_ceil(size_of::<Word>())) })
     }
 
-    /// Returns the CRC-32 of the first `len` bytes as they are at the time. Any context.
+    /// Returns the CRC-32 of `len` bytes at `offset` as they are at the time. Any context.
     ///
     /// # Errors
     ///
     /// `EINVAL` if the bytes are not within the memory.
-    pub(crate) fn crc32(&self, len: usize) -> Result<u32> {
-        let start = self.at(0, len)?;
+    pub(crate) fn crc32(&self, offset: usize, len: usize) -> Result<u32> {
+        let start = self.at(offset, len)?;
         // SAFETY: So many bytes can be read. Others may write meanwhile, and the C function
         // reads whatever it finds.
         Ok(!unsafe { bindings::crc32_le(!0, start.cast(), len) })

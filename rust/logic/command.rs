@@ -196,6 +196,10 @@ impl Command {
     /// Returns true where WRITEs must carry immediate data even without `imm`: in a test whose
     /// WRITEs otherwise show only in memory, a side that does not busy-poll needs the completion.
     pub(crate) fn needs_imm(&self) -> bool {
-        self.test.shows_in_memory() && self.role != Role::Server && !self.poll
+        self.role != Role::Server
+            && match self.load.full {
+                true => self.test.takes_imm(),
+                false => self.test.shows_in_memory() && !self.poll,
+            }
     }
 }

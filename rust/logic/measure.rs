@@ -6,8 +6,10 @@
 //! - [`histogram`] - latencies
 //! - [`pace`] - the pace of several queue pairs
 //! - [`window`] - work requests in flight
+//! - [`slots`] - the places of messages that are all compared
 
 pub(crate) mod histogram;
 pub(crate) mod pace;
+pub(crate) mod slots;
 pub(crate) mod stats;
 pub(crate) mod window;

@@ -11,6 +11,7 @@
 //! - [`verb`] - the facts about each operation that is measured
 //! - [`latency`], [`bandwidth`], [`poster`] - what follows a completion, and the posting of lists
 //! - [`control_channel`], [`buffers`] - control messages and receives; source and sink of the data
+//! - [`numbered`] - messages that are all compared
 //! - [`team`] - what the queue pairs of one thread share
 
 #![forbid(unsafe_code)]
@@ -20,6 +21,7 @@ mod buffers;
 mod control_channel;
 pub(crate) mod entry;
 mod latency;
+mod numbered;
 mod plan;
 mod poster;
 mod roles;
@@ -141,6 +143,7 @@ impl Microbench {
             plan.size,
             plan.is_target() && plan.is_received(),
             plan.receives(),
+            plan.receive_buffers(),
         )?;
         let buffers = Buffers::new(&plan, memory)?;
         let mut window = Window::new(
@@ -153,12 +156,18 @@ impl Microbench {
             window = window.holding_at(hold);
         }
         let capacity = if plan.posts() {
-            usize::from(plan.load.postlist)
+            plan.list_capacity()
         } else {
             0
         };
         let list = PreparedList::new(capacity, usize::from(plan.load.sge))?;
-        let poster = Poster::new(window, list, plan.verb, plan.size, traffic);
+        let data = if plan.fetches() {
+            buffers.sink
+        } else {
+            buffers.source
+        };
+        let poster =
+            Poster::new(window, list, plan.verb, plan.size, traffic).number(plan.numbered(), data);
         let work = if !plan.posts() {
             Work::Passive
         } else if plan.test.is_latency() {
@@ -211,7 +220,8 @@ impl Microbench {
     /// Checks the data that has arrived here, if that was requested and any has.
     fn check(&self, queue: &Queue<'_>) -> Result<Option<Mismatch>, Failure> {
         let plan = &self.plan;
-        let buffer = if !plan.validate {
+        let buffer = if !plan.validate || plan.load.full {
+            // Nobody wants to know, or all data has been compared when it came.
             None
         } else if plan.is_received() {
             self.channel.data()
@@ -239,7 +249,7 @@ impl Microbench {
                 buffers.source
             };
             let buffer = buffer.ok_or_else(|| memory_failed(EINVAL))?;
-            if !plan.is_received() && remote.size < plan.size {
+            if !plan.is_received() && (remote.size as usize) < plan.room_for_data() {
                 return Err(self.broken(Violation::Control));
             }
             let template = Template {
@@ -247,6 +257,7 @@ impl Microbench {
                 buffer,
                 region: buffers.local_region(),
                 len: plan.size,
+                stride: plan.stride(),
                 inline: plan.load.inline,
             };
             match &mut self.work {
@@ -303,8 +314,26 @@ impl Microbench {
         }
     }
 
-    /// Handles an operation of the peer's that has taken a receive.
-    fn arrived(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+    /// Compares the message that has just arrived in the buffer of receive number `slot`, or at its
+    /// place in the sink.
+    fn compare_arrived(&mut self, queue: &Queue<'_>, slot: usize) -> Result<(), Failure> {
+        let Some(numbered) = self.plan.numbered().filter(|_| self.mismatch.is_none()) else {
+            return Ok(());
+        };
+        let number = self.arrivals;
+        self.mismatch = if self.plan.is_received() {
+            let buffer = self.channel.buffer(slot);
+            let buffer = buffer.ok_or_else(|| memory_failed(EINVAL))?;
+            numbered.compare_at(queue, buffer, 0, number)?
+        } else {
+            let sink = self.buffers.sink.ok_or_else(|| memory_failed(EINVAL))?;
+            numbered.compare(queue, sink, number)?
+        };
+        Ok(())
+    }
+
+    /// Handles an operation of the peer's that has taken receive number `slot`.
+    fn arrived(&mut self, queue: &mut Queue<'_>, slot: usize) -> Result<(), Failure> {
         // An operation is wrong at this time, beyond the announced number, or where none is
         // expected.
         let due = self.plan.counts_arrivals()
@@ -314,6 +343,7 @@ impl Microbench {
         if !due {
             return Err(self.broken(Violation::Early));
         }
+        self.compare_arrived(queue, slot)?;
         self.arrivals += 1;
         if let Work::Latency(latency) = &mut self.work {
             latency.arrived(queue)?;
@@ -403,7 +433,7 @@ impl Microbench {
                 return Ok(());
             }
             if !self.plan.leading || self.plan.fetches() {
-                self.mismatch = self.check(queue)?;
+                self.mismatch = self.mismatch.or(self.check(queue)?);
             }
             self.phase = Phase::Done;
             let summary = self.summary();
@@ -417,7 +447,7 @@ impl Microbench {
         if self.phase == Phase::Done && self.plan.leading && self.peer.is_some() {
             if !self.plan.fetches() {
                 // Only now has all data arrived that the peer wrote or sent.
-                self.mismatch = self.check(queue)?;
+                self.mismatch = self.mismatch.or(self.check(queue)?);
             }
             self.verdict()?;
             queue.outcome.advance(Progress::Finished);
@@ -436,7 +466,7 @@ impl Workload for Microbench {
             Operation::Receive => {
                 let iteration = self.iteration();
                 match self.channel.receive(queue, wc, iteration)? {
-                    Arrival::Data => self.arrived(queue)?,
+                    Arrival::Data => self.arrived(queue, wc.slot)?,
                     Arrival::Control(control) => self.control(queue, control)?,
                 }
                 // Post this last: other receives are still posted, and the answer must not wait.
@@ -455,7 +485,10 @@ impl Workload for Microbench {
             _ => {
                 match &mut self.work {
                     Work::Latency(latency) => latency.completed(queue)?,
-                    Work::Bandwidth(bandwidth) => bandwidth.completed(queue)?,
+                    Work::Bandwidth(bandwidth) => {
+                        let found = bandwidth.completed(queue)?;
+                        self.mismatch = self.mismatch.or(found);
+                    }
                     Work::Passive => {}
                 }
                 self.step(queue)

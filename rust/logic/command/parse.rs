@@ -140,6 +140,16 @@ impl<'c, 'a> Parser<'c, 'a> {
                 set(self.command);
                 Ok(())
             }
+            Value::FlagOrWord { word, set, .. } => match given.value {
+                Some(value) if value != *word => {
+                    let valid = core::slice::from_ref(word);
+                    Err(given.invalid(Reason::NotOneOf { value, valid }))
+                }
+                value => {
+                    set(self.command, value.is_some());
+                    Ok(())
+                }
+            },
             Value::Number {
                 example,
                 range,

@@ -123,6 +123,14 @@ pub(crate) enum Reason<'a> {
         sge: u8,
         size: u32,
     },
+    TooLarge {
+        size: u32,
+        most: u32,
+    },
+    TooManyUnderWay {
+        size: u32,
+        most: u32,
+    },
     NotStore {
         value: &'a str,
     },
@@ -323,6 +331,17 @@ impl fmt::Display for ParseError<'_> {
             Reason::SgeAboveSize { sge, size } => write!(
                 f,
                 "{option}={sge} does not go with size={size}; each piece needs a byte"
+            ),
+            Reason::TooLarge { size, most } => {
+                write!(
+                    f,
+                    "{option} does not go with size={size}; it takes {most} at most"
+                )
+            }
+            Reason::TooManyUnderWay { size, most } => write!(
+                f,
+                "{option} has {most} messages of size={size} under way at most; lower postlist or \
+                 signal_every"
             ),
             Reason::IsFor { valid } => write!(f, "{option} is for {valid}"),
             Reason::TapLoopback => write!(

@@ -50,7 +50,7 @@ impl OptionSpec {
         }
         match &self.value {
             Value::Nothing | Value::Target => false,
-            Value::Flag { get, .. } => get(command),
+            Value::Flag { get, .. } | Value::FlagOrWord { get, .. } => get(command),
             Value::Number { get, .. } => get(command) != get(default),
             Value::Word { get, .. } => get(command) != get(default),
             Value::Text(text) | Value::Late(text) => (text.is_set)(command),
@@ -61,6 +61,8 @@ impl OptionSpec {
     fn show_value(&self, command: &Command, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.value {
             Value::Nothing | Value::Target | Value::Flag { .. } => Ok(()),
+            Value::FlagOrWord { word, has_word, .. } if has_word(command) => write!(f, "={word}"),
+            Value::FlagOrWord { .. } => Ok(()),
             Value::Number { get, .. } => match get(command) {
                 Some(number) => write!(f, "={number}"),
                 None => Ok(()),

@@ -94,6 +94,7 @@ pub(crate) struct Data {
 enum Source {
     Text(Text),
     Binary(Binary),
+    Numbered(Numbered),
 }
 
 impl Data {
@@ -106,6 +107,16 @@ impl Data {
         Self {
             source,
             iteration,
+            size,
+        }
+    }
+
+    /// Creates the data of message `number` of a run with `seed`, of `size` bytes. The first byte
+    /// of each word differs from that of the 255 messages before and after it.
+    pub(crate) fn numbered(seed: u32, number: u64, size: usize) -> Self {
+        Self {
+            source: Source::Numbered(Numbered::new(seed, number)),
+            iteration: number,
             size,
         }
     }
@@ -170,6 +181,7 @@ impl Data {
         match &self.source {
             Source::Text(text) => text.each(self.size, cells, f),
             Source::Binary(binary) => binary.each(self.size, cells, crc, f),
+            Source::Numbered(numbered) => numbered.each(self.size, cells, f),
         }
     }
 
@@ -189,7 +201,7 @@ impl Data {
             mismatch.wrong = mismatch.wrong.saturating_add(bytes as u64);
         };
         let crc = |words| match &self.source {
-            Source::Text(_) => 0,
+            Source::Text(_) | Source::Numbered(_) => 0,
             Source::Binary(binary) => binary.crc(words),
         };
         self.each(cells, crc, |cell, word| {
@@ -438,6 +450,46 @@ impl Binary {
         }
         hand(rest);
         answered
+    }
+}
+
+/// Words that depend on the number of a message and on their place in it. They cost two additions,
+/// as each message of a bandwidth test is made and compared.
+#[derive(Clone, Debug)]
+struct Numbered {
+    key: u64,
+}
+
+impl Numbered {
+    /// The difference between a word and the next one. It is odd, as is [`GOLDEN`], so that the
+    /// first bytes of 256 words, or messages, in a row are all different.
+    const STEP: u64 = 0xd1b5_4a32_d192_ed03;
+
+    fn new(seed: u32, number: u64) -> Self {
+        Self {
+            key: mix(u64::from(seed)).wrapping_add(number.wrapping_mul(GOLDEN)),
+        }
+    }
+
+    fn each<C: Cell>(&self, size: usize, cells: &[C], mut f: impl FnMut(&C, u64) -> u64) -> u64 {
+        let Some((last, before)) = cells.split_last() else {
+            return 0;
+        };
+        let (mut answered, mut word) = (0, self.key);
+        let mut hand = |cells: &[C]| {
+            for cell in cells {
+                answered |= f(cell, word);
+                word = word.wrapping_add(Self::STEP);
+            }
+        };
+        let steps = before.chunks_exact(STEP);
+        let rest = steps.remainder();
+        for cells in steps {
+            hand(cells);
+        }
+        hand(rest);
+        let bits = first(size.saturating_sub(before.len().wrapping_mul(WORD)));
+        answered | (f(last, word & bits) & bits)
     }
 }
 

@@ -115,6 +115,10 @@ fn write_option(opt: &OptionSpec, mut out: Object<'_>) -> fmt::Result {
 fn write_value(opt: &OptionSpec, out: &mut Object<'_>) -> fmt::Result {
     match &opt.value {
         Value::Nothing | Value::Flag { .. } => drop(out.str("kind", "flag")?),
+        Value::FlagOrWord { word, .. } => {
+            out.str("kind", "flag")?;
+            names("words", [*word].into_iter(), out)?;
+        }
         Value::Number {
             example,
             range,

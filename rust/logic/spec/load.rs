@@ -15,6 +15,8 @@ pub(crate) struct Load {
     pub(crate) inline: bool,
     /// True where no clock is read for each operation.
     pub(crate) untimed: bool,
+    /// True where each message has a number, and is compared when it has arrived.
+    pub(crate) full: bool,
     /// Queue pairs of each thread.
     pub(crate) qps: u16,
     /// Requests posted at once, as one list.
@@ -33,6 +35,7 @@ impl Load {
             imm: false,
             inline: false,
             untimed: false,
+            full: false,
             qps: 1,
             postlist: 1,
             signal_every: if test.takes_signal_every() { 16 } else { 1 },

@@ -53,6 +53,17 @@ pub(crate) enum Value {
         /// Sets it.
         set: fn(&mut Command),
     },
+    /// None, or one word: a field becomes true, and with the word another one, too.
+    FlagOrWord {
+        /// The word.
+        word: &'static str,
+        /// Returns true where a command must be said to have it.
+        get: fn(&Command) -> bool,
+        /// Returns true where a command must be said to have it with the word.
+        has_word: fn(&Command) -> bool,
+        /// Sets it, with the word or without.
+        set: fn(&mut Command, bool),
+    },
     /// A number.
     Number {
         /// An example for sentences.
@@ -146,12 +157,8 @@ pub(crate) enum Group {
 
 impl Group {
     /// All groups.
-    pub(crate) const ALL: [Self; 4] = [
-        Self::Address,
-        Self::Test,
-        Self::Invalidation,
-        Self::Polling,
-    ];
+    pub(crate) const ALL: [Self; 4] =
+        [Self::Address, Self::Test, Self::Invalidation, Self::Polling];
 }
 
 impl OptionSpec {

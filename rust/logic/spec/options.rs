@@ -295,9 +295,20 @@ options! {
     Verbose = flag!("verbose", verbose)
         .goes(|_, test| test.iterates() || test == Test::Conformance);
     /// Compares the data that came back with what was sent.
-    Validate = flag!("validate", validate)
-        .goes(|_, test| test.takes_validate())
-        .bit(1 << 2);
+    Validate = OptionSpec::new(
+        &["validate"],
+        Value::FlagOrWord {
+            word: "full",
+            get: |command| command.validate,
+            has_word: |command| command.load.full,
+            set: |command, full| {
+                command.validate = true;
+                command.load.full = full;
+            },
+        },
+    )
+    .goes(|_, test| test.takes_validate())
+    .bit(1 << 2);
     /// The server invalidates the client's key with its go-ahead.
     ServerInv = flag!("server_inv", server_inv)
         .goes(pings)

@@ -21,17 +21,23 @@ use super::{
     test_set::TestSet,
     tests::Test, //
 };
-use crate::logic::command::{
-    block_options::StoreName,
-    parse_error::{
-        ParseError,
-        Reason, //
+use crate::logic::{
+    command::{
+        block_options::StoreName,
+        parse_error::{
+            ParseError,
+            Reason, //
+        },
+        value::{
+            invalid,
+            Result, //
+        },
+        Command, //
     },
-    value::{
-        invalid,
-        Result, //
-    },
-    Command, //
+    measure::slots::{
+        self,
+        Slots, //
+    }, //
 };
 
 /// Sets the role and the test of `command`, and the defaults that depend on them.
@@ -78,11 +84,41 @@ pub(crate) fn finish(command: &mut Command, given: OptSet) -> Result<'static, ()
     if u32::from(sge) > size && test.has_size() {
         return Err(wrong(Opt::Sge, Reason::SgeAboveSize { sge, size }));
     }
+    if command.load.full {
+        compares_all(command, given)?;
+    }
     if test.is_block() {
         has_store(command, given)?;
     }
     command.load.imm |= command.needs_imm();
     // INVARIANT: each line of `Command`'s was checked here and in `begin`.
+    Ok(())
+}
+
+/// Checks a command whose messages are all compared, and has a completion come often enough for the
+/// places that there are.
+fn compares_all(command: &mut Command, given: OptSet) -> Result<'static, ()> {
+    let (test, size) = (command.test, command.size);
+    let invalid = |reason| invalid("validate=full", reason);
+    if !test.takes_full() && command.role != Role::Server {
+        let valid = TestSet::of(Test::takes_full);
+        return Err(invalid(Reason::WrongTest { test, valid }));
+    }
+    if size > slots::LARGEST {
+        return Err(invalid(Reason::TooLarge {
+            size,
+            most: slots::LARGEST,
+        }));
+    }
+    let slots = Slots::of(size);
+    if !given.has(Opt::SignalEvery) {
+        let most = slots.signal_every();
+        command.load.signal_every = command.load.signal_every.min(most);
+    }
+    if command.load.depth() > slots.under_way() {
+        let most = slots.under_way();
+        return Err(invalid(Reason::TooManyUnderWay { size, most }));
+    }
     Ok(())
 }
 
@@ -101,6 +137,16 @@ pub(crate) fn suits(load: &Load, validate: bool, test: Test, size: u32) -> bool 
         && u32::from(load.sge) <= size
         && test.only_size().is_none_or(|only| size == only)
         && (!validate || goes(Opt::Validate))
+        && (!load.full || validate && compared(load, test, size))
+}
+
+/// Returns true where all messages of a client of `test` with this load can be compared.
+fn compared(load: &Load, test: Test, size: u32) -> bool {
+    test.takes_full()
+        && size <= slots::LARGEST
+        && load.depth() <= Slots::of(size).under_way()
+        // Otherwise nothing says that a message has arrived.
+        && (load.imm || !test.takes_imm())
 }
 
 /// Returns the test that is asked for. Where there is more than one, another check says so.

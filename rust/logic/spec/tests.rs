@@ -273,6 +273,14 @@ impl Test {
         }
     }
 
+    /// Returns true where `validate=full` compares each of its messages.
+    pub(crate) const fn takes_full(self) -> bool {
+        match self.spec().verb {
+            Some(verb) => self.is_bandwidth() && !verb.is_atomic(),
+            None => false,
+        }
+    }
+
     /// Returns true where `unsafe_global_rkey` can open its memory, which is for READs and WRITEs.
     pub(crate) const fn takes_global_rkey(self) -> bool {
         match self.spec().verb {

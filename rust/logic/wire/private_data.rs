@@ -99,7 +99,10 @@ impl PrivateData {
     const LOAD_FLAGS: u32 = Opt::Duplex.spec().bit
         | Opt::Imm.spec().bit
         | Opt::Inline.spec().bit
-        | Opt::Untimed.spec().bit;
+        | Opt::Untimed.spec().bit
+        | Self::FULL;
+    /// The flag of `validate=full`, beside that of `validate`.
+    const FULL: u32 = 1 << 8;
 
     /// Returns the number of a test; 0, which no test has, where nobody is told of it.
     pub(crate) fn number(test: Test) -> u8 {
@@ -150,7 +153,8 @@ impl PrivateData {
         let flags = flag(load.duplex, Opt::Duplex)
             | flag(load.imm, Opt::Imm)
             | flag(load.inline, Opt::Inline)
-            | flag(load.untimed, Opt::Untimed);
+            | flag(load.untimed, Opt::Untimed)
+            | if load.full { Self::FULL } else { 0 };
         let fields = pack(
             load.qps
                 .to_be_bytes()
@@ -266,6 +270,7 @@ impl PrivateData {
             imm: is_set(flags, Opt::Imm),
             inline: is_set(flags, Opt::Inline),
             untimed: is_set(flags, Opt::Untimed),
+            full: flags & Self::FULL != 0,
             qps,
             postlist,
             signal_every,

@@ -4,6 +4,8 @@
 //!
 //! A [`PreparedList`] holds as many copies of one request as a list has, in the form that
 //! `ib_post_send()` takes; each post only says how many of them, and which ask for a completion.
+//! Where each is to have memory of its own, the requests are a ring: a post takes those that
+//! follow the ones before.
 
 use super::{
     atomic::AtomicOp,
@@ -58,12 +60,13 @@ impl Operation {
         }
     }
 
-    /// Returns the request in C's form.
-    fn request(self, wr: bindings::ib_send_wr) -> Raw {
+    /// Returns the request, for the peer's memory from `offset` on, in C's form.
+    fn request(self, wr: bindings::ib_send_wr, offset: u64) -> Raw {
         let (remote_addr, rkey) = match self {
             Self::Send => (0, 0),
+            // The device checks what the peer has said.
             Self::Write(remote) | Self::WriteImmediate(remote) | Self::Read(remote) => {
-                (remote.addr, remote.rkey)
+                (remote.addr.wrapping_add(offset), remote.rkey)
             }
             Self::Atomic(remote, op) => return Raw::atomic(op.request(wr, &remote)),
             Self::CountingSwap(remote) => {
@@ -91,6 +94,9 @@ pub(crate) struct Template {
     pub(crate) region: Option<RegionId>,
     /// The number of bytes, from the start of the buffer.
     pub(crate) len: u32,
+    /// Bytes from the memory of one request to that of the next, on both sides; 0 where all have
+    /// the same.
+    pub(crate) stride: u32,
     /// Copy the data into the request when it is posted.
     pub(crate) inline: bool,
 }
@@ -116,8 +122,8 @@ impl Raw {
 ///
 /// The requests and their elements are written in place by [`fill`](Self::fill) and never moved:
 /// neither vector grows after [`new`](Self::new). The requests name completion entries and memory
-/// of the queue pair whose memory is that of `owner`. Where there are `swaps`, the variant of all is
-/// `atomic`.
+/// of the queue pair whose memory is that of `owner`. Where there are `swaps`, the variant of all
+/// is `atomic`.
 pub(crate) struct PreparedList {
     requests: KVec<Raw>,
     elements: KVec<bindings::ib_sge>,
@@ -127,6 +133,8 @@ pub(crate) struct PreparedList {
     owner: Option<Owner>,
     /// The compare-and-swaps that were linked, where the requests count.
     swaps: Option<u64>,
+    /// The next request, where they are a ring; `None` where each list begins with the first.
+    next: Option<usize>,
 }
 
 // SAFETY: The pointers in the requests are to what the list itself owns, and to completion
@@ -149,6 +157,7 @@ impl PreparedList {
             sges,
             owner: None,
             swaps: None,
+            next: None,
         })
     }
 
@@ -166,16 +175,23 @@ impl PreparedList {
         if self.owner.is_some() {
             return Err(EINVAL);
         }
+        let stride = u64::from(template.stride);
+        let last = self
+            .capacity
+            .saturating_sub(1)
+            .saturating_mul(template.stride as usize);
+        let whole = last.saturating_add(template.len as usize);
         let start = if template.inline {
-            memory.cpu_address(template.buffer, template.len as usize)?
+            memory.cpu_address(template.buffer, whole)?
         } else {
-            memory.dma(template.buffer, 0, template.len as usize)?
+            memory.dma(template.buffer, 0, whole)?
         };
         let lkey = memory.lkey(template.region)?;
         let sges = u32::try_from(self.sges).map_err(|_| ERANGE)?;
         let piece = template.len.checked_div(sges).ok_or(EINVAL)?;
         let last = template.len - piece * (sges - 1);
-        for _ in 0..self.capacity {
+        for number in 0..self.capacity as u64 {
+            let start = start.wrapping_add(number * stride);
             for index in 0..sges {
                 let element = bindings::ib_sge {
                     addr: start.wrapping_add(u64::from(index) * u64::from(piece)),
@@ -189,7 +205,7 @@ impl PreparedList {
         }
         // All are there now, so that nothing moves or borrows them any more.
         let mut elements = self.elements.as_mut_ptr();
-        for _ in 0..self.capacity {
+        for number in 0..self.capacity as u64 {
             let mut wr = header(template.operation.opcode(), cqe, false, false);
             wr.sg_list = elements;
             wr.num_sge = i32::try_from(self.sges).map_err(|_| ERANGE)?;
@@ -198,17 +214,18 @@ impl PreparedList {
                 wr.send_flags |= bindings::ib_send_flags_IB_SEND_INLINE;
             }
             self.requests
-                .push_within_capacity(template.operation.request(wr))
+                .push_within_capacity(template.operation.request(wr, number * stride))
                 .map_err(|_| EINVAL)?;
         }
         // INVARIANT: All of them were written for this memory, and as this operation is.
         self.owner = Some(memory.owner());
         self.swaps = matches!(template.operation, Operation::CountingSwap(_)).then_some(0);
+        self.next = (stride != 0).then_some(0);
         Ok(())
     }
 
-    /// Links the first `count` requests to a list, of which those ask for a completion that
-    /// `signaled` says, and returns its head. Any context.
+    /// Links the first `count` requests, or the next ones of a ring, to a list, of which those ask
+    /// for a completion that `signaled` says, and returns its head. Any context.
     ///
     /// # Errors
     ///
@@ -221,13 +238,17 @@ impl PreparedList {
         signaled: impl Fn(u32) -> bool,
     ) -> Result<*const bindings::ib_send_wr> {
         const SIGNALED: bindings::ib_send_flags = bindings::ib_send_flags_IB_SEND_SIGNALED;
-        if self.owner != Some(owner) {
+        let capacity = self.requests.len();
+        if self.owner != Some(owner) || count == 0 || count > capacity {
             return Err(EINVAL);
         }
         self.count_swaps(count);
+        let first = self.next.unwrap_or(0);
+        // Up to the end of the ring, and then from its start.
+        let whole = count.min(capacity - first);
+        let (start, rest) = self.requests.split_at_mut(first);
         let mut next: *mut bindings::ib_send_wr = core::ptr::null_mut();
-        let requests = self.requests.get_mut(..count).ok_or(EINVAL)?;
-        for (index, request) in requests.iter_mut().enumerate().rev() {
+        let mut link = |index: usize, request: &mut Raw| {
             // SAFETY: Either variant begins with the common part, which has been written.
             let wr = unsafe { &mut request.rdma.wr };
             if signaled(index as u32) {
@@ -238,9 +259,17 @@ impl PreparedList {
             wr.next = next;
             // From the request, of which the device's driver reads all.
             next = core::ptr::from_mut(request).cast();
-        }
-        if next.is_null() {
-            return Err(EINVAL);
+        };
+        let wrapped = start.iter_mut().take(count - whole).enumerate();
+        wrapped
+            .rev()
+            .for_each(|(index, request)| link(whole + index, request));
+        let ahead = rest.iter_mut().take(whole).enumerate();
+        ahead
+            .rev()
+            .for_each(|(index, request)| link(index, request));
+        if self.next.is_some() {
+            self.next = Some((first + count) % capacity);
         }
         Ok(next)
     }

@@ -15,7 +15,10 @@ use crate::{
         monotonic_ns,
         Deadline, //
     },
-    logic::failure::Failure, //
+    logic::{
+        data::pattern::Mismatch,
+        failure::Failure, //
+    }, //
 };
 
 /// A side that posts operations and measures them.
@@ -84,12 +87,13 @@ impl Bandwidth {
         self.until = self.duration_ms.map(Deadline::after_ms);
     }
 
-    /// Handles a completion, and fills the send queue again.
-    pub(crate) fn completed(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        self.poster.completed();
+    /// Handles a completion, and fills the send queue again. Returns the first difference of
+    /// numbered data that the operations have brought, if any.
+    pub(crate) fn completed(&mut self, queue: &mut Queue<'_>) -> Result<Option<Mismatch>, Failure> {
+        let found = self.poster.completed(queue)?;
         self.ended_ns = monotonic_ns();
         if self.held() {
-            return Ok(());
+            return Ok(found);
         }
         if self.before.is_none() && self.poster.window.done() >= self.warmup {
             self.measure(self.ended_ns);
@@ -97,7 +101,8 @@ impl Bandwidth {
         if self.until.is_some_and(Deadline::passed) {
             self.poster.window.stop();
         }
-        self.post(queue)
+        self.post(queue)?;
+        Ok(found)
     }
 
     /// Returns the number of measured operations.

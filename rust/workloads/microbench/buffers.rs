@@ -46,7 +46,7 @@ pub(super) struct Buffers {
 impl Buffers {
     /// Adds the buffers and regions that `plan` needs to `memory`. May sleep.
     pub(super) fn new(plan: &Plan, memory: &mut Memory) -> Result<Self> {
-        let size = plan.size as usize;
+        let size = plan.room_for_data();
         let fetches = plan.fetches();
         // A READ moves data from the target, the other operations move data to it.
         let (gives, takes) = if fetches {
@@ -57,7 +57,10 @@ impl Buffers {
         let mut add = |needed: bool| needed.then(|| memory.add_buffer(size)).transpose();
         let (source, sink) = (add(gives)?, add(takes)?);
         if let Some(source) = source {
-            verb::fill(plan.verb, &plan.data(), memory, source)?;
+            match plan.numbered() {
+                Some(numbered) => numbered.fill_all(memory, source)?,
+                None => verb::fill(plan.verb, &plan.data(), memory, source)?,
+            }
         }
         let target = if fetches { source } else { sink };
         let exposed = target

@@ -32,13 +32,9 @@ use kernel::{
     sync::Arc, //
 };
 
-/// Number of receive buffers that are used in turn. With two, the data before the last control
-/// message is still there when that message has arrived.
-const SLOTS: usize = 2;
-
-/// Index of the receive buffer for the first message. Data may follow that message at once, so no
-/// other message uses its buffer.
-const GREETING: usize = SLOTS;
+/// Number of receive buffers that are used in turn where not all data is compared. With two, the
+/// data before the last control message is still there when that message has arrived.
+pub(super) const SLOTS: usize = 2;
 
 /// Number of receives that control messages may need.
 pub(crate) const CONTROL_RECEIVES: u32 = 4;
@@ -64,9 +60,11 @@ pub(crate) struct ControlChannel {
     /// One send buffer for each kind of control message, since the previous message may still be in
     /// flight.
     outgoing: [BufferId; 3],
-    incoming: [BufferId; SLOTS + 1],
+    /// Buffers of receives, used in turn but for the last, which is for the first message: data may
+    /// follow that at once.
+    incoming: KVec<BufferId>,
     /// True for each buffer of `incoming` that holds data.
-    holds_data: [bool; SLOTS + 1],
+    holds_data: KVec<bool>,
     /// Index of the buffer of the next receive.
     turn: usize,
     /// Size of each receive buffer, in bytes.
@@ -84,28 +82,31 @@ pub(crate) struct ControlChannel {
 
 impl ControlChannel {
     /// Adds the buffers to `memory`, for data of `size` bytes that arrives by SENDs if `data_comes`
-    /// is true. `receives` are kept posted. May sleep.
+    /// is true. `receives` are kept posted, into `buffers` in turn. May sleep.
     pub(crate) fn new(
         memory: &mut Memory,
         traffic: Arc<Traffic>,
         size: u32,
         data_comes: bool,
         receives: u32,
+        buffers: usize,
     ) -> Result<Self> {
         let room = if data_comes {
             size.max(LEAST_ROOM)
         } else {
             LEAST_ROOM
         };
+        let mut incoming = KVec::with_capacity(buffers + 1, GFP_KERNEL)?;
+        let mut holds_data = KVec::with_capacity(buffers + 1, GFP_KERNEL)?;
+        for _ in 0..=buffers {
+            incoming.push(memory.add_buffer(room as usize)?, GFP_KERNEL)?;
+            holds_data.push(false, GFP_KERNEL)?;
+        }
         let mut outgoing = || memory.add_buffer(Control::MAX_LEN);
         Ok(Self {
             outgoing: [outgoing()?, outgoing()?, outgoing()?],
-            incoming: [
-                memory.add_buffer(room as usize)?,
-                memory.add_buffer(room as usize)?,
-                memory.add_buffer(room as usize)?,
-            ],
-            holds_data: [false; SLOTS + 1],
+            incoming,
+            holds_data,
             turn: 0,
             room,
             receives,
@@ -118,7 +119,7 @@ impl ControlChannel {
 
     /// Posts all receives. Must be called before the connection is made.
     pub(crate) fn prepare(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        self.post_receive(queue, GREETING)?;
+        self.post_receive(queue, self.turns())?;
         for _ in 1..self.receives {
             self.post_next(queue)?;
         }
@@ -174,6 +175,11 @@ impl ControlChannel {
         Ok(arrival)
     }
 
+    /// Returns the number of buffers that are used in turn.
+    fn turns(&self) -> usize {
+        self.incoming.len().saturating_sub(1)
+    }
+
     fn post_receive(&self, queue: &mut Queue<'_>, slot: usize) -> Result<(), Failure> {
         let buffer = self.incoming.get(slot);
         let buffer = *buffer.ok_or_else(|| memory_failed(EINVAL))?;
@@ -183,7 +189,10 @@ impl ControlChannel {
     /// Posts the next receive.
     pub(crate) fn post_next(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         self.post_receive(queue, self.turn)?;
-        self.turn = (self.turn + 1) % SLOTS;
+        self.turn += 1;
+        if self.turn == self.turns() {
+            self.turn = 0;
+        }
         Ok(())
     }
 
@@ -240,11 +249,16 @@ impl ControlChannel {
         self.send(queue, &Control::Alive, List::new())
     }
 
+    /// Returns the buffer of receive number `slot`.
+    pub(crate) fn buffer(&self, slot: usize) -> Option<BufferId> {
+        self.incoming.get(slot).copied()
+    }
+
     /// Returns a buffer with data that arrived by a SEND, if there is one.
     pub(crate) fn data(&self) -> Option<BufferId> {
         self.incoming
             .iter()
-            .zip(&self.holds_data)
+            .zip(self.holds_data.iter())
             .find_map(|(buffer, holds)| holds.then_some(*buffer))
     }
 }

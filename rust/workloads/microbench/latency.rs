@@ -154,7 +154,7 @@ impl Latency {
 
     /// Handles a completion of this side's operations.
     pub(crate) fn completed(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        self.poster.completed();
+        self.poster.completed(queue)?;
         if self.poster.fetches() {
             return self.arrived(queue);
         }

@@ -6,9 +6,11 @@
 
 use super::{
     control_channel::{
+        self,
         CONTROL_RECEIVES,
         CONTROL_SENDS, //
     },
+    numbered::Numbered,
     verb, //
 };
 use crate::{
@@ -25,7 +27,10 @@ use crate::{
             Data,
             Pattern, //
         },
-        measure::window::warmup,
+        measure::{
+            slots::Slots,
+            window::warmup, //
+        },
         spec::tests::Verb, //
     }, //
 };
@@ -65,6 +70,34 @@ impl Plan {
     /// Returns the data, which is the same in each operation.
     pub(crate) fn data(&self) -> Data {
         Data::new(self.pattern, 0, self.size as usize)
+    }
+
+    /// Returns the numbers and places of messages, if they are all compared.
+    pub(super) fn numbered(&self) -> Option<Numbered> {
+        let full = self.load.full;
+        full.then(|| Numbered::new(self.pattern.seed, self.size))
+    }
+
+    /// Returns the places of the data of operations.
+    fn slots(&self) -> Slots {
+        self.numbered()
+            .map_or(Slots::ONE, |numbered| numbered.slots)
+    }
+
+    /// Returns the number of requests that a list of operations has room for.
+    pub(crate) fn list_capacity(&self) -> usize {
+        let longest = usize::from(self.load.postlist);
+        longest.max(self.slots().count as usize)
+    }
+
+    /// Returns the bytes from the data of one operation to that of the next.
+    pub(crate) fn stride(&self) -> u32 {
+        self.slots().stride
+    }
+
+    /// Returns the bytes of a buffer for the data of all operations that may be under way.
+    pub(crate) fn room_for_data(&self) -> usize {
+        self.slots().bytes(self.size)
     }
 
     /// Returns true if an operation brings data to the side that posts it.
@@ -153,6 +186,9 @@ impl Plan {
             // The completions of receives need room, too.
             most = most.min(self.room.completions / 3);
         }
+        if self.load.full {
+            most = most.min(self.slots().under_way());
+        }
         self.room.txdepth.min(most).max(self.load.depth())
     }
 
@@ -168,8 +204,20 @@ impl Plan {
             (true, true) => 2,
             (true, false) => self.depth().saturating_mul(2).min(MOST_RECEIVES),
         };
-        let most = self.room.completions.saturating_sub(self.sends());
+        let mut most = self.room.completions.saturating_sub(self.sends());
+        if self.load.full {
+            most = most.min(self.slots().receives());
+        }
         (data + CONTROL_RECEIVES).min(most).min(self.room.requests)
+    }
+
+    /// Returns the number of buffers that receives take in turn, beside that of the first.
+    pub(crate) fn receive_buffers(&self) -> usize {
+        if self.load.full {
+            self.receives() as usize
+        } else {
+            control_channel::SLOTS
+        }
     }
 
     /// Returns the size that the queue pair must have.
@@ -182,7 +230,7 @@ impl Plan {
             } else {
                 0
             },
-            ..Depths::plain(self.sends(), self.receives())
+            ..Depths::plain(self.sends(), self.receives()).with_slots(self.receive_buffers() + 1)
         }
     }
 }

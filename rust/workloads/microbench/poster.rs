@@ -4,17 +4,22 @@
 
 #![forbid(unsafe_code)]
 
-use super::verb;
+use super::{
+    numbered::Numbered,
+    verb, //
+};
 use crate::{
     engine::{
         queue::Queue,
         traffic::Traffic, //
     },
     logic::{
+        data::pattern::Mismatch,
         failure::Failure,
         measure::window::Window,
         spec::tests::Verb, //
     },
+    mr::BufferId,
     rdma::wr::prepared::{
         PreparedList,
         Template, //
@@ -32,6 +37,9 @@ pub(crate) struct Poster {
     traffic: Arc<Traffic>,
     completions: u64,
     posts: u64,
+    /// The numbers of messages that are all compared, and the buffer that they are taken from, or
+    /// brought to.
+    numbered: Option<(Numbered, BufferId)>,
 }
 
 impl Poster {
@@ -52,6 +60,15 @@ impl Poster {
             traffic,
             completions: 0,
             posts: 0,
+            numbered: None,
+        }
+    }
+
+    /// Has each message be numbered, and its data be in `buffer`.
+    pub(super) fn number(self, numbered: Option<Numbered>, buffer: Option<BufferId>) -> Self {
+        Self {
+            numbered: numbered.zip(buffer),
+            ..self
         }
     }
 
@@ -80,6 +97,9 @@ impl Poster {
             return Ok(false);
         }
         let window = &self.window;
+        if let Some((numbered, source)) = self.numbered.filter(|_| !self.fetches()) {
+            numbered.prepare(queue, source, window.posted(), count)?;
+        }
         queue.post_list(&mut self.list, count, |ahead| window.signaled(ahead))?;
         self.window.post(count);
         self.posts = self.posts.wrapping_add(1);
@@ -91,14 +111,25 @@ impl Poster {
         Ok(true)
     }
 
-    /// Counts a completion, and the operations that it reports as done.
-    pub(crate) fn completed(&mut self) {
+    /// Counts a completion, and the operations that it reports as done. Returns the first
+    /// difference of numbered data that they have brought, if any.
+    pub(crate) fn completed(&mut self, queue: &mut Queue<'_>) -> Result<Option<Mismatch>, Failure> {
+        let before = self.window.done();
         let count = self.window.completed();
         self.completions = self.completions.wrapping_add(1);
-        if self.fetches() {
-            self.traffic
-                .moved(verb::operation(self.verb), count, self.size);
+        if !self.fetches() {
+            return Ok(None);
         }
+        self.traffic
+            .moved(verb::operation(self.verb), count, self.size);
+        let mut first = None;
+        if let Some((numbered, sink)) = self.numbered {
+            for number in before..self.window.done() {
+                let found = numbered.compare_read(queue, sink, number)?;
+                first = first.or(found);
+            }
+        }
+        Ok(first)
     }
 
     /// Returns the number of completions.

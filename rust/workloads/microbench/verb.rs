@@ -128,7 +128,7 @@ pub(super) fn check(verb: Verb, load: &Load, device: &Device<'_>) -> Result<(), 
 pub(super) fn fill(verb: Verb, data: &Data, memory: &mut Memory, buffer: BufferId) -> Result {
     match verb {
         Verb::Write | Verb::Read | Verb::Send => {
-            mr::fill(memory, buffer, data.size(), |words| data.fill(words))
+            mr::fill(memory, buffer, 0, data.size(), |words| data.fill(words))
         }
         // It counts from 0, which it has been made with.
         Verb::FetchAdd | Verb::CompareSwap => Ok(()),
@@ -145,7 +145,7 @@ pub(super) fn compare(
     done: u64,
 ) -> Result<Option<Mismatch>, Failure> {
     let compared = match verb {
-        Verb::Write | Verb::Read | Verb::Send => client::compare(queue, buffer, data),
+        Verb::Write | Verb::Read | Verb::Send => client::compare(queue, buffer, 0, data),
         Verb::FetchAdd | Verb::CompareSwap => compare_count(queue, buffer, done),
     };
     match compared {

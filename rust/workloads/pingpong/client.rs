@@ -226,8 +226,8 @@ impl PingPongClient {
 
     fn check_sink(&self, queue: &Queue<'_>) -> Result<(), Failure> {
         let (memory, data) = (queue.memory(), self.data());
-        inspect(memory, self.sink.buffer, self.size, |sink| {
-            inspect(memory, self.source.buffer, self.size, |source| {
+        inspect(memory, self.sink.buffer, 0, self.size, |sink| {
+            inspect(memory, self.source.buffer, 0, self.size, |source| {
                 data.check_echo(sink, source)
             })
         })
@@ -290,13 +290,18 @@ impl Lead for PingPongClient {
     }
 }
 
-/// Compares the beginning of `buffer` with `data`.
+/// Compares what is at `offset` of `buffer`, a multiple of eight, with `data`.
 ///
 /// # Errors
 ///
 /// [`Failure::Mismatch`].
-pub(crate) fn compare(queue: &Queue<'_>, buffer: BufferId, data: &Data) -> Result<(), Failure> {
-    inspect(queue.memory(), buffer, data.size(), |found| {
+pub(crate) fn compare(
+    queue: &Queue<'_>,
+    buffer: BufferId,
+    offset: usize,
+    data: &Data,
+) -> Result<(), Failure> {
+    inspect(queue.memory(), buffer, offset, data.size(), |found| {
         data.check(found)
     })
     .map_err(memory_failed)?

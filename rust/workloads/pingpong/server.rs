@@ -257,7 +257,7 @@ impl PingPongServer {
         self.exchange.traffic().read(size);
         if let Some(pattern) = self.service.check {
             let data = Data::new(pattern, self.iteration, size as usize);
-            compare(queue, self.buffer, &data)?;
+            compare(queue, self.buffer, 0, &data)?;
         }
         if self.service.verbose {
             print_start(queue, self.buffer, size as usize, "server ping data");

@@ -28,7 +28,7 @@ fuzz_target!(|text: &str| {
         }
         Err(error) => {
             let sentence = error.to_string();
-            assert!((10..600).contains(&sentence.len()), "{sentence}");
+            assert!((10..1000).contains(&sentence.len()), "{sentence}");
             assert!(sentence.bytes().all(|b| matches!(b, b' '..=b'~')));
             // Its usual name where it has another.
             let named = text.replace("tx-depth", "txdepth").contains(error.option);

@@ -131,7 +131,12 @@ fn word(opt: Opt, side: &Side) -> BoxedStrategy<Word> {
         }
         Value::Late(_) if opt == Opt::Size => number(*sizes.start(), *sizes.end(), 1),
         Value::Text(_) | Value::Late(_) => text(opt),
-        Value::Nothing | Value::Flag { .. } | Value::Target => {
+        Value::FlagOrWord { word, .. } if side.test.takes_full() => {
+            let name = opt.spec().name();
+            let texts = vec![name.to_owned(), format!("{name}={word}")];
+            return select(texts).prop_map(move |text| (opt, text)).boxed();
+        }
+        Value::Nothing | Value::Flag { .. } | Value::FlagOrWord { .. } | Value::Target => {
             return Just((opt, opt.spec().name().to_owned())).boxed()
         }
     };
@@ -147,6 +152,9 @@ fn clash(one: &Word, other: &Word) -> bool {
         Needs::Reg => text == "mem_mode=dma" || other.spec().needs == Needs::Dma,
         Needs::Dma => *other == Opt::MemMode && text != "mem_mode=dma",
         Needs::Latencies => *other == Opt::Untimed,
+        _ if word == "validate=full" => {
+            matches!(*other, Opt::Size | Opt::PostList | Opt::SignalEvery)
+        }
         Needs::Nothing | Needs::Path => {
             let number = |text: &str| text.split('=').nth(1).and_then(|n| n.parse::<u32>().ok());
             (*opt, *other) == (Opt::Sge, Opt::Size) && number(word) > number(text)

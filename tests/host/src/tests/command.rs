@@ -69,6 +69,7 @@ const LOAD: Load = Load {
     imm: false,
     inline: false,
     untimed: false,
+    full: false,
     qps: 1,
     postlist: 1,
     signal_every: 1,

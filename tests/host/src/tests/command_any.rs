@@ -33,7 +33,7 @@ fn like_command() -> impl Strategy<Value = String> {
 }
 
 fn is_one_clean_line(sentence: &str) -> bool {
-    (10..600).contains(&sentence.len()) && sentence.bytes().all(|b| matches!(b, b' '..=b'~'))
+    (10..1000).contains(&sentence.len()) && sentence.bytes().all(|b| matches!(b, b' '..=b'~'))
 }
 
 /// Whatever it is, it is taken and means itself again, or refused with a line.

@@ -92,7 +92,9 @@ fn every_option_has_a_row_with_its_range_and_default() {
             found.push(name.to_owned());
             let has_value = named.ends_with('=') || opt == Opt::Tap;
             match &spec.value {
-                Value::Nothing | Value::Flag { .. } => assert!(!has_value, "{row:?}"),
+                Value::Nothing | Value::Flag { .. } | Value::FlagOrWord { .. } => {
+                    assert!(!has_value, "{row:?}");
+                }
                 Value::Number { range, get, .. } => {
                     assert!(has_value, "{row:?}");
                     let mut tests = Test::ALL.iter();

@@ -34,6 +34,7 @@ mod histogram;
 mod joining;
 mod json;
 mod load;
+mod numbered;
 mod option_rows;
 mod order;
 mod pace;

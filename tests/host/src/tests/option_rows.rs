@@ -93,6 +93,15 @@ fn check_taken(side: &Side, opt: Opt, word: &str) {
         assert_eq!(after["imm"], "false", "{text}");
         changed.retain(|field| *field != "imm");
     }
+    if word == "validate=full" {
+        // It compares data, and needs completions for that.
+        assert_eq!(
+            (&*after["full"], &*after["validate"]),
+            ("true", "true"),
+            "{text}"
+        );
+        changed.retain(|field| !matches!(*field, "full" | "imm" | "signal_every"));
+    }
     // A server without a test has its client's load.
     let is_load = format!("{:?}", command.load).contains(&format!(" {name}: "));
     if is_load && side.text == "server" {
@@ -113,7 +122,11 @@ fn check_taken(side: &Side, opt: Opt, word: &str) {
         _ => {
             let value = word.split_once('=').map_or("true", |(_, value)| value);
             // C krping called it so first.
-            let value = if value == "fastreg" { "reg" } else { value };
+            let value = match value {
+                "fastreg" => "reg",
+                "full" => "true",
+                value => value,
+            };
             let found = after[name].to_lowercase();
             let mut words = found.split(|c: char| !c.is_ascii_alphanumeric());
             assert!(words.any(|word| word == value), "{text}: {found}");
@@ -160,6 +173,13 @@ fn values_that_are_missing_or_too_many() {
                 Value::Nothing | Value::Flag { .. } => {
                     for value in ["", "1", "yes"] {
                         let sentence = format!("{name} takes no value; give {name} alone");
+                        invalid(&format!("{name}={value}"), name, &sentence);
+                    }
+                    continue;
+                }
+                Value::FlagOrWord { word, .. } => {
+                    for value in ["", "1", "yes"] {
+                        let sentence = format!("{name}={value}: must be {word}");
                         invalid(&format!("{name}={value}"), name, &sentence);
                     }
                     continue;

@@ -48,7 +48,7 @@ fn size() -> impl Strategy<Value = usize> {
 
 /// Memory as a device has it: bytes, which are looked at as words.
 #[derive(Clone)]
-struct Place(Vec<std::cell::Cell<u64>>);
+pub(super) struct Place(Vec<std::cell::Cell<u64>>);
 
 impl Cell for std::cell::Cell<u64> {
     fn get(&self) -> u64 {
@@ -74,7 +74,7 @@ impl Cells for Place {
 
 impl Place {
     /// As many words as hold `bytes`, with something else behind them.
-    fn of(bytes: &[u8]) -> Self {
+    pub(super) fn of(bytes: &[u8]) -> Self {
         let word = |bytes: &[u8]| {
             let mut word = [0x5a; 8];
             word[..bytes.len()].copy_from_slice(bytes);
@@ -83,7 +83,7 @@ impl Place {
         Self(bytes.chunks(8).map(word).collect())
     }
 
-    fn bytes(&self) -> Vec<u8> {
+    pub(super) fn bytes(&self) -> Vec<u8> {
         self.0
             .iter()
             .flat_map(|word| word.get().to_le_bytes())

@@ -56,6 +56,7 @@ fn loaded() -> PrivateData {
             imm: false,
             inline: true,
             untimed: false,
+            full: false,
             qps: 0x0100,
             postlist: 0x0304,
             signal_every: 0x0102,
@@ -166,11 +167,12 @@ fn each_flag_has_its_bit() {
     );
     let pattern = PatternKind::Binary;
     assert_eq!(flags(PrivateData { pattern, ..none }), 8);
-    let sets: [fn(&mut Load); 4] = [
+    let sets: [fn(&mut Load); 5] = [
         |load| load.duplex = true,
         |load| load.imm = true,
         |load| load.inline = true,
         |load| load.untimed = true,
+        |load| load.full = true,
     ];
     for (i, set) in sets.into_iter().enumerate() {
         let mut data = PrivateData {
@@ -253,7 +255,7 @@ fn each_error_is_found() {
         assert_eq!(PrivateData::decode(&bytes), Err(error));
         let mut bytes = LOADED;
         bytes[8..12].copy_from_slice(&(1u32 << bit | 3).to_be_bytes());
-        assert_eq!(PrivateData::decode(&bytes).is_err(), bit >= 8);
+        assert_eq!(PrivateData::decode(&bytes).is_err(), bit >= 9);
     }
     let mut bytes = EXAMPLE;
     bytes[12..16].fill(0);

@@ -215,7 +215,10 @@ fn requests_that_go_together_and_those_that_do_not() {
         Test::SendBandwidth,
     ];
     // For each test, whether it takes this: y or n.
-    let table: [(&str, fn(&mut PrivateData)); 16] = [
+    let full = |data: &mut PrivateData| {
+        (data.validate, data.load.full, data.load.signal_every) = (true, true, 8);
+    };
+    let table: [(&str, fn(&mut PrivateData)); 21] = [
         ("yyyyyyyy", |_| ()),
         ("yyyyyyyy", |data| data.pattern = PatternKind::Binary),
         ("yynnnnnn", |data| data.mem_mode = MemMode::Reg),
@@ -238,6 +241,17 @@ fn requests_that_go_together_and_those_that_do_not() {
             (data.load.qps, data.load.sge, data.size) = (2, 16, 16);
         }),
         ("nnnnnnnn", |data| (data.load.sge, data.size) = (16, 15)),
+        ("nnnnnnyy", full),
+        ("nnnnnynn", |data| {
+            (data.validate, data.load.full, data.load.imm) = (true, true, true);
+        }),
+        ("nnnnnnnn", |data| data.load.full = true),
+        ("nnnnnnnn", |data| {
+            (data.validate, data.load.full, data.size) = (true, true, (128 << 10) + 1);
+        }),
+        ("nnnnnnnn", |data| {
+            (data.validate, data.load.full, data.load.postlist) = (true, true, 64);
+        }),
     ];
     for (i, (verdicts, change)) in table.into_iter().enumerate() {
         for (test, verdict) in TESTS.into_iter().zip(verdicts.chars()) {
@@ -274,7 +288,7 @@ fn an_answer_that_differs_is_none() {
         change(&mut answer);
         assert_eq!(check_answer(&asked, &answer), Ok(()), "{i}");
     }
-    let other: [fn(&mut PrivateData); 18] = [
+    let other: [fn(&mut PrivateData); 19] = [
         |data| data.test = Test::ReadBandwidth,
         |data| data.mem_mode = MemMode::Reg,
         |data| data.server_inv = true,
@@ -286,6 +300,7 @@ fn an_answer_that_differs_is_none() {
         |data| data.load.imm = true,
         |data| data.load.inline = true,
         |data| data.load.untimed = true,
+        |data| data.load.full = true,
         |data| data.load.qps = 2,
         |data| data.load.postlist = 2,
         |data| data.load.signal_every = 2,
@@ -337,6 +352,7 @@ proptest! {
             server_inv: false,
             read_inv: false,
             validate: false,
+            load: Load { full: false, ..data.load },
             ..data
         };
         prop_assert_eq!(check_request(&plain), Ok(()));

@@ -96,6 +96,13 @@ impl Side {
             |range: &RangeInclusive<u64>| [range.start(), range.end()].map(u64::to_string).to_vec();
         let values = match &opt.spec().value {
             Value::Nothing | Value::Flag { .. } => return vec![opt.spec().name().to_owned()],
+            Value::FlagOrWord { word, .. } => {
+                let name = opt.spec().name();
+                return match self.test.takes_full() {
+                    true => vec![name.to_owned(), format!("{name}={word}")],
+                    false => vec![name.to_owned()],
+                };
+            }
             Value::Number { range, .. } => ends(range),
             Value::Word { words, .. } => words.iter().map(|word| word.to_string()).collect(),
             Value::Late(_) if opt == Opt::Size => ends(&self.sizes()),
