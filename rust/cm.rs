@@ -179,6 +179,19 @@ impl CmId {
             .wait_for(Progress::Established, CONNECTING, Some(timeout))
     }
 
+    /// Lowers the path MTU of the connection that is about to be made to `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unsupported`] where the path takes less, or has none.
+    pub(crate) fn lower_path_mtu(&self, bytes: u16) -> Result<(), Failure> {
+        self.id.lower_path_mtu(bytes).map_err(|error| match error {
+            ERANGE => Failure::Unsupported("mtu: the path takes smaller packets only"),
+            ENOENT => Failure::Unsupported("mtu: iWARP devices have no path MTU"),
+            error => Failure::Kernel("lowering the path MTU", error.to_errno()),
+        })
+    }
+
     /// Begins to connect the queue pair, as [`Self::connect`] does, and waits for the port only.
     ///
     /// # Errors

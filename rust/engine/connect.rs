@@ -68,6 +68,15 @@ pub(crate) trait Initiator {
     /// Sets device-dependent parameters that must be set before the route is resolved.
     fn adapt(&self, _: &CmId, _: &Device<'_>) {}
 
+    /// Sets parameters of the route, which has been resolved.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unsupported`] or a similar failure that names what the route has not.
+    fn route(&self, _: &CmId) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Checks that the device has what the client needs, before any object is created on it.
     ///
     /// # Errors
@@ -183,6 +192,7 @@ impl Attempt<'_> {
         )?;
         let device = id.device().map_err(failed("finding the device"))?;
         initiator.check(&device)?;
+        initiator.route(&id)?;
         let mut memory = new_memory(id.rdma(), self.session.command.unsafe_global_rkey)
             .map_err(failed("allocating a protection domain"))?;
         let (workload, depths) = initiator

@@ -82,6 +82,12 @@ where
         adapt_ack_timeout(id, device, self.command().mem_mode);
     }
 
+    fn route(&self, id: &CmId) -> Result<(), Failure> {
+        self.command()
+            .mtu
+            .map_or(Ok(()), |bytes| id.lower_path_mtu(bytes))
+    }
+
     fn check(&mut self, device: &Device<'_>) -> Result<(), Failure> {
         let command = self.command();
         check_size(device, command.size)?;

@@ -101,6 +101,8 @@ pub(crate) struct Command {
     pub(crate) read_inv: bool,
     /// The server of a ping/pong WRITEs from its buffer with the device's local DMA key.
     pub(crate) local_dma_lkey: bool,
+    /// The path MTU in bytes, where it is to be lower than that of the path.
+    pub(crate) mtu: Option<u16>,
     /// Busy-polls for completions.
     pub(crate) poll: bool,
     /// Busy-polls until nothing has come for so many microseconds, and then sleeps.
@@ -165,6 +167,7 @@ impl Command {
             server_inv: false,
             read_inv: false,
             local_dma_lkey: false,
+            mtu: None,
             poll: false,
             spin_us: None,
             persist: false,

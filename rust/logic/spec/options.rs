@@ -356,6 +356,24 @@ options! {
         .goes(server);
     /// The type of service of the connection.
     Tos = optional!("tos", "32", limits::TOS, PLAIN, tos).goes(all_but_caps);
+    /// The path MTU, in bytes.
+    Mtu = OptionSpec::new(
+        &["mtu"],
+        Value::Word {
+            example: "1024",
+            words: &["256", "512", "1024", "2048", "4096"],
+            set: |command, word| command.mtu = word.parse().ok(),
+            get: |command| match command.mtu {
+                Some(256) => "256",
+                Some(512) => "512",
+                Some(1024) => "1024",
+                Some(2048) => "2048",
+                Some(_) => "4096",
+                None => "",
+            },
+        },
+    )
+    .goes(|role, test| role != Role::Server && test.iterates());
     /// Requests that the send queue holds.
     // C krping has `txdepth` in its code, and `tx-depth` in its README.
     TxDepth = number!(["txdepth", "tx-depth"], "64", limits::TXDEPTH, PLAIN, txdepth)

@@ -282,6 +282,39 @@ impl Id {
         unsafe { bindings::rdma_set_service_type(self.as_ptr(), c_int::from(tos)) }
     }
 
+    /// Lowers the path MTU of the connection to `bytes`: 256, 512, 1024, 2048 or 4096. Once the
+    /// route has been resolved, before the connection is asked for. Process context; may sleep.
+    /// Not in a handler of the identifier.
+    ///
+    /// # Errors
+    ///
+    /// `ENOENT` where there is no path record, as on iWARP; `ERANGE` where the path takes
+    /// less; `EINVAL` for any other number, and where no route has been resolved.
+    pub(crate) fn lower_path_mtu(&self, bytes: u16) -> Result {
+        let mtu: u8 = match bytes {
+            256 => 1,
+            512 => 2,
+            1024 => 3,
+            2048 => 4,
+            4096 => 5,
+            _ => return Err(EINVAL),
+        };
+        let _lock = HandlerLock::new(&self.raw);
+        // SAFETY: The identifier is valid, and no handler of it is at work.
+        let route = unsafe { &(*self.as_ptr()).route };
+        if route.num_pri_alt_paths < 1 {
+            return Err(ENOENT);
+        }
+        // SAFETY: With a path, this is its record, which the identifier owns. It is only read when
+        // the connection is asked for, which takes the lock, too.
+        let path = unsafe { route.path_rec.as_mut() }.ok_or(EINVAL)?;
+        if path.mtu < mtu {
+            return Err(ERANGE);
+        }
+        path.mtu = mtu;
+        Ok(())
+    }
+
     /// Sets how long this side's queue pair waits for an acknowledgment before it repeats a
     /// request: 4.096 us times 2 to the power of `timeout`, of 31 at most, or without end for 0.
     /// Before the connection is made. Process context; may sleep.
