@@ -38,6 +38,7 @@ use crate::{
     },
     kernel_ext::net::Netns,
     logic::{
+        device::caps,
         failure::{
             Failure,
             CONNECTING, //
@@ -187,7 +188,7 @@ impl CmId {
     pub(crate) fn lower_path_mtu(&self, bytes: u16) -> Result<(), Failure> {
         self.id.lower_path_mtu(bytes).map_err(|error| match error {
             ERANGE => Failure::Unsupported("mtu: the path takes smaller packets only"),
-            ENOENT => Failure::Unsupported("mtu: iWARP devices have no path MTU"),
+            ENOENT => Failure::Unsupported(caps::NO_PATH_MTU),
             error => Failure::Kernel("lowering the path MTU", error.to_errno()),
         })
     }

@@ -28,6 +28,9 @@ ANSWERS = (
 	("server_inv", "server_inv"),
 	("read_inv", "read_inv"),
 	("imm", "imm"),
+	("fetch_add", "alat, abw"),
+	("compare_swap", "caslat, casbw"),
+	("mtu", "mtu="),
 	("blk", "blk, tap="),
 )
 DEVICE = (

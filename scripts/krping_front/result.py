@@ -71,6 +71,9 @@ class Limits(typing.TypedDict, total=False):
 	server_inv: Answer
 	read_inv: Answer
 	imm: Answer
+	fetch_add: Answer
+	compare_swap: Answer
+	mtu: Answer
 	blk: Answer
 
 

@@ -113,7 +113,9 @@ def caps(number=7, **changes):
 		"limits": {"size_dma_bytes": 4 << 20, "size_reg_bytes": 4 << 20, "txdepth": 16382,
 			   "qps": 256, "sge": 16, "sge_read": 16, "inline_bytes": 828,
 			   "depth": 1024, "server_inv": {"supported": True}, "read_inv": none,
-			   "imm": {"supported": True}, "blk": {"supported": True}},
+			   "imm": {"supported": True}, "fetch_add": {"supported": True},
+			   "compare_swap": {"supported": True}, "mtu": {"supported": True},
+			   "blk": {"supported": True}},
 	}
 	values = {"size": 0, "iterations": 0, "elapsed_ns": 0, "peer": None, "peer_port": None,
 		  "peer_kind": None, "options": "caps,addr=192.0.2.1,tag=t", "caps": found}

@@ -86,6 +86,9 @@ what commands can ask for
   server_inv                 yes
   read_inv                   no (read_inv: only iWARP devices have it)
   imm                        yes
+  alat, abw                  yes
+  caslat, casbw              yes
+  mtu=                       yes
   blk, tap=                  yes
 """
 

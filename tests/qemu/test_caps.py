@@ -151,6 +151,9 @@ def supported():
 			 re.escape(found["read_inv"]["reason"]))
 	assert found["imm"]["supported"], found
 	works("bw,imm")
+	for name, options in (("fetch_add", "alat"), ("compare_swap", "casbw"), ("mtu", "mtu=256")):
+		assert found[name]["supported"], found
+		works(options)
 	assert found["blk"]["supported"], found
 
 

@@ -9,6 +9,7 @@ import itertools
 import mmap
 import os
 import random
+import re
 import signal
 import subprocess
 
@@ -256,6 +257,9 @@ def disk_caps():
 	run_ok(f"caps,addr={ADDR},tag={tag}")
 	limits = krping.result(tag, "client")["caps"]["limits"]
 	assert limits["blk"]["supported"] and not limits["imm"]["supported"], limits
+	for name, option in (("fetch_add", "abw"), ("compare_swap", "caslat"), ("mtu", "mtu=256")):
+		run_fails(f"loopback,addr={ADDR},count=1,{option}", errno.EOPNOTSUPP,
+			  re.escape(limits[name]["reason"]))
 	with Server(f"size=4M,store=ram,{PATIENT}") as server, \
 	     server.disk(f"depth={limits['depth']},{PATIENT}") as disk, Raw(disk) as raw:
 		assert disk.attribute("queue/nr_requests") == str(limits["depth"])

@@ -5,6 +5,7 @@
 
 use super::{
     claims::{
+        Atomics,
         Claims,
         Feature,
         Port, //
@@ -25,6 +26,12 @@ pub(crate) const NO_READ_INV: &str =
     "read_inv: only iWARP devices have READ_WITH_INV, and this is none";
 /// The refusal of `imm` by an iWARP device.
 pub(crate) const NO_IMM: &str = "imm: iWARP devices have no immediate data; wlat works with poll";
+/// The refusal of fetch-and-add by a device without atomic operations.
+pub(crate) const NO_FETCH_ADD: &str = "fetch-and-add: the device has no atomic operations";
+/// The refusal of compare-and-swap by a device without atomic operations.
+pub(crate) const NO_COMPARE_SWAP: &str = "compare-and-swap: the device has no atomic operations";
+/// The refusal of `mtu` by an iWARP device.
+pub(crate) const NO_PATH_MTU: &str = "mtu: iWARP devices have no path MTU";
 /// The refusal of a device without fast registration, which no test can use.
 pub(crate) const NO_REGISTRATION: &str = "the device has no fast registration";
 
@@ -45,8 +52,10 @@ pub(crate) struct Limits {
     inline: u32,
     /// The largest `depth=` of a disk.
     depth: u32,
-    /// The reasons why there is no `server_inv`, `read_inv`, `imm`, or disk; `None` where there is.
-    refusals: [(&'static str, Option<&'static str>); 4],
+    registers: bool,
+    reads_with_inv: bool,
+    has_atomics: bool,
+    iwarp: bool,
 }
 
 impl Limits {
@@ -54,7 +63,6 @@ impl Limits {
     /// `drains` requests of each send queue are kept for draining it.
     pub(crate) fn new(claims: &Claims, preflight: &Preflight, iwarp: bool, drains: u32) -> Self {
         let registers = claims.features.has(Feature::MemMgtExtensions);
-        let unregistered = (!registers).then_some(NO_REGISTRATION);
         let sge = preflight.made(Item::MostSge);
         let depth = preflight.made(Item::MostDepth);
         Self {
@@ -70,16 +78,25 @@ impl Limits {
             sge_read: sge.min(claims.max_sge_rd),
             inline: preflight.made(Item::MostInline),
             depth: depth.min(claims.max_mr),
-            refusals: [
-                ("server_inv", unregistered),
-                (
-                    "read_inv",
-                    (!claims.features.has(Feature::ReadWithInv)).then_some(NO_READ_INV),
-                ),
-                ("imm", iwarp.then_some(NO_IMM)),
-                ("blk", unregistered),
-            ],
+            registers,
+            reads_with_inv: claims.features.has(Feature::ReadWithInv),
+            has_atomics: claims.atomics != Atomics::None,
+            iwarp,
         }
+    }
+
+    /// Returns the reasons why there is no such option, operation or disk; `None` where there is.
+    fn refusals(&self) -> [(&'static str, Option<&'static str>); 7] {
+        let refused = |supported: bool, reason| (!supported).then_some(reason);
+        [
+            ("server_inv", refused(self.registers, NO_REGISTRATION)),
+            ("read_inv", refused(self.reads_with_inv, NO_READ_INV)),
+            ("imm", refused(!self.iwarp, NO_IMM)),
+            ("fetch_add", refused(self.has_atomics, NO_FETCH_ADD)),
+            ("compare_swap", refused(self.has_atomics, NO_COMPARE_SWAP)),
+            ("mtu", refused(!self.iwarp, NO_PATH_MTU)),
+            ("blk", refused(self.registers, NO_REGISTRATION)),
+        ]
     }
 
     /// Returns the numeric limits by name.
@@ -101,7 +118,7 @@ impl Limits {
         for (name, number) in self.numbers() {
             limits.num(name, number)?;
         }
-        for (name, refusal) in self.refusals {
+        for (name, refusal) in self.refusals() {
             let mut entry = limits.object(name)?;
             entry.bool("supported", refusal.is_none())?;
             if let Some(reason) = refusal {
@@ -118,7 +135,7 @@ impl fmt::Display for Limits {
         for (name, number) in self.numbers() {
             write!(f, "{name}={number} ")?;
         }
-        for (i, (name, refusal)) in self.refusals.iter().enumerate() {
+        for (i, (name, refusal)) in self.refusals().iter().enumerate() {
             let answer = if refusal.is_none() { "yes" } else { "no" };
             write!(f, "{}{name}={answer}", if i == 0 { "" } else { " " })?;
         }

@@ -113,8 +113,8 @@ pub(super) fn check(verb: Verb, load: &Load, device: &Device<'_>) -> Result<(), 
     }
     if verb.is_atomic() && !device.has_atomics() {
         return Err(Failure::Unsupported(match verb {
-            Verb::CompareSwap => "compare-and-swap: the device has no atomic operations",
-            _ => "fetch-and-add: the device has no atomic operations",
+            Verb::CompareSwap => caps::NO_COMPARE_SWAP,
+            _ => caps::NO_FETCH_ADD,
         }));
     }
     if load.imm && !device.has_immediates() {

@@ -148,6 +148,9 @@ fn all_of_it_in_a_result() {
             "server_inv": {"supported": true},
             "read_inv": {"supported": false, "reason": no_read_inv},
             "imm": {"supported": true},
+            "fetch_add": {"supported": true},
+            "compare_swap": {"supported": true},
+            "mtu": {"supported": true},
             "blk": {"supported": true},
         })
     );
@@ -176,6 +179,7 @@ fn what_iwarp_lacks() {
         ("server_inv", true),
         ("read_inv", true),
         ("imm", false),
+        ("mtu", false),
         ("blk", true),
     ] {
         assert_eq!(limits[name]["supported"], supported, "{name}");
@@ -192,6 +196,7 @@ fn what_iwarp_lacks() {
 fn a_device_with_little_of_everything() {
     let mut few = claims(&[]);
     few.max_mr = 20;
+    few.atomics = Atomics::None;
     let preflight = preflight(0, 1, 1, 0, 1024);
     let limits = Limits::new(&few, &preflight, false, 2);
     let said = limits.to_string();
@@ -199,7 +204,8 @@ fn a_device_with_little_of_everything() {
     assert_eq!(
         said,
         "size_dma_bytes=0 size_reg_bytes=0 txdepth=0 qps=10 sge=1 sge_read=1 inline_bytes=0 \
-         depth=20 server_inv=no read_inv=no imm=yes blk=no"
+         depth=20 server_inv=no read_inv=no imm=yes fetch_add=no compare_swap=no \
+         mtu=yes blk=no"
     );
     for (change, qps) in [
         (Claims { max_qp: 3, ..few }, 3),
