@@ -167,6 +167,9 @@ CASES = {
 	"fast registration": Case(lambda: alone(loopback("fr,count=5"))),
 	"write latency": Case(lambda: alone(loopback("wlat,count=4"))),
 	"write bandwidth": Case(lambda: alone(loopback("bw,count=4,qps=2,size=4K,validate"))),
+	"compare-and-swap rate": Case(lambda: alone(loopback("casbw,count=4,duplex,validate"))),
+	"all messages compared": Case(lambda: alone(loopback("sbw,count=4,validate=full"))),
+	"spin": Case(lambda: alone(loopback("slat,count=4,spin=20"))),
 	"caps": Case(lambda: alone(lambda: run(f"caps,addr={ADDR}"))),
 	"conformance": Case(lambda: alone(lambda: run(
 		f"neg=stale_rkey+wrong_pd+rnr+flush_order,addr={ADDR},{TIMEOUT}")), {

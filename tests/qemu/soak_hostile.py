@@ -107,9 +107,10 @@ def clients_of_tests(seed, messages):
 	tag = new_tag()
 	port = krping.new_port()
 	server = krping.serve(f"server,persist,port={port},tag={tag},timeout={TIMEOUT}")
-	modes = ("", ",mem_mode=reg,server_inv", ",poll", ",size=20000,pattern=binary",
-		 ",sbw", ",bw,size=4096")
-	with Beside(lambda run: krping.run_ok(f"client,addr={ADDR},port={port},count=20,validate"
+	modes = (",validate", ",validate,mem_mode=reg,server_inv", ",validate,poll",
+		 ",validate,size=20000,pattern=binary", ",validate=full,sbw,spin=20",
+		 ",validate=full,bw,size=4096", ",validate,casbw")
+	with Beside(lambda run: krping.run_ok(f"client,addr={ADDR},port={port},count=20"
 					      + modes[run % len(modes)])):
 		lie_to("tests", port, tag, seed, messages)
 	assert server.interrupt() == errno.EINTR
