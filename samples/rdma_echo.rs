@@ -209,6 +209,7 @@ impl Connection {
             max_send_sge: 1,
             max_inline_data: 0,
             max_cqe: None,
+            signal_all: false,
         };
         let echo = Echo {
             buffers,

@@ -22,6 +22,8 @@ pub(crate) struct Depths {
     pub(crate) inline: u32,
     /// Completions that their queue holds; `None` for as many as can be posted.
     pub(crate) completions: Option<u32>,
+    /// True where each request to the send queue completes, whether it asks for that or not.
+    pub(crate) signal_all: bool,
 }
 
 /// Slots of a workload that does not say.
@@ -37,6 +39,7 @@ impl Depths {
             pieces: 1,
             inline: 0,
             completions: None,
+            signal_all: false,
         }
     }
 
@@ -53,6 +56,7 @@ impl Depths {
             max_send_sge: u32::from(self.pieces),
             max_inline_data: self.inline,
             max_cqe: self.completions,
+            signal_all: self.signal_all,
         }
     }
 

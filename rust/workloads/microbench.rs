@@ -166,8 +166,9 @@ impl Microbench {
         } else {
             buffers.source
         };
-        let poster =
-            Poster::new(window, list, plan.verb, plan.size, traffic).number(plan.numbered(), data);
+        let poster = Poster::new(window, list, plan.verb, plan.size, traffic)
+            .number(plan.numbered(), data)
+            .sig_all(plan.load.sig_all);
         let work = if !plan.posts() {
             Work::Passive
         } else if plan.test.is_latency() {

@@ -72,7 +72,8 @@ class Case:
 		words = [self.test, f"size={self.size}", f"count={self.count}",
 			 f"timeout={60000 * krping.SLOW}"]
 		words += [f"{name}={value}" for name, value, default in (
-			("postlist", self.postlist, 1), ("signal_every", self.signal_every, 0),
+			("postlist", self.postlist, 1),
+			("signal_every", 0 if "sig_all" in self.options else self.signal_every, 0),
 			("qps", self.qps, 1), ("sge", self.sge, 1)) if value != default]
 		words += [name for name in ("poll", "duplex", "imm", "inline", "untimed")
 			  if getattr(self, name)]

@@ -68,6 +68,15 @@ def queue_sizes():
 		Case(test, count=1000, postlist=1000, signal_every=1000).loopback()
 
 
+@suite.test("sig_all: each operation completes, though none asks for it")
+def signal_all():
+	for test, poll in itertools.product(TESTS, (False, True)):
+		Case(test, signal_every=1, poll=poll, options="sig_all").loopback()
+	for test in BANDWIDTH:
+		Case(test, signal_every=1, duplex=True, qps=3, options="sig_all").loopback()
+		Case(test, signal_every=1, postlist=8, options="sig_all").loopback()
+
+
 @suite.test("inline")
 def inline():
 	for test, size, poll in itertools.product(("wlat", "slat", "bw", "sbw"), (1, 2, 64, 200),

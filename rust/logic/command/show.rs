@@ -18,7 +18,10 @@ use core::fmt;
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let default = Self {
-            load: Load::new(self.test),
+            load: Load {
+                signal_every: Load::usual_signal_every(self.test, self.load.sig_all),
+                ..Load::new(self.test)
+            },
             ..Self::new(self.role)
         };
         // A test that implies its role is written in place of the role.

@@ -17,6 +17,8 @@ pub(crate) struct Load {
     pub(crate) untimed: bool,
     /// True where each message has a number, and is compared when it has arrived.
     pub(crate) full: bool,
+    /// True where the queue pair has each request complete, and none asks for it.
+    pub(crate) sig_all: bool,
     /// Queue pairs of each thread.
     pub(crate) qps: u16,
     /// Requests posted at once, as one list.
@@ -36,10 +38,21 @@ impl Load {
             inline: false,
             untimed: false,
             full: false,
+            sig_all: false,
             qps: 1,
             postlist: 1,
-            signal_every: if test.takes_signal_every() { 16 } else { 1 },
+            signal_every: Self::usual_signal_every(test, false),
             sge: 1,
+        }
+    }
+
+    /// Returns the number of requests of a `test` of which one asks for a completion, where a
+    /// command does not say it; 1 where all complete with `sig_all`.
+    pub(crate) const fn usual_signal_every(test: Test, sig_all: bool) -> u16 {
+        if test.takes_signal_every() && !sig_all {
+            16
+        } else {
+            1
         }
     }
 

@@ -153,12 +153,19 @@ pub(crate) enum Group {
     Invalidation,
     /// The way in which a thread finds completions.
     Polling,
+    /// The requests that complete.
+    Signals,
 }
 
 impl Group {
     /// All groups.
-    pub(crate) const ALL: [Self; 4] =
-        [Self::Address, Self::Test, Self::Invalidation, Self::Polling];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Address,
+        Self::Test,
+        Self::Invalidation,
+        Self::Polling,
+        Self::Signals,
+    ];
 }
 
 impl OptionSpec {

@@ -345,7 +345,13 @@ options! {
         .goes(bandwidth);
     /// One operation of so many asks for a completion.
     SignalEvery = number!(["signal_every"], "16", limits::SIGNAL_EVERY, PLAIN, load.signal_every)
-        .goes(|_, test| test.takes_signal_every());
+        .goes(|_, test| test.takes_signal_every())
+        .group(Group::Signals);
+    /// The queue pair has each request complete, and none asks for it.
+    SigAll = flag!("sig_all", load.sig_all)
+        .goes(microbench)
+        .group(Group::Signals)
+        .bit(1 << 9);
     /// Pieces of memory of each operation.
     Sge = number!(["sge"], "2", limits::SGE, PLAIN, load.sge)
         .goes(|role, test| microbench(role, test) && test.has_size());

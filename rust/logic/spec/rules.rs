@@ -62,7 +62,7 @@ pub(crate) fn begin(command: &mut Command, given: OptSet) -> Result<'static, ()>
         command.block.bytes = limits::DEFAULT_RING;
     }
     if !given.has(Opt::SignalEvery) {
-        command.load.signal_every = Load::new(test).signal_every;
+        command.load.signal_every = Load::usual_signal_every(test, command.load.sig_all);
     }
     go_together(command, given)
 }
@@ -130,6 +130,7 @@ pub(crate) fn suits(load: &Load, validate: bool, test: Test, size: u32) -> bool 
         && (!load.imm || goes(Opt::Imm))
         && (!load.inline || goes(Opt::Inline))
         && (!load.untimed || goes(Opt::Untimed))
+        && (!load.sig_all || goes(Opt::SigAll) && load.signal_every == 1)
         && (load.qps == 1 || goes(Opt::Qps))
         && (load.postlist == 1 || goes(Opt::PostList))
         && (load.signal_every == 1 || goes(Opt::SignalEvery))

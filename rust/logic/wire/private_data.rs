@@ -100,6 +100,7 @@ impl PrivateData {
         | Opt::Imm.spec().bit
         | Opt::Inline.spec().bit
         | Opt::Untimed.spec().bit
+        | Opt::SigAll.spec().bit
         | Self::FULL;
     /// The flag of `validate=full`, beside that of `validate`.
     const FULL: u32 = 1 << 8;
@@ -154,6 +155,7 @@ impl PrivateData {
             | flag(load.imm, Opt::Imm)
             | flag(load.inline, Opt::Inline)
             | flag(load.untimed, Opt::Untimed)
+            | flag(load.sig_all, Opt::SigAll)
             | if load.full { Self::FULL } else { 0 };
         let fields = pack(
             load.qps
@@ -271,6 +273,7 @@ impl PrivateData {
             inline: is_set(flags, Opt::Inline),
             untimed: is_set(flags, Opt::Untimed),
             full: flags & Self::FULL != 0,
+            sig_all: is_set(flags, Opt::SigAll),
             qps,
             postlist,
             signal_every,

@@ -27,6 +27,8 @@ pub(crate) struct QueuePairCaps {
     pub(crate) max_inline_data: u32,
     /// Completions that their queue holds; `None` for as many as can be posted.
     pub(crate) max_cqe: Option<u32>,
+    /// True where each request to the send queue completes, whether it asks for that or not.
+    pub(crate) signal_all: bool,
 }
 
 impl QueuePairCaps {
@@ -69,7 +71,11 @@ impl QueuePairCaps {
                 max_inline_data: self.max_inline_data,
                 ..Default::default()
             },
-            sq_sig_type: bindings::ib_sig_type_IB_SIGNAL_REQ_WR,
+            sq_sig_type: if self.signal_all {
+                bindings::ib_sig_type_IB_SIGNAL_ALL_WR
+            } else {
+                bindings::ib_sig_type_IB_SIGNAL_REQ_WR
+            },
             qp_type,
             ..Default::default()
         })

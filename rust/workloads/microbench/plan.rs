@@ -230,6 +230,7 @@ impl Plan {
             } else {
                 0
             },
+            signal_all: self.load.sig_all,
             ..Depths::plain(self.sends(), self.receives()).with_slots(self.receive_buffers() + 1)
         }
     }

@@ -40,6 +40,8 @@ pub(crate) struct Poster {
     /// The numbers of messages that are all compared, and the buffer that they are taken from, or
     /// brought to.
     numbered: Option<(Numbered, BufferId)>,
+    /// The queue pair has each request complete, so none asks for it.
+    sig_all: bool,
 }
 
 impl Poster {
@@ -61,7 +63,13 @@ impl Poster {
             completions: 0,
             posts: 0,
             numbered: None,
+            sig_all: false,
         }
+    }
+
+    /// Has no request ask for a completion, if the queue pair has each complete.
+    pub(super) fn sig_all(self, sig_all: bool) -> Self {
+        Self { sig_all, ..self }
     }
 
     /// Has each message be numbered, and its data be in `buffer`.
@@ -100,7 +108,10 @@ impl Poster {
         if let Some((numbered, source)) = self.numbered.filter(|_| !self.fetches()) {
             numbered.prepare(queue, source, window.posted(), count)?;
         }
-        queue.post_list(&mut self.list, count, |ahead| window.signaled(ahead))?;
+        let asks = !self.sig_all;
+        queue.post_list(&mut self.list, count, |ahead| {
+            asks && window.signaled(ahead)
+        })?;
         self.window.post(count);
         self.posts = self.posts.wrapping_add(1);
         // A READ has not moved any data yet.

@@ -70,6 +70,7 @@ const LOAD: Load = Load {
     inline: false,
     untimed: false,
     full: false,
+    sig_all: false,
     qps: 1,
     postlist: 1,
     signal_every: 1,

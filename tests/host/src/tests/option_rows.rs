@@ -102,6 +102,10 @@ fn check_taken(side: &Side, opt: Opt, word: &str) {
         );
         changed.retain(|field| !matches!(*field, "full" | "imm" | "signal_every"));
     }
+    if opt == Opt::SigAll {
+        assert_eq!(after["signal_every"], "1", "{text}");
+        changed.retain(|field| *field != "signal_every");
+    }
     // A server without a test has its client's load.
     let is_load = format!("{:?}", command.load).contains(&format!(" {name}: "));
     if is_load && side.text == "server" {

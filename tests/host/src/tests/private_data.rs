@@ -57,6 +57,7 @@ fn loaded() -> PrivateData {
             inline: true,
             untimed: false,
             full: false,
+            sig_all: false,
             qps: 0x0100,
             postlist: 0x0304,
             signal_every: 0x0102,
@@ -167,12 +168,13 @@ fn each_flag_has_its_bit() {
     );
     let pattern = PatternKind::Binary;
     assert_eq!(flags(PrivateData { pattern, ..none }), 8);
-    let sets: [fn(&mut Load); 5] = [
+    let sets: [fn(&mut Load); 6] = [
         |load| load.duplex = true,
         |load| load.imm = true,
         |load| load.inline = true,
         |load| load.untimed = true,
         |load| load.full = true,
+        |load| load.sig_all = true,
     ];
     for (i, set) in sets.into_iter().enumerate() {
         let mut data = PrivateData {
@@ -255,7 +257,7 @@ fn each_error_is_found() {
         assert_eq!(PrivateData::decode(&bytes), Err(error));
         let mut bytes = LOADED;
         bytes[8..12].copy_from_slice(&(1u32 << bit | 3).to_be_bytes());
-        assert_eq!(PrivateData::decode(&bytes).is_err(), bit >= 9);
+        assert_eq!(PrivateData::decode(&bytes).is_err(), bit >= 10);
     }
     let mut bytes = EXAMPLE;
     bytes[12..16].fill(0);

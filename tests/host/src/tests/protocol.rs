@@ -218,7 +218,7 @@ fn requests_that_go_together_and_those_that_do_not() {
     let full = |data: &mut PrivateData| {
         (data.validate, data.load.full, data.load.signal_every) = (true, true, 8);
     };
-    let table: [(&str, fn(&mut PrivateData)); 21] = [
+    let table: [(&str, fn(&mut PrivateData)); 23] = [
         ("yyyyyyyy", |_| ()),
         ("yyyyyyyy", |data| data.pattern = PatternKind::Binary),
         ("yynnnnnn", |data| data.mem_mode = MemMode::Reg),
@@ -242,6 +242,10 @@ fn requests_that_go_together_and_those_that_do_not() {
         }),
         ("nnnnnnnn", |data| (data.load.sge, data.size) = (16, 15)),
         ("nnnnnnyy", full),
+        ("nnyyyyyy", |data| {
+            (data.load.sig_all, data.load.signal_every) = (true, 1);
+        }),
+        ("nnnynnnn", |data| data.load.sig_all = true),
         ("nnnnnynn", |data| {
             (data.validate, data.load.full, data.load.imm) = (true, true, true);
         }),
@@ -288,7 +292,7 @@ fn an_answer_that_differs_is_none() {
         change(&mut answer);
         assert_eq!(check_answer(&asked, &answer), Ok(()), "{i}");
     }
-    let other: [fn(&mut PrivateData); 19] = [
+    let other: [fn(&mut PrivateData); 20] = [
         |data| data.test = Test::ReadBandwidth,
         |data| data.mem_mode = MemMode::Reg,
         |data| data.server_inv = true,
@@ -301,6 +305,7 @@ fn an_answer_that_differs_is_none() {
         |data| data.load.inline = true,
         |data| data.load.untimed = true,
         |data| data.load.full = true,
+        |data| data.load.sig_all = true,
         |data| data.load.qps = 2,
         |data| data.load.postlist = 2,
         |data| data.load.signal_every = 2,
