@@ -6,5 +6,6 @@
 #include "../rust/bindings/helpers/mm.c"
 #include "../rust/bindings/helpers/net.c"
 #include "../rust/bindings/helpers/rdma.c"
+#include "../rust/bindings/helpers/rw.c"
 #include "../rust/bindings/helpers/sched.c"
 #include "../rust/bindings/helpers/sync.c"

@@ -208,6 +208,7 @@ impl Connection {
             max_recv_wr: MESSAGES as u32,
             max_send_sge: 1,
             max_inline_data: 0,
+            max_rdma_ctxs: 0,
             max_cqe: None,
             signal_all: false,
         };

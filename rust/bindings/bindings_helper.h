@@ -8,5 +8,6 @@
 #include <rdma/rdma_cm.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_cache.h>
+#include <rdma/rw.h>
 
 #include "helpers.h"

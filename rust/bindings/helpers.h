@@ -10,6 +10,7 @@
 #include <linux/kthread.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
+#include <rdma/rw.h>
 
 struct rdma_cm_id *rust_helper_rdma_create_id(struct net *net,
 					      rdma_cm_event_handler handler,
@@ -53,6 +54,17 @@ int rust_helper_dma_map_sg(struct ib_device *device, struct scatterlist *sg,
 void rust_helper_dma_unmap_sg(struct ib_device *device, struct scatterlist *sg,
 			      int count, bool to_device);
 int rust_helper_map_mr_sg(struct ib_mr *mr, struct scatterlist *sg, int count);
+void rust_helper_sg_set_buf(struct scatterlist *sg, const void *start, unsigned int len);
+void rust_helper_bvec_set_virt(struct bio_vec *bvec, void *start, unsigned int len);
+int rust_helper_rw_init(struct rdma_rw_ctx *ctx, struct ib_qp *qp, u32 port,
+			struct scatterlist *sg, u32 count, u64 addr, u32 rkey, bool write);
+int rust_helper_rw_init_bvec(struct rdma_rw_ctx *ctx, struct ib_qp *qp, u32 port,
+			     const struct bio_vec *bvecs, u32 count, u32 size, u64 addr,
+			     u32 rkey, bool write);
+void rust_helper_rw_destroy(struct rdma_rw_ctx *ctx, struct ib_qp *qp, u32 port,
+			    struct scatterlist *sg, u32 count, bool write);
+void rust_helper_rw_destroy_bvec(struct rdma_rw_ctx *ctx, struct ib_qp *qp, u32 port,
+				 const struct bio_vec *bvecs, u32 count, bool write);
 unsigned int rust_helper_max_dma_segment(struct ib_device *device);
 size_t rust_helper_max_dma_mapping(struct ib_device *device);
 

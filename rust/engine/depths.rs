@@ -20,6 +20,8 @@ pub(crate) struct Depths {
     pub(crate) pieces: u8,
     /// Bytes that a request can hold itself.
     pub(crate) inline: u32,
+    /// Contexts for READ and WRITE, whose requests the core adds to the send queue.
+    pub(crate) contexts: u32,
     /// Completions that their queue holds; `None` for as many as can be posted.
     pub(crate) completions: Option<u32>,
     /// True where each request to the send queue completes, whether it asks for that or not.
@@ -38,6 +40,7 @@ impl Depths {
             slots: SLOTS,
             pieces: 1,
             inline: 0,
+            contexts: 0,
             completions: None,
             signal_all: false,
         }
@@ -55,6 +58,7 @@ impl Depths {
             max_recv_wr: self.receive,
             max_send_sge: u32::from(self.pieces),
             max_inline_data: self.inline,
+            max_rdma_ctxs: self.contexts,
             max_cqe: self.completions,
             signal_all: self.signal_all,
         }

@@ -123,6 +123,11 @@ impl Device<'_> {
         self.raw.as_ptr()
     }
 
+    /// Returns the number of the port.
+    pub(super) fn port(&self) -> u32 {
+        self.port
+    }
+
     fn attrs(&self) -> &bindings::ib_device_attr {
         // SAFETY: By the type invariant the device is registered, after which
         // its attributes do not change.

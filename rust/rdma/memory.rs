@@ -13,6 +13,7 @@
 //! - [`buffer`], [`region`] - buffers mapped for DMA, and regions over them
 //! - [`segments`], [`foreign`], [`sink`] - memory of others, regions over it, and over the
 //!   destinations of READs
+//! - [`transfers`] - memory that the core's contexts move
 //! - [`place`], [`account`] - ids, and what buffers are charged to
 
 mod account;
@@ -22,8 +23,10 @@ pub(super) mod place;
 mod region;
 mod segments;
 mod sink;
+mod transfers;
 
 pub(crate) use account::Account;
+pub(super) use account::Charge;
 #[allow(
     unused_imports,
     reason = "there are these, whichever the users of the module take"
@@ -42,9 +45,11 @@ use super::{
 use crate::{
     bindings,
     kernel_ext::pages::Contiguous,
-    rdma::mr::Remote, //
+    rdma::{
+        mr::Remote,
+        rw::Transfer, //
+    }, //
 };
-use account::Charge;
 use buffer::Buffer;
 use kernel::{
     page::PAGE_SIZE,
@@ -82,6 +87,8 @@ pub(crate) struct RegionId(Place);
 /// `F` is the memory of others that its regions can be mapped over.
 pub(crate) struct Memory<F: ForeignMemory = NoForeign> {
     regions: KVec<Region<F>>,
+    /// `None` in the place of one that somebody has taken out for a moment.
+    transfers: KVVec<Option<KBox<Transfer>>>,
     buffers: KVVec<Buffer>,
     pd: Arc<ProtectionDomain>,
     account: Option<Arc<dyn Account>>,
@@ -107,6 +114,7 @@ impl<F: ForeignMemory> Memory<F> {
         }
         Ok(Self {
             regions: KVec::new(),
+            transfers: KVVec::new(),
             buffers: KVVec::new(),
             pd,
             account: None,
@@ -139,12 +147,17 @@ impl<F: ForeignMemory> Memory<F> {
     /// contiguous.
     pub(crate) fn add_shared(&mut self, size: usize) -> Result<(BufferId, Arc<Contiguous>)> {
         // Before there is anything to charge for.
-        let charge = match &self.account {
-            Some(account) => Some(Charge::new(account, size)?),
-            None => None,
-        };
+        let charge = self.charge(size)?;
         let memory = Arc::new(Contiguous::new(size)?, GFP_KERNEL)?;
         Ok((self.push_buffer(memory.clone(), charge)?, memory))
+    }
+
+    /// Charges `size` bytes, if there is an account. May sleep.
+    fn charge(&self, size: usize) -> Result<Option<Charge>> {
+        let account = self.account.as_ref();
+        account
+            .map(|account| Charge::new(account, size))
+            .transpose()
     }
 
     /// Adds a buffer of somebody else's, which is charged to no account. May sleep.

@@ -46,7 +46,16 @@ use super::{
         EventContext,
         EventHandler, //
     },
-    memory::Memory, //
+    memory::{
+        DmaDirection,
+        Memory, //
+    }, //
+    mr::Remote,
+    rw::{
+        Target,
+        Transfer,
+        TransferId, //
+    }, //
 };
 use crate::{
     bindings,
@@ -100,6 +109,10 @@ pub(crate) struct QueuePair<C: Completions> {
     raw: NonNull<bindings::ib_qp>,
     events: Arc<EventContext>,
     place: QueuePairPlace,
+    /// The port of the connection.
+    port: u32,
+    /// Requests that the owner may have in the send queue.
+    room: u32,
     /// 1 once it has been destroyed.
     destroyed: Atomic<u32>,
     #[pin]
@@ -135,12 +148,14 @@ impl<C: Completions> QueuePair<C> {
         let place = memory.id().claim_queue_pair()?;
         let id = place.id().clone();
         let events = Arc::new(EventContext { handler, id }, GFP_KERNEL)?;
-        let cq = CompletionQueue::new(caps.completions()?, poll, events.clone())?;
+        let entries_of_cq = caps.all_completions(&events.id.device()?)?;
+        let cq = CompletionQueue::new(entries_of_cq, poll, events.clone())?;
+        let port = events.id.device()?.port();
         let id = events.id.as_ptr();
         let mut attr = bindings::ib_qp_init_attr {
             event_handler: Some(handle_qp_event),
             qp_context: Arc::as_ptr(&events).cast_mut().cast(),
-            ..caps.attributes(&cq, events.id.qp_type())?
+            ..caps.attributes(&cq, events.id.qp_type(), port)?
         };
         // SAFETY: The identifier is bound to the device of the domain and the completion queue.
         // The context is held until the queue pair has been destroyed, after which no event
@@ -148,6 +163,10 @@ impl<C: Completions> QueuePair<C> {
         to_result(unsafe { bindings::rdma_create_qp(id, memory.pd().as_ptr(), &mut attr) })?;
         // SAFETY: The identifier is valid; the call above set its queue pair.
         let raw = NonNull::new(unsafe { (*id).qp }).ok_or(ENODEV)?;
+        let room_of_sq = match events.id.device() {
+            Ok(device) => caps.room(&device, attr.cap.max_send_wr),
+            Err(_) => 0,
+        };
         // Nothing below fails, so the queue pair always gets its owner.
         let init = pin_init!(Self {
             inner <- SpinLockBh::new(
@@ -162,6 +181,8 @@ impl<C: Completions> QueuePair<C> {
             raw,
             events,
             place,
+            port,
+            room: room_of_sq,
             destroyed: Atomic::new(0),
             _pin: PhantomPinned,
         });
@@ -182,10 +203,75 @@ impl<C: Completions> QueuePair<C> {
             completions,
             memory,
         } = &mut *inner;
-        let mut queue = Queue::new(self.raw, &self.entries, memory);
+        let mut queue = Queue::new(self.target(), &self.entries, memory);
         completions
             .as_mut()
             .map(|completions| f(completions, &mut queue))
+    }
+
+    /// Returns the queue pair as its transfers know it.
+    fn target(&self) -> Target {
+        Target {
+            qp: self.raw,
+            port: self.port,
+        }
+    }
+
+    /// Returns the number of requests that the send queue has room for.
+    pub(crate) fn send_room(&self) -> u32 {
+        self.room
+    }
+
+    /// Makes the context of transfer `id`, which moves all its bytes to or from `remote`, and
+    /// returns the number of its requests. Process context; may sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EAGAIN` where all registrations of the queue pair are in use; `EINVAL` where there is a
+    /// context already, `remote` has another size, or the device cannot register the memory;
+    /// `EBUSY` where another thread works on it; `ENOMEM`.
+    pub(crate) fn make_transfer(
+        &self,
+        id: TransferId,
+        remote: &Remote,
+        direction: DmaDirection,
+    ) -> Result<u32> {
+        self.with_transfer(id, |transfer| {
+            // SAFETY: The queue pair is alive, as it is destroyed by those only who have this
+            // object alone, and the transfer is of its memory.
+            unsafe { transfer.make(self.target(), remote, direction) }
+        })
+    }
+
+    /// Ends the context of transfer `id`: its memory is the CPU's again. Process context; may
+    /// sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EBUSY` where the transfer has not completed, or another thread works on it; `EINVAL` for
+    /// one of another queue pair.
+    pub(crate) fn end_transfer(&self, id: TransferId) -> Result {
+        self.with_transfer(id, |transfer| {
+            if transfer.is_posted() {
+                return Err(EBUSY);
+            }
+            // SAFETY: As for `make_transfer`; the device has completed all requests, or has not
+            // seen them.
+            unsafe { transfer.end(self.target()) };
+            Ok(())
+        })
+    }
+
+    /// Runs `f`, which may sleep, on transfer `id`, without the lock.
+    fn with_transfer<R>(
+        &self,
+        id: TransferId,
+        f: impl FnOnce(&mut Transfer) -> Result<R>,
+    ) -> Result<R> {
+        let mut transfer = self.inner.lock().memory.take_transfer(id)?;
+        let result = f(&mut transfer);
+        self.inner.lock().memory.put_transfer(id, transfer);
+        result
     }
 
     /// Ends the handler and hands it back: completions from now on drive nothing. `None` where
@@ -220,6 +306,17 @@ impl<C: Completions> QueuePair<C> {
         }
         if let Err(error) = self.drain.flush(self.raw, &self.cq, C::DRAIN_TIMEOUT_MS) {
             C::undrained(error);
+        }
+        // Without the lock; each takes a moment.
+        let pop_transfer = || self.inner.lock().memory.pop_transfer();
+        while let Some(transfer) = pop_transfer() {
+            if let Some(mut transfer) = transfer {
+                // SAFETY: By the type invariant the queue pair is alive, and the transfer is of
+                // its memory. It has been drained; where the device did not do that in time, it
+                // is in error, and there is no later moment at which the core takes contexts
+                // back.
+                unsafe { transfer.end(self.target()) };
+            }
         }
         // SAFETY: By the type invariant; only the drop and `end` come here, which have the
         // object alone, and whose handler has been stopped, so nothing is posted any more. The

@@ -23,7 +23,7 @@ pub(crate) trait Account: Send + Sync + 'static {
 }
 
 /// The charge for one buffer, which its drop ends.
-pub(super) struct Charge {
+pub(in crate::rdma) struct Charge {
     account: Arc<dyn Account>,
     bytes: usize,
 }

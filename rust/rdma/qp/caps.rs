@@ -6,7 +6,11 @@
 
 use crate::{
     bindings,
-    rdma::cq::CompletionQueue, //
+    rdma::{
+        cq::CompletionQueue,
+        device::Device,
+        rw, //
+    }, //
 };
 use kernel::prelude::*;
 
@@ -25,6 +29,9 @@ pub(crate) struct QueuePairCaps {
     pub(crate) max_send_sge: u32,
     /// Bytes that a request can hold itself.
     pub(crate) max_inline_data: u32,
+    /// Contexts for READ and WRITE, for [transfers](crate::rdma::rw), whose requests and
+    /// registrations the core adds.
+    pub(crate) max_rdma_ctxs: u32,
     /// Completions that their queue holds; `None` for as many as can be posted.
     pub(crate) max_cqe: Option<u32>,
     /// True where each request to the send queue completes, whether it asks for that or not.
@@ -53,11 +60,30 @@ impl QueuePairCaps {
         }
     }
 
+    /// Returns the number of entries of the completion queue on `device`, with those of contexts.
+    ///
+    /// # Errors
+    ///
+    /// `ERANGE`.
+    pub(super) fn all_completions(&self, device: &Device<'_>) -> Result<u32> {
+        let contexts = rw::requests_of(device, self.max_rdma_ctxs);
+        self.completions()?.checked_add(contexts).ok_or(ERANGE)
+    }
+
+    /// Returns the requests that an owner may have in a send queue whose size the device says is
+    /// `size`: the others are for the drain, or have no room in the completion queue.
+    pub(super) fn room(&self, device: &Device<'_>, size: u32) -> u32 {
+        let contexts = rw::requests_of(device, self.max_rdma_ctxs);
+        let asked = self.max_send_wr.saturating_add(contexts);
+        asked.min(size.saturating_sub(DRAIN_REQUESTS))
+    }
+
     /// Returns the attributes to create the queue pair with.
     pub(super) fn attributes(
         &self,
         cq: &CompletionQueue,
         qp_type: bindings::ib_qp_type,
+        port: u32,
     ) -> Result<bindings::ib_qp_init_attr> {
         let (send, receive) = self.queues()?;
         Ok(bindings::ib_qp_init_attr {
@@ -69,7 +95,7 @@ impl QueuePairCaps {
                 max_send_sge: self.max_send_sge,
                 max_recv_sge: 1,
                 max_inline_data: self.max_inline_data,
-                ..Default::default()
+                max_rdma_ctxs: self.max_rdma_ctxs,
             },
             sq_sig_type: if self.signal_all {
                 bindings::ib_sig_type_IB_SIGNAL_ALL_WR
@@ -77,6 +103,7 @@ impl QueuePairCaps {
                 bindings::ib_sig_type_IB_SIGNAL_REQ_WR
             },
             qp_type,
+            port_num: port,
             ..Default::default()
         })
     }

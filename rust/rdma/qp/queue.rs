@@ -16,6 +16,12 @@ use crate::{
             RegionId, //
         },
         mr::Remote,
+        rw::{
+            Entries,
+            Part,
+            Target,
+            TransferId, //
+        },
         wr::{
             atomic::Atomic,
             prepared::{
@@ -29,7 +35,6 @@ use crate::{
         }, //
     }, //
 };
-use core::ptr::NonNull;
 use kernel::{
     error::to_result,
     prelude::*, //
@@ -40,20 +45,16 @@ use kernel::{
 /// Requests name completion entries by their numbers, which are those of the tags that the queue
 /// pair was created with. All methods may be called wherever there is a `Queue`; none sleeps.
 pub(crate) struct Queue<'a, T, F: ForeignMemory> {
-    raw: NonNull<bindings::ib_qp>,
+    target: Target,
     entries: &'a [Entry<T>],
     memory: &'a mut Memory<F>,
 }
 
 impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
-    /// Makes the view of the queue pair `raw`, which is alive for `'a`.
-    pub(super) fn new(
-        raw: NonNull<bindings::ib_qp>,
-        entries: &'a [Entry<T>],
-        memory: &'a mut Memory<F>,
-    ) -> Self {
+    /// Makes the view of the queue pair `target`, which is alive for `'a`.
+    pub(super) fn new(target: Target, entries: &'a [Entry<T>], memory: &'a mut Memory<F>) -> Self {
         Self {
-            raw,
+            target,
             entries,
             memory,
         }
@@ -61,7 +62,7 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
 
     /// Returns the same view for a shorter time.
     pub(crate) fn reborrow(&mut self) -> Queue<'_, T, F> {
-        Queue::new(self.raw, self.entries, self.memory)
+        Queue::new(self.target, self.entries, self.memory)
     }
 
     /// Returns the memory that work requests name. It can be looked at, but not be replaced: the
@@ -176,7 +177,7 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
         entry_of: impl Fn(&WorkRequest) -> usize,
     ) -> Result {
         let entries = self.entries;
-        let qp = self.raw.as_ptr();
+        let qp = self.target.qp.as_ptr();
         Chain::new().build(
             list,
             self.memory,
@@ -192,6 +193,60 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
         )
     }
 
+    /// Posts the context of transfer `id`, and then `answer`, which must be `Some` request that
+    /// completes on success too, with its completion entry, or `None`. Without an answer the last
+    /// request that moves data completes. `entry_of` gives the others their entries, which only
+    /// errors come to.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where there is no context, it has been posted, an answer makes no sense, or an
+    /// entry that there is not; the driver's error, `ENOMEM` where the queue is full.
+    pub(crate) fn post_transfer(
+        &mut self,
+        id: TransferId,
+        entry_of: impl Fn(Part) -> usize,
+        answer: Option<(WorkRequest, usize)>,
+    ) -> Result {
+        let entry = |index: usize| self.entries.get(index).ok_or(EINVAL);
+        let mut transfer = self.memory.take_transfer(id)?;
+        let direction = transfer.direction().ok_or(EINVAL);
+        let target = self.target;
+        let result = direction.and_then(|direction| {
+            let moving = entry(entry_of(Part::moving(direction)))?;
+            let entries = Entries {
+                register: entry(entry_of(Part::Register))?.cqe(),
+                invalidate: entry(entry_of(Part::Invalidate))?.cqe(),
+                moving: moving.cqe(),
+            };
+            let Some((answer, index)) = answer else {
+                // SAFETY: The queue pair is alive while a `Queue` is, and the transfer is of its
+                // memory. The entries live until it has been drained or destroyed.
+                return unsafe { transfer.post(target, &entries, core::ptr::null(), moving.index) };
+            };
+            let last = entry(index)?;
+            Chain::new().build(
+                &[answer],
+                self.memory,
+                Checks::State,
+                |_| Ok((last.cqe(), last.index)),
+                // SAFETY: As above; the answer has just been translated.
+                |head| unsafe { transfer.post(target, &entries, head, last.index) },
+            )
+        });
+        self.memory.put_transfer(id, transfer);
+        result
+    }
+
+    /// Notes that a transfer has completed ([`Memory::transfer_completed`]).
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where `wc` does not say so.
+    pub(crate) fn transfer_completed(&mut self, id: TransferId, wc: &WorkCompletion<'_>) -> Result {
+        self.memory.transfer_completed(id, wc)
+    }
+
     /// Posts one atomic request.
     ///
     /// # Errors
@@ -200,7 +255,7 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
     /// error, `ENOMEM` where the queue is full.
     pub(crate) fn post_atomic(&mut self, entry: usize, atomic: &Atomic) -> Result {
         let cqe = self.entries.get(entry).ok_or(EINVAL)?.cqe();
-        let qp = self.raw.as_ptr();
+        let qp = self.target.qp.as_ptr();
         atomic.build(self.memory, cqe, |head| {
             // SAFETY: The queue pair is alive while a `Queue` is. The entry and the local memory
             // live until it has been drained or destroyed. The remote memory is for the peer's
@@ -241,7 +296,7 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
         let head = list.link(self.memory.owner(), count, signaled)?;
         // SAFETY: The queue pair is alive while a `Queue` is. The list is of this queue pair: it
         // names its entries and its memory, which live until it has been drained or destroyed.
-        to_result(unsafe { bindings::rust_helper_post_send(self.raw.as_ptr(), head) })
+        to_result(unsafe { bindings::rust_helper_post_send(self.target.qp.as_ptr(), head) })
     }
 
     /// Posts a receive into `local`, with completion entry `entry`.
@@ -262,6 +317,6 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
         *unsafe { wr.__bindgen_anon_1.wr_cqe.as_mut() } = entry.cqe();
         // SAFETY: The queue pair is alive while a `Queue` is. The entry and the memory live until
         // it has been drained or destroyed; the request is copied.
-        to_result(unsafe { bindings::rust_helper_post_recv(self.raw.as_ptr(), &wr) })
+        to_result(unsafe { bindings::rust_helper_post_recv(self.target.qp.as_ptr(), &wr) })
     }
 }

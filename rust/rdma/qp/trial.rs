@@ -62,8 +62,9 @@ fn completion_queue(pd: &ProtectionDomain, entries: u32) -> Result<CompletionQue
 ///
 /// The driver's.
 pub(crate) fn make_queue_pair(pd: &ProtectionDomain, caps: &QueuePairCaps) -> Result {
-    let cq = completion_queue(pd, caps.completions()?)?;
-    let mut attr = caps.attributes(&cq, pd.id().qp_type())?;
+    let device = pd.id().device()?;
+    let cq = completion_queue(pd, caps.all_completions(&device)?)?;
+    let mut attr = caps.attributes(&cq, pd.id().qp_type(), device.port())?;
     // SAFETY: The domain and the completion queue are of one device, and outlive the
     // queue pair.
     let qp = from_err_ptr(unsafe {

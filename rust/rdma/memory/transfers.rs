@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The transfers of a memory, and their pieces.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    ForeignMemory,
+    Memory, //
+};
+use crate::rdma::{
+    cq::WorkCompletion,
+    rw::{
+        ListKind,
+        Pieces,
+        Shape,
+        Transfer,
+        TransferId, //
+    }, //
+};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
+
+impl<F: ForeignMemory> Memory<F> {
+    /// Adds memory in pieces, and a transfer of it. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; the error of [`Account::charge`](super::Account::charge); `EINVAL` for a shape
+    /// that no memory has.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn add_transfer(
+        &mut self,
+        shape: &Shape,
+        kind: ListKind,
+    ) -> Result<(TransferId, Arc<Pieces>)> {
+        let charge = self.charge(Pieces::footprint(shape)?)?;
+        let pieces = Arc::new(Pieces::new(shape, charge)?, GFP_KERNEL)?;
+        let place = self.owner.place(self.transfers.len()).ok_or(ERANGE)?;
+        let transfer = Transfer::new(pieces.clone(), kind)?;
+        self.transfers.push(Some(transfer), GFP_KERNEL)?;
+        Ok((TransferId(place), pieces))
+    }
+
+    fn transfer(&mut self, id: TransferId) -> Result<&mut Option<KBox<Transfer>>> {
+        let Self {
+            owner, transfers, ..
+        } = self;
+        owner.get_mut(transfers, id.0).ok_or(EINVAL)
+    }
+
+    /// Takes a transfer out, to be worked on without a lock or beside the memory.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a transfer of another memory; `EBUSY` where another has taken it.
+    pub(in crate::rdma) fn take_transfer(&mut self, id: TransferId) -> Result<KBox<Transfer>> {
+        self.transfer(id)?.take().ok_or(EBUSY)
+    }
+
+    /// Puts a transfer back that [`take_transfer`](Self::take_transfer) has taken out.
+    pub(in crate::rdma) fn put_transfer(&mut self, id: TransferId, transfer: KBox<Transfer>) {
+        if let Ok(place) = self.transfer(id) {
+            *place = Some(transfer);
+        }
+    }
+
+    /// Notes that a transfer has completed, as `wc` says. Any context.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where that is of another request, or one that failed.
+    pub(crate) fn transfer_completed(&mut self, id: TransferId, wc: &WorkCompletion<'_>) -> Result {
+        if !wc.is_success() || wc.owner() != self.owner {
+            return Err(EINVAL);
+        }
+        let transfer = self.transfer(id)?.as_mut().ok_or(EBUSY)?;
+        transfer.completed(wc.entry())
+    }
+
+    /// Removes the last transfer; `None` where none is left. Any context.
+    pub(in crate::rdma) fn pop_transfer(&mut self) -> Option<Option<KBox<Transfer>>> {
+        self.transfers.pop()
+    }
+}
