@@ -16,7 +16,7 @@ use crate::{
         },
         polling::Polling,
         queue_pair::QueuePair,
-        workload::Workload, //
+        side::Side, //
     },
     kernel_ext::time::{
         cpu_contended,
@@ -46,12 +46,13 @@ const WHAT: &str = "waiting for the peer";
 
 /// Waits until all workloads have reached `goal`, or one of the outcomes has failed. The wait times
 /// out after `timeout` ms without activity. The calling thread polls the completion queues if
-/// `polling` asks for that. Calls `send_keepalives` every `interval` ms.
+/// `polling` asks for that. Calls `send_keepalives` every `interval` ms, and has the workloads
+/// [attend](Side::attend) to what completions have left.
 ///
 /// # Errors
 ///
 /// The reported failure, [`Failure::TimedOut`], or the error of `send_keepalives`.
-pub(crate) fn drive<'a, W: Workload>(
+pub(crate) fn drive<'a, W: Side>(
     queue_pairs: impl Iterator<Item = &'a QueuePair<W>> + Clone,
     goal: Progress,
     polling: Polling,
@@ -62,6 +63,10 @@ pub(crate) fn drive<'a, W: Workload>(
     let outcomes = queue_pairs
         .clone()
         .map(|queue_pair| &**queue_pair.outcome());
+    let attend = || {
+        let mut queue_pairs = queue_pairs.clone();
+        queue_pairs.try_fold(false, |more, queue_pair| Ok(W::attend(queue_pair)? || more))
+    };
     outcomes.clone().for_each(Outcome::touch);
     let patience = match polling {
         Polling::Event => None,
@@ -70,7 +75,7 @@ pub(crate) fn drive<'a, W: Workload>(
     };
     if let Some(patience) = patience {
         spin(
-            queue_pairs,
+            queue_pairs.clone(),
             goal,
             patience,
             timeout,
@@ -78,7 +83,15 @@ pub(crate) fn drive<'a, W: Workload>(
             &mut send_keepalives,
         )?;
     }
-    Outcome::wait_all(outcomes, goal, WHAT, timeout, interval, send_keepalives)
+    Outcome::wait_all(
+        outcomes,
+        goal,
+        WHAT,
+        timeout,
+        interval,
+        attend,
+        send_keepalives,
+    )
 }
 
 /// The time for which a thread polls without finding anything, before it sleeps.
@@ -125,7 +138,7 @@ impl Patience {
 /// # Errors
 ///
 /// The driver's, where it does not take the wish for an event.
-fn sleep<'a, W: Workload>(
+fn sleep<'a, W: Side>(
     queue_pairs: impl Iterator<Item = &'a QueuePair<W>> + Clone,
     deadline: Deadline,
     timeout: Option<u32>,
@@ -149,7 +162,7 @@ fn sleep<'a, W: Workload>(
 
 /// Polls until all workloads have ended or reached `goal`, or one has failed. Sleeps where nothing
 /// has come for as long as `patience` lasts.
-fn spin<'a, W: Workload>(
+fn spin<'a, W: Side>(
     queue_pairs: impl Iterator<Item = &'a QueuePair<W>> + Clone,
     goal: Progress,
     mut patience: Patience,
@@ -179,6 +192,7 @@ fn spin<'a, W: Workload>(
             running |= goal == Progress::Finished || !outcome.reached(goal);
             moved |= watches && queue_pair.look();
             moved |= queue_pair.poll(POLL_BUDGET) > 0;
+            moved |= W::attend(queue_pair)?;
         }
         if !running {
             return Ok(());

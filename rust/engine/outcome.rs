@@ -280,17 +280,20 @@ impl Outcome {
     }
 
     /// Waits until all of `outcomes`, which share a wait queue, have reached `goal`. Calls
-    /// `send_keepalives` every `interval` ms, or soon after. Process context; sleeps.
+    /// `send_keepalives` every `interval` ms, or soon after, and `attend` before each sleep, until
+    /// that returns false. Process context; sleeps.
     ///
     /// # Errors
     ///
-    /// See [`Self::wait_for`], for any of the outcomes; the error of `send_keepalives`.
+    /// See [`Self::wait_for`], for any of the outcomes; the error of `attend` or
+    /// `send_keepalives`.
     pub(crate) fn wait_all<'a>(
         outcomes: impl Iterator<Item = &'a Self> + Clone,
         goal: Progress,
         what: &'static str,
         timeout: Option<u32>,
         interval: Option<u32>,
+        mut attend: impl FnMut() -> Result<bool, Failure>,
         mut send_keepalives: impl FnMut() -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut next = Deadline::after(interval);
@@ -313,7 +316,7 @@ impl Outcome {
             if next.passed() {
                 send_keepalives()?;
                 next = Deadline::after(interval);
-            } else {
+            } else if !attend()? {
                 waiter.sleep(wait);
             }
         }

@@ -30,6 +30,10 @@ use crate::{
     },
     rdma::{
         qp,
+        rw::{
+            Part,
+            TransferId, //
+        },
         wr::{
             prepared::{
                 self,
@@ -65,6 +69,16 @@ fn operation(request: &WorkRequest) -> Operation {
         WorkRequest::Write { .. } => Operation::Write,
         WorkRequest::Register { .. } => Operation::Register,
         WorkRequest::Invalidate { .. } => Operation::Invalidate,
+    }
+}
+
+/// Returns the operation that the completion of a part of a transfer is to name.
+fn part_of(part: Part) -> Operation {
+    match part {
+        Part::Register => Operation::Register,
+        Part::Invalidate => Operation::Invalidate,
+        Part::Read => Operation::Read,
+        Part::Write => Operation::Write,
     }
 }
 
@@ -174,6 +188,33 @@ impl<'a> Queue<'a> {
         self.inner
             .post(list, |request| layout.entry(operation(request), slot))
             .map_err(posting)
+    }
+
+    /// Posts the context of a transfer, and then `answer`, whose completion carries `slot`; without
+    /// one, that of the last READ or WRITE does.
+    pub(crate) fn post_transfer(
+        &mut self,
+        slot: usize,
+        id: TransferId,
+        answer: Option<WorkRequest>,
+    ) -> Result<(), Failure> {
+        let layout = self.layout;
+        let entry_of = |part| layout.entry(part_of(part), slot);
+        let answer = answer.map(|answer| (answer, layout.entry(operation(&answer), slot)));
+        self.inner
+            .post_transfer(id, entry_of, answer)
+            .map_err(posting)
+    }
+
+    /// Notes that a transfer has completed, as `wc` says.
+    pub(crate) fn transfer_completed(&mut self, id: TransferId, wc: &WorkCompletion<'_>) -> Result {
+        self.inner.transfer_completed(id, &wc.raw)
+    }
+
+    /// Wakes the connection's thread to [attend](crate::engine::side::Side::attend) to what is
+    /// left to it.
+    pub(crate) fn ask_for_attention(&self) {
+        self.outcome.wake();
     }
 
     /// Posts a list of requests whose SENDs complete as [`Operation::Control`], apart from SENDs

@@ -19,9 +19,12 @@ use crate::{
     cm::CmId,
     engine::completion::WorkCompletion,
     kernel_ext::blk::request::Request,
-    logic::failure::{
-        Failure,
-        Operation, //
+    logic::{
+        failure::{
+            Failure,
+            Operation, //
+        },
+        wire::Advertisement, //
     },
     mr::Memory,
     rdma::{
@@ -33,10 +36,12 @@ use crate::{
             AsyncEvent,
             EventHandler, //
         },
+        memory::DmaDirection,
         qp::{
             self,
             Completions, //
-        }, //
+        },
+        rw::TransferId, //
     }, //
 };
 use kernel::{
@@ -200,6 +205,36 @@ impl<W: Workload> QueuePair<W> {
             give_back(&mut driven.workload, request)
         })
         .map(|driven| driven.workload)
+    }
+
+    /// Makes the context of a transfer, which moves all its bytes to or from `remote`, and returns
+    /// the number of its requests. Process context; may sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EAGAIN` where all registrations of the queue pair are in use; `EINVAL` for a transfer that
+    /// is under way, another size, or memory that the device cannot register; `ENOMEM`.
+    pub(crate) fn make_transfer(
+        &self,
+        id: TransferId,
+        remote: Advertisement,
+        direction: DmaDirection,
+    ) -> Result<u32> {
+        self.inner.make_transfer(id, &remote.into(), direction)
+    }
+
+    /// Ends the context of a transfer that has completed. Process context; may sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EBUSY` where the transfer has not completed.
+    pub(crate) fn end_transfer(&self, id: TransferId) -> Result {
+        self.inner.end_transfer(id)
+    }
+
+    /// Returns the number of requests that the send queue has room for.
+    pub(crate) fn send_room(&self) -> u32 {
+        self.inner.send_room()
     }
 
     /// Handles up to `budget` completions, unless the core does that, and returns their number.

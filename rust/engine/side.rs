@@ -8,6 +8,7 @@ use crate::{
     engine::{
         depths::Depths,
         queue::Queue,
+        queue_pair::QueuePair,
         workload::Workload, //
     },
     logic::{
@@ -97,6 +98,20 @@ pub(crate) trait Side: Workload {
     /// Sends the peer a keepalive if it would see no other traffic.
     fn keepalive(&mut self, _: &mut Queue<'_>) -> Result<(), Failure> {
         Ok(())
+    }
+
+    /// Does work that completions have left because it may sleep, and returns true where there may
+    /// be more. The thread of the connection calls it, each time that it is woken, until it
+    /// returns false; [`Queue::ask_for_attention`] wakes it.
+    ///
+    /// # Errors
+    ///
+    /// The failure, which ends the run.
+    fn attend(_: &QueuePair<Self>) -> Result<bool, Failure>
+    where
+        Self: Sized,
+    {
+        Ok(false)
     }
 
     /// Called when the run has ended, before the connection is taken down.
