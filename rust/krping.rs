@@ -60,6 +60,7 @@ static WORKLOADS: &[&Entry] = &[
     &workloads::pingpong::entry::ENTRY,
     &workloads::fastreg::ENTRY,
     &workloads::microbench::entry::ENTRY,
+    &workloads::rw::entry::ENTRY,
     &workloads::caps::ENTRY,
     &workloads::conformance::runner::ENTRY,
     &block::disk::command::ENTRY,

@@ -24,7 +24,9 @@ pub(crate) use crate::rdma::{
 pub(crate) use budget::Budget;
 pub(crate) use words::{
     fill,
-    inspect, //
+    fill_pages,
+    inspect,
+    inspect_pages, //
 };
 
 use crate::{

@@ -133,6 +133,11 @@ where
                 "the server is not this krping, and does no microbenchmark",
             ));
         }
+        if command.test.is_rw() {
+            return Err(Failure::Unsupported(
+                "the server is not this krping, and has no transfers of rdma_rw contexts",
+            ));
+        }
         if command.pattern == PatternKind::Binary {
             return Err(Failure::Unsupported(
                 "pattern=binary: the server is not this krping, and returns text only",

@@ -153,7 +153,7 @@ impl Accepting<'_> {
             check_request(peer).map_err(|violation| Failure::Protocol(violation, 0))?;
         }
         let asked = peer.map_or(Test::PingPong, |peer| peer.test);
-        if command.test.is_microbench() && command.test != asked {
+        if command.test.has_load() && command.test != asked {
             return Err(Failure::Unsupported(
                 "the client asks for another test than the one that is served",
             ));

@@ -20,7 +20,8 @@
 //! - [`spec`] - the tables of tests and options, and what follows from them
 //! - [`command`] - commands, their grammar and errors
 //! - [`wire`], [`block`] - messages of tests, and of disks and taps
-//! - [`pingpong`], [`data`] - the state machines of the ping/pong; the data that is sent
+//! - [`pingpong`], [`rw`], [`data`] - the state machines of the ping/pong and of transfers; the
+//!   data that is sent
 //! - [`conformance`], [`device`] - rules for devices; what a device claims and makes
 //! - [`failure`], [`measure`], [`text`] - why a run failed, what it measured, how both are written
 
@@ -34,6 +35,7 @@ pub(crate) mod device;
 pub(crate) mod failure;
 pub(crate) mod measure;
 pub(crate) mod pingpong;
+pub(crate) mod rw;
 pub(crate) mod spec;
 pub(crate) mod text;
 pub(crate) mod wire;

@@ -47,6 +47,12 @@ pub(crate) enum Violation {
     Contradiction,
     /// The server's private data does not agree to the client's.
     Answer,
+    /// An advertisement of another size than that of all transfers: (advertised, size).
+    TransferSize(u32, u32),
+    /// An advertisement that reaches beyond the last address.
+    Wraps,
+    /// An answer that is not to the transfer that is due.
+    OtherTransfer,
     /// The peer began another iteration after the number that it had announced.
     PastEnd,
     /// A control message of a microbenchmark is malformed or unexpected.
@@ -71,6 +77,16 @@ impl fmt::Display for Violation {
             }
             Self::SizeChanged(n, was) => {
                 write!(f, "advertised a sink of {n} bytes after a source of {was}")
+            }
+            Self::TransferSize(n, size) => {
+                write!(
+                    f,
+                    "advertised {n} bytes instead of the {size} of each transfer"
+                )
+            }
+            Self::Wraps => f.write_str("advertised memory beyond the last address"),
+            Self::OtherTransfer => {
+                f.write_str("answered another transfer than the one that is due")
             }
             Self::Early => f.write_str("sent a message out of turn"),
             Self::NotInvalidated(key) => {
@@ -145,8 +161,8 @@ pub(crate) fn check_answer(asked: &PrivateData, answer: &PrivateData) -> Result<
         && answer.validate == asked.validate
         && answer.pattern == asked.pattern
         && answer.size == asked.size;
-    // These fields are on the wire for a microbenchmark only.
-    let same_load = !asked.test.is_microbench()
+    // These fields are on the wire for a test with a load only.
+    let same_load = !asked.test.has_load()
         || (answer.load == asked.load
             && answer.index == asked.index
             && answer.txdepth == asked.txdepth
@@ -172,7 +188,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    fn check_form(&self) -> Result<(), Violation> {
+    pub(super) fn check_form(&self) -> Result<(), Violation> {
         if self.has_immediate {
             return Err(Violation::Immediate);
         }

@@ -72,6 +72,29 @@ impl Cells for Words<'_> {
     }
 }
 
+/// Has `make` write to the first `len` bytes of `pages`, which no device uses. Any context.
+///
+/// # Errors
+///
+/// `EINVAL` where there are less.
+pub(crate) fn fill_pages(pages: &Contiguous, len: usize, make: impl FnOnce(&Words<'_>)) -> Result {
+    make(&Words::of(pages, 0, len)?);
+    Ok(())
+}
+
+/// Shows `look` the first `len` bytes of `pages`, which no device uses. Any context.
+///
+/// # Errors
+///
+/// `EINVAL` where there are less.
+pub(crate) fn inspect_pages<R>(
+    pages: &Contiguous,
+    len: usize,
+    look: impl FnOnce(&Words<'_>) -> R,
+) -> Result<R> {
+    Ok(look(&Words::of(pages, 0, len)?))
+}
+
 /// Has `make` write to `len` bytes at `offset` of a buffer, for the device to see. Any context.
 ///
 /// # Errors

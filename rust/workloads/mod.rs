@@ -8,6 +8,7 @@
 //! - [`pingpong`] - the ping/pong of C krping and rping; [`exchange`] has its 16-byte messages
 //! - [`fastreg`] - a stress of fast registration
 //! - [`microbench`] - latency, bandwidth and message rate of one operation
+//! - [`rw`] - transfers that a server makes through the kernel's rdma_rw contexts
 //! - [`conformance`] - wrong uses of a device, and what must come of them
 //! - [`caps`] - what a device can do
 
@@ -19,3 +20,4 @@ pub(crate) mod exchange;
 pub(crate) mod fastreg;
 pub(crate) mod microbench;
 pub(crate) mod pingpong;
+pub(crate) mod rw;

@@ -370,7 +370,8 @@ fn check_test(command: &Command, asked: Option<Test>) -> Result<(), Failure> {
                 | Family::Latency
                 | Family::Bandwidth
                 | Family::Caps
-                | Family::Conformance,
+                | Family::Conformance
+                | Family::Rw,
             ) => "the client wants neither a disk nor a tap, and this server has nothing else",
         },
     ))

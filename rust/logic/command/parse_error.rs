@@ -131,6 +131,13 @@ pub(crate) enum Reason<'a> {
         size: u32,
         most: u32,
     },
+    SegsAbovePages {
+        segs: u8,
+        pages: u32,
+    },
+    RwAbove {
+        max: u32,
+    },
     NotStore {
         value: &'a str,
     },
@@ -325,7 +332,7 @@ impl fmt::Display for ParseError<'_> {
             ),
             Reason::RegWithTest { test } => write!(
                 f,
-                "{option}=reg does not go with {}; it is for the ping/pong and fr",
+                "{option}=reg does not go with {}; it is for the ping/pong, fr, rwread and rwwrite",
                 test.in_words()
             ),
             Reason::SgeAboveSize { sge, size } => write!(
@@ -342,6 +349,15 @@ impl fmt::Display for ParseError<'_> {
                 f,
                 "{option} has {most} messages of size={size} under way at most; lower postlist or \
                  signal_every"
+            ),
+            Reason::SegsAbovePages { segs, pages } => write!(
+                f,
+                "{option}={segs} is more than the {pages} pages of size= and offset=; each piece \
+                 begins a page"
+            ),
+            Reason::RwAbove { max } => write!(
+                f,
+                "{option} is above {max}, the most that one transfer moves from this offset="
             ),
             Reason::IsFor { valid } => write!(f, "{option} is for {valid}"),
             Reason::TapLoopback => write!(

@@ -21,9 +21,19 @@ pub(crate) const MOST_QPS: u32 = 256;
 /// The most that `depth=` takes.
 pub(crate) const MOST_DEPTH: u32 = 1024;
 
+/// The most that `segs=` takes.
+pub(crate) const MOST_SEGS: u32 = 16;
+/// The bytes of a page, in which `segs=` and `offset=` count.
+pub(crate) const RW_PAGE: u32 = 4096;
+/// The most bytes of a transfer and of what is before it in its first page: one registration of
+/// the kernel's rdma_rw contexts covers as much.
+pub(crate) const MOST_RW: u32 = 256 * RW_PAGE;
+
 pub(crate) const PORT: RangeInclusive<u64> = 1..=65535;
 pub(crate) const COUNT: RangeInclusive<u64> = 0..=u64::MAX;
 pub(crate) const SIZE: RangeInclusive<u64> = 1..=0xffff_ffff;
+/// The size of a transfer.
+pub(crate) const RW_SIZE: RangeInclusive<u64> = 1..=MOST_RW as u64;
 pub(crate) const MAX_MEMORY: RangeInclusive<u64> = 4096..=u64::MAX;
 pub(crate) const TOS: RangeInclusive<u64> = 0..=255;
 pub(crate) const TXDEPTH: RangeInclusive<u64> = 1..=MOST_TXDEPTH as u64;
@@ -36,6 +46,8 @@ pub(crate) const QPS: RangeInclusive<u64> = 1..=MOST_QPS as u64;
 pub(crate) const POSTLIST: RangeInclusive<u64> = 1..=1024;
 pub(crate) const SIGNAL_EVERY: RangeInclusive<u64> = 1..=1024;
 pub(crate) const SGE: RangeInclusive<u64> = 1..=MOST_SGE as u64;
+pub(crate) const SEGS: RangeInclusive<u64> = 1..=MOST_SEGS as u64;
+pub(crate) const OFFSET: RangeInclusive<u64> = 0..=RW_PAGE as u64 - 1;
 pub(crate) const MAX_P99_NS: RangeInclusive<u64> = 1..=1_000_000_000_000;
 /// The connections of a disk without `queues=`.
 pub(crate) const DEFAULT_QUEUES: u16 = 1;

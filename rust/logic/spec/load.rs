@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The load that a microbenchmark puts on its connection.
+//! The load that a test puts on its connection.
 
 use super::tests::Test;
 
-/// The load that a microbenchmark puts on its connection.
+/// The load that a microbenchmark or a transfer puts on its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Load {
     /// True where both sides send, write or read at once.
@@ -27,10 +27,16 @@ pub(crate) struct Load {
     pub(crate) signal_every: u16,
     /// Scatter/gather elements of each request.
     pub(crate) sge: u8,
+    /// Pieces of the server's memory of a transfer.
+    pub(crate) segs: u8,
+    /// The first byte of a transfer in the first page of the server's memory.
+    pub(crate) offset: u16,
+    /// True where the server lists that memory as `bio_vec`s, not as a scatterlist.
+    pub(crate) biovec: bool,
 }
 
 impl Load {
-    /// Returns the load of a `test` without options; the only one where it is no microbenchmark.
+    /// Returns the load of a `test` without options, the only one where the server is told of none.
     pub(crate) const fn new(test: Test) -> Self {
         Self {
             duplex: false,
@@ -43,6 +49,9 @@ impl Load {
             postlist: 1,
             signal_every: Self::usual_signal_every(test, false),
             sge: 1,
+            segs: 1,
+            offset: 0,
+            biovec: false,
         }
     }
 

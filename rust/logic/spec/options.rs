@@ -155,6 +155,10 @@ fn bandwidth(_: Role, test: Test) -> bool {
     test.is_bandwidth()
 }
 
+fn rw(_: Role, test: Test) -> bool {
+    test.is_rw()
+}
+
 fn latency(_: Role, test: Test) -> bool {
     test.is_latency()
 }
@@ -271,6 +275,16 @@ options! {
     Abw = test(&["abw"], Test::AtomicBandwidth);
     /// Measures the rate of atomic compare-and-swap.
     Casbw = test(&["casbw"], Test::SwapBandwidth);
+    /// Has the server READ through the kernel's rdma_rw contexts.
+    RwRead = test(&["rwread"], Test::RwRead);
+    /// Has the server WRITE through the kernel's rdma_rw contexts.
+    RwWrite = test(&["rwwrite"], Test::RwWrite);
+    /// Pieces of the server's memory of a transfer.
+    Segs = number!(["segs"], "4", limits::SEGS, PLAIN, load.segs).goes(rw);
+    /// The first byte of a transfer in the first page of the server's memory.
+    Offset = number!(["offset"], "512", limits::OFFSET, SIZE, load.offset).goes(rw);
+    /// The server lists its memory as bio_vecs instead of a scatterlist.
+    BioVec = flag!("biovec", load.biovec).goes(rw).bit(1 << 12);
     /// Both sides measure at once.
     Duplex = flag!("duplex", load.duplex).goes(bandwidth).bit(1 << 4);
     /// Copies the data into the request.
@@ -392,7 +406,7 @@ options! {
     Cpu = text(&["cpu"], values::CPU).goes(all_but_caps);
     /// Fails where the 99th percentile of the latency is above this.
     MaxP99 = optional!("max_p99", "20us", limits::MAX_P99_NS, TIME, max_p99_ns)
-        .goes(|_, test| test == Test::PingPong || test.is_latency())
+        .goes(|_, test| test == Test::PingPong || test.is_latency() || test.is_rw())
         .needs(Needs::Latencies);
     /// Fails where the bandwidth is below this, in bytes per second.
     MinBw = optional!("min_bw", "10G", limits::MIN_BW, RATE, min_bw).goes(bandwidth);

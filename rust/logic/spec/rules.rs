@@ -87,6 +87,9 @@ pub(crate) fn finish(command: &mut Command, given: OptSet) -> Result<'static, ()
     if command.load.full {
         compares_all(command, given)?;
     }
+    if test.is_rw() {
+        is_covered(command)?;
+    }
     if test.is_block() {
         has_store(command, given)?;
     }
@@ -122,6 +125,27 @@ fn compares_all(command: &mut Command, given: OptSet) -> Result<'static, ()> {
     Ok(())
 }
 
+/// Returns the pages of the server's memory of a transfer; `None` for more than one can have.
+fn rw_pages(load: &Load, size: u32) -> Option<u32> {
+    let end = size.checked_add(load.offset.into())?;
+    (end <= limits::MOST_RW).then_some(end.div_ceil(limits::RW_PAGE))
+}
+
+/// Checks that the memory of a transfer has a page for each of its pieces, and not too many.
+fn is_covered(command: &Command) -> Result<'static, ()> {
+    let Load { segs, offset, .. } = command.load;
+    match rw_pages(&command.load, command.size) {
+        None => {
+            let max = limits::MOST_RW.saturating_sub(offset.into());
+            Err(wrong(Opt::Size, Reason::RwAbove { max }))
+        }
+        Some(pages) if pages < segs.into() => {
+            Err(wrong(Opt::Segs, Reason::SegsAbovePages { segs, pages }))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
 /// Returns true where the client of a `test` with data of `size` bytes can have this load, and
 /// `validate` or not.
 pub(crate) fn suits(load: &Load, validate: bool, test: Test, size: u32) -> bool {
@@ -135,6 +159,10 @@ pub(crate) fn suits(load: &Load, validate: bool, test: Test, size: u32) -> bool 
         && (load.postlist == 1 || goes(Opt::PostList))
         && (load.signal_every == 1 || goes(Opt::SignalEvery))
         && (load.sge == 1 || goes(Opt::Sge))
+        && (load.segs == 1 || goes(Opt::Segs))
+        && (load.offset == 0 || goes(Opt::Offset))
+        && (!load.biovec || goes(Opt::BioVec))
+        && (!test.is_rw() || rw_pages(load, size).is_some_and(|n| n >= load.segs.into()))
         && u32::from(load.sge) <= size
         && test.only_size().is_none_or(|only| size == only)
         && (!validate || goes(Opt::Validate))

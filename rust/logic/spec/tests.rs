@@ -23,6 +23,8 @@ pub(crate) enum Family {
     Caps,
     /// The conformance of a device.
     Conformance,
+    /// Transfers by a server through the kernel's contexts for READ and WRITE.
+    Rw,
 }
 
 impl Family {
@@ -37,6 +39,7 @@ impl Family {
             Self::Tap => "tap",
             Self::Caps => "caps",
             Self::Conformance => "conformance",
+            Self::Rw => "rw",
         }
     }
 }
@@ -165,6 +168,10 @@ tests! {
     Caps "caps" None, Caps, None;
     /// Conformance tests of a device.
     Conformance "neg" None, Conformance, None;
+    /// Transfers by READ through the kernel's rdma_rw contexts.
+    RwRead "rwread" Some(15), Rw, None;
+    /// Transfers by WRITE through the kernel's rdma_rw contexts.
+    RwWrite "rwwrite" Some(16), Rw, None;
 }
 
 impl Test {
@@ -183,7 +190,8 @@ impl Test {
             | Family::Disk
             | Family::Tap
             | Family::Caps
-            | Family::Conformance => self.as_str(),
+            | Family::Conformance
+            | Family::Rw => self.as_str(),
         }
     }
 
@@ -197,7 +205,8 @@ impl Test {
             | Family::Latency
             | Family::Bandwidth
             | Family::Disk
-            | Family::Tap => None,
+            | Family::Tap
+            | Family::Rw => None,
         }
     }
 
@@ -223,6 +232,16 @@ impl Test {
         self.spec().verb.is_some()
     }
 
+    /// Returns true where a server moves data through the kernel's rdma_rw contexts.
+    pub(crate) const fn is_rw(self) -> bool {
+        matches!(self.spec().family, Family::Rw)
+    }
+
+    /// Returns true where the client tells the server of its load.
+    pub(crate) const fn has_load(self) -> bool {
+        self.is_microbench() || self.is_rw()
+    }
+
     /// Returns true where it forwards requests to blocks.
     pub(crate) const fn is_block(self) -> bool {
         matches!(self.spec().family, Family::Disk | Family::Tap)
@@ -233,7 +252,7 @@ impl Test {
     pub(crate) const fn iterates(self) -> bool {
         matches!(
             self.spec().family,
-            Family::PingPong | Family::FastReg | Family::Latency | Family::Bandwidth
+            Family::PingPong | Family::FastReg | Family::Latency | Family::Bandwidth | Family::Rw
         )
     }
 
@@ -248,7 +267,8 @@ impl Test {
                 | Family::FastReg
                 | Family::Latency
                 | Family::Bandwidth
-                | Family::Conformance,
+                | Family::Conformance
+                | Family::Rw,
                 _,
             ) => None,
         }
@@ -270,6 +290,8 @@ impl Test {
                 None => false,
             },
             Family::Disk | Family::Tap | Family::Caps | Family::Conformance => false,
+            // Its data is always compared.
+            Family::Rw => false,
         }
     }
 

@@ -221,7 +221,11 @@ pub(super) const SIZE: Text = Text {
         if command.test.is_block() {
             return block_size(command, given);
         }
-        command.size = given.scaled(SIZE.example, &limits::SIZE, &BYTES)?;
+        let range = match command.test.is_rw() {
+            true => &limits::RW_SIZE,
+            false => &limits::SIZE,
+        };
+        command.size = given.scaled(SIZE.example, range, &BYTES)?;
         Ok(())
     },
     is_set: |command| match (command.test.is_block(), command.role) {

@@ -69,10 +69,10 @@ pub(crate) struct PrivateData {
     pub(crate) seed: u32,
     /// The largest size that the sender can serve.
     pub(crate) max_size: u32,
-    /// The load of a microbenchmark; of another test [`Load::new`].
+    /// The load of a test that [has one](Test::has_load); of another test [`Load::new`].
     pub(crate) load: Load,
     /// The number of this queue pair among the client's, from 0. Like all that follows, 0 on the
-    /// wire where the test is no microbenchmark.
+    /// wire where the test has no load.
     pub(crate) index: u16,
     /// Depth of the client's send queue.
     pub(crate) txdepth: u32,
@@ -89,7 +89,7 @@ impl PrivateData {
     pub(crate) const VERSION: u8 = 1;
 
     pub(crate) const MAGIC: [u8; 4] = *b"krpg";
-    /// Bytes that only a microbenchmark uses.
+    /// Bytes that only a test with a load uses.
     const LOAD: usize = 24;
 
     const FLAGS: u32 = Opt::ServerInv.spec().bit
@@ -104,6 +104,7 @@ impl PrivateData {
         | Self::FULL;
     /// The flag of `validate=full`, beside that of `validate`.
     const FULL: u32 = 1 << 8;
+    const RW_FLAGS: u32 = Opt::BioVec.spec().bit;
 
     /// Returns the number of a test; 0, which no test has, where nobody is told of it.
     pub(crate) fn number(test: Test) -> u8 {
@@ -145,9 +146,9 @@ impl PrivateData {
         )
     }
 
-    /// Returns what only a microbenchmark has: its flags, and the end of the message.
+    /// Returns what only a test with a load has: its flags, and the end of the message.
     fn encode_load(&self) -> (u32, [u8; Self::LOAD]) {
-        if !self.test.is_microbench() {
+        if !self.test.has_load() {
             return (0, [0; Self::LOAD]);
         }
         let load = &self.load;
@@ -156,7 +157,10 @@ impl PrivateData {
             | flag(load.inline, Opt::Inline)
             | flag(load.untimed, Opt::Untimed)
             | flag(load.sig_all, Opt::SigAll)
+            | flag(load.biovec, Opt::BioVec)
             | if load.full { Self::FULL } else { 0 };
+        let [high, low] = load.offset.to_be_bytes();
+        let segs = if self.test.is_rw() { load.segs } else { 0 };
         let fields = pack(
             load.qps
                 .to_be_bytes()
@@ -165,7 +169,7 @@ impl PrivateData {
                 .chain(self.txdepth.to_be_bytes())
                 .chain(load.postlist.to_be_bytes())
                 .chain(load.signal_every.to_be_bytes())
-                .chain([load.sge, 0, 0, 0])
+                .chain([load.sge, segs, high, low])
                 .chain(self.duration_ms.to_be_bytes())
                 .chain(self.alive_ms.to_be_bytes()),
         );
@@ -233,9 +237,10 @@ impl PrivateData {
             duration_ms: 0,
             alive_ms: 0,
         };
-        let known = match data.test.is_microbench() {
-            true => Self::FLAGS | Self::LOAD_FLAGS,
-            false => Self::FLAGS,
+        let known = match (data.test.is_microbench(), data.test.is_rw()) {
+            (true, _) => Self::FLAGS | Self::LOAD_FLAGS,
+            (_, true) => Self::FLAGS | Self::RW_FLAGS,
+            (false, false) => Self::FLAGS,
         };
         if flags & !known != 0 {
             return Err(PrivateDataError::Flags(flags & !known));
@@ -244,7 +249,7 @@ impl PrivateData {
             return Err(PrivateDataError::Size);
         }
         let load = fields.take();
-        if data.test.is_microbench() {
+        if data.test.has_load() {
             data.decode_load(flags, &load)?;
         } else if load != [0; Self::LOAD] {
             return Err(PrivateDataError::Reserved);
@@ -252,7 +257,7 @@ impl PrivateData {
         Ok(Some(data))
     }
 
-    /// Reads what only a microbenchmark has.
+    /// Reads what only a test with a load has.
     fn decode_load(
         &mut self,
         flags: u32,
@@ -264,9 +269,14 @@ impl PrivateData {
         self.txdepth = u32::from_be_bytes(fields.take());
         let postlist = u16::from_be_bytes(fields.take());
         let signal_every = u16::from_be_bytes(fields.take());
-        let [sge, reserved @ ..]: [u8; 4] = fields.take();
+        let [sge, rw @ ..]: [u8; 4] = fields.take();
         self.duration_ms = u32::from_be_bytes(fields.take());
         self.alive_ms = u32::from_be_bytes(fields.take());
+        let is_rw = self.test.is_rw();
+        let (segs, offset, reserved) = match (is_rw, rw) {
+            (true, [segs, high, low]) => (segs, u16::from_be_bytes([high, low]), false),
+            (false, rw) => (1, 0, rw != [0; 3]),
+        };
         self.load = Load {
             duplex: is_set(flags, Opt::Duplex),
             imm: is_set(flags, Opt::Imm),
@@ -278,6 +288,9 @@ impl PrivateData {
             postlist,
             signal_every,
             sge,
+            segs,
+            offset,
+            biovec: is_set(flags, Opt::BioVec),
         };
         let in_range = limits::QPS.contains(&qps.into())
             && self.index < qps
@@ -285,8 +298,10 @@ impl PrivateData {
             && limits::POSTLIST.contains(&postlist.into())
             && limits::SIGNAL_EVERY.contains(&signal_every.into())
             && limits::SGE.contains(&sge.into())
+            && limits::SEGS.contains(&segs.into())
+            && limits::OFFSET.contains(&offset.into())
             && limits::ALIVE_MS.contains(&self.alive_ms.into());
-        if reserved != [0; 3] {
+        if reserved {
             Err(PrivateDataError::Reserved)
         } else if in_range {
             Ok(())
@@ -327,7 +342,7 @@ pub(crate) enum PrivateDataError {
     Flags(u32),
     /// The size is 0.
     Size,
-    /// A field of a microbenchmark's load is out of its range.
+    /// A field of a load is out of its range.
     Load,
     /// Bytes that must be zero are not.
     Reserved,

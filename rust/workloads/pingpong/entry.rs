@@ -107,7 +107,8 @@ fn service(
                 | Family::Disk
                 | Family::Tap
                 | Family::Caps
-                | Family::Conformance => peer.count,
+                | Family::Conformance
+                | Family::Rw => peer.count,
             },
             mem_mode: peer.mem_mode,
             server_inv: peer.server_inv,

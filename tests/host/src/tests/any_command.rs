@@ -157,7 +157,16 @@ fn clash(one: &Word, other: &Word) -> bool {
         }
         Needs::Nothing | Needs::Path => {
             let number = |text: &str| text.split('=').nth(1).and_then(|n| n.parse::<u32>().ok());
-            (*opt, *other) == (Opt::Sge, Opt::Size) && number(word) > number(text)
+            let covers = number(word)
+                .zip(number(text))
+                .is_some_and(|(size, offset)| {
+                    u64::from(size) + u64::from(offset) <= limits::MOST_RW.into()
+                });
+            match (*opt, *other) {
+                (Opt::Sge, Opt::Size) => number(word) > number(text),
+                (Opt::Size, Opt::Offset) => !covers,
+                _ => false,
+            }
         }
     };
     let group = one.0.spec().group;

@@ -75,6 +75,9 @@ const LOAD: Load = Load {
     postlist: 1,
     signal_every: 1,
     sge: 1,
+    segs: 1,
+    offset: 0,
+    biovec: false,
 };
 
 #[test]

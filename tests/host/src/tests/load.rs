@@ -28,7 +28,10 @@ fn tests_and_what_they_are() {
     for name in ["bw", "rbw", "sbw"] {
         assert!(of(|t| t.is_bandwidth()).contains(&name));
     }
-    assert_eq!(of(|t| !t.is_microbench()), ["pingpong", "fastreg"]);
+    assert_eq!(
+        of(|t| !t.is_microbench()),
+        ["pingpong", "fastreg", "rwread", "rwwrite"]
+    );
     assert!(TESTS.iter().all(|test| !test.is_block()));
     for (test, name) in [(Test::Block, "blk"), (Test::Tap, "tap")] {
         assert!(test.is_block() && !test.is_microbench());

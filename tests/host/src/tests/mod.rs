@@ -44,6 +44,7 @@ mod preflight;
 mod private_data;
 mod protocol;
 mod ratelimit;
+mod rw;
 mod segments;
 mod sentences;
 mod sides;

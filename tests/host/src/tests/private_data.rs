@@ -45,6 +45,21 @@ fn example() -> PrivateData {
     }
 }
 
+/// The same of a transfer.
+fn transfer() -> PrivateData {
+    PrivateData {
+        test: Test::RwWrite,
+        load: Load {
+            segs: 0x0e,
+            offset: 0x0a0b,
+            biovec: true,
+            ..Load::new(Test::RwWrite)
+        },
+        index: 0,
+        ..loaded()
+    }
+}
+
 /// The same of a microbenchmark.
 fn loaded() -> PrivateData {
     PrivateData {
@@ -62,6 +77,9 @@ fn loaded() -> PrivateData {
             postlist: 0x0304,
             signal_every: 0x0102,
             sge: 0x0d,
+            segs: 1,
+            offset: 0,
+            biovec: false,
         },
         index: 0x00fe,
         txdepth: 0xfedc,
@@ -91,6 +109,16 @@ const LOADED: [u8; 56] = [
     0x0d, 0, 0, 0, 0x51, 0x52, 0x53, 0x54, 0x00, 0x11, 0x63, 0x64,
 ];
 
+#[rustfmt::skip]
+const TRANSFER: [u8; 56] = [
+    0x6b, 0x72, 0x70, 0x67, 1, 1, 16, 1,
+    0, 0, 0x10, 0b1100, 1, 2, 3, 4,
+    0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,
+    0x21, 0x22, 0x23, 0x24, 0x31, 0x32, 0x33, 0x34,
+    0, 1, 0, 0, 0, 0, 0xfe, 0xdc, 0, 1, 0, 1,
+    1, 0x0e, 0x0a, 0x0b, 0x51, 0x52, 0x53, 0x54, 0x00, 0x11, 0x63, 0x64,
+];
+
 fn example_with(place: usize, byte: u8) -> Result<Option<PrivateData>, PrivateDataError> {
     let mut bytes = EXAMPLE;
     bytes[place] = byte;
@@ -103,6 +131,8 @@ fn private_data_layout() {
     assert_eq!(PrivateData::decode(&EXAMPLE), Ok(Some(example())));
     assert_eq!(loaded().encode(), LOADED);
     assert_eq!(PrivateData::decode(&LOADED), Ok(Some(loaded())));
+    assert_eq!(transfer().encode(), TRANSFER);
+    assert_eq!(PrivateData::decode(&TRANSFER), Ok(Some(transfer())));
 }
 
 #[test]
@@ -129,9 +159,9 @@ fn each_test_has_its_number() {
         assert_eq!(Some(bytes[6]), test.spec().number);
         let back = PrivateData::decode(&bytes).unwrap().unwrap();
         assert_eq!(back.test, test);
-        // Only microbenchmarks have what the others must leave 0.
-        assert_eq!(back == data, test.is_microbench());
-        assert_eq!(bytes[32..] == [0; 24], !test.is_microbench());
+        // Only tests with a load have what the others must leave 0.
+        assert_eq!(back == data, test.has_load());
+        assert_eq!(bytes[32..] == [0; 24], !test.has_load());
     }
 }
 
@@ -313,7 +343,7 @@ pub(super) fn private_data() -> impl Strategy<Value = PrivateData> {
             let Command {
                 test, size, load, ..
             } = command;
-            let own = |value: u32| if test.is_microbench() { value } else { 0 };
+            let own = |value: u32| if test.has_load() { value } else { 0 };
             PrivateData {
                 role: if server {
                     PeerRole::Server

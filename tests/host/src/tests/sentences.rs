@@ -41,7 +41,13 @@ pub(super) fn refusal(side: &Side, opt: Opt, word: &str) -> Option<String> {
     let besides = match opt {
         Opt::MemMode if test.is_microbench() && value != Some("dma") => {
             let test = test.in_words();
-            format!("=reg does not go with {test}; it is for the ping/pong and fr")
+            format!("=reg does not go with {test}; it is for the ping/pong, fr, rwread and rwwrite")
+        }
+        Opt::Segs if test.is_rw() && value != Some("1") => {
+            let value = value.unwrap_or_default();
+            format!(
+                "={value} is more than the 1 pages of size= and offset=; each piece begins a page"
+            )
         }
         Opt::Threads if test.is_block() && *role != Role::Server && value != Some("1") => {
             " must be 1 for a disk or tap; give a command for each".to_owned()

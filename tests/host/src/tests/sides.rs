@@ -85,6 +85,7 @@ impl Side {
         match (self.test, self.role) {
             (Test::Tap, Role::Client) => limits::RING,
             (Test::Tap | Test::Block, _) => limits::STORE,
+            (test, _) if test.is_rw() => limits::RW_SIZE,
             _ => limits::SIZE,
         }
     }

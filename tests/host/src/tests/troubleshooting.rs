@@ -88,6 +88,7 @@ fn violations() -> impl Iterator<Item = Failure> {
     let violations = samples!(Violation:
         Length(1), Empty, TooLarge(2, 1), SizeChanged(2, 1), Immediate, Early,
         NotInvalidated(1), Unasked(1), WrongKey(2, 1), NoReads, Role, Contradiction, Answer,
+        TransferSize(2, 1), Wraps, OtherTransfer,
         PastEnd, Control, DataLength(1, 2), Miscounted(1, 2),
     );
     violations
@@ -208,7 +209,8 @@ fn every_refusal_of_a_command_has_its_words() {
         NoDevice, NeedsReg, NeedsDma, NeedsPath, NeedsServer, FollowsClient,
         WrongTest { test: test, valid: one }, RegWithTest { test: test },
         SgeAboveSize { sge: 2, size: 1 }, TooLarge { size: 2, most: 1 },
-        TooManyUnderWay { size: 2, most: 1 }, NotStore { value: value }, NotDisk { value: value },
+        TooManyUnderWay { size: 2, most: 1 }, SegsAbovePages { segs: 2, pages: 1 },
+        RwAbove { max: 1 }, NotStore { value: value }, NotDisk { value: value },
         NotMultiple { bytes: 1, unit: 2 }, IsFor { valid: places }, TapLoopback, SizeOfDisk,
         SizeOfNothing, OneThread, NoStore { or_log: true }, RamNeedsSize, NeedsStop, NotWithStop,
         NotCase { value: value }, CaseTwice { value: "CASE" }, NegIsLoopback, NotWithNeg,
