@@ -361,14 +361,14 @@ def rules():
 			("sbw,imm", "imm does not go with sbw; it is for wlat or bw"),
 			("bw,untimed", f"untimed does not go with bw; it is for {valid['latency']}"),
 			("bw,max_p99=1s", "max_p99 does not go with bw; it is for the ping/pong, "
-			 f"{valid['latency']}"),
+			 + any_of("latency", "rw", option="max_p99")),
 			("slat,min_bw=1", f"min_bw does not go with slat; it is for "
 			 f"{valid['bandwidth']}"),
 			("wlat,max_p99=1s,untimed", "max_p99 and untimed are both given"),
 			("wlat,validate", "validate does not go with wlat; it is for the ping/pong, "
 			 + any_of("latency", "bandwidth", option="validate")),
 			("bw,mem_mode=reg", "mem_mode=reg does not go with bw; it is for the "
-			 "ping/pong and fr"),
+			 "ping/pong, fr, rwread and rwwrite"),
 			("bw,mem_mode=reg,server_inv", "server_inv does not go with bw; it is for "
 			 "the ping/pong"),
 			("bw,rbw", "bw and rbw are both given; give one of them"),

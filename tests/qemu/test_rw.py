@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0
+# debug: yes
+"""rwread and rwwrite: transfers that a server makes through the kernel's rdma_rw contexts."""
+
+import transfers
+
+transfers.main()
