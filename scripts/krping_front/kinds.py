@@ -12,11 +12,16 @@ MEASURES = {
 	"fastreg": "rate",
 	"latency": "latency",
 	"bandwidth": "bandwidth",
+	"rw": "latency",
 	"disk": "requests",
 	"tap": "requests",
 	"caps": "caps",
 	"conformance": "cases",
 }
+
+
+# What counts the operations of tests that are no microbenchmarks.
+COUNTERS = {"pingpong": "write", "rw": "recv"}
 
 
 class Kind(typing.NamedTuple):
@@ -38,13 +43,14 @@ class Kind(typing.NamedTuple):
 	@classmethod
 	def of(cls, row: dict[str, typing.Any]) -> typing.Self:
 		"""The test of a row of the module's table."""
-		counter = "write" if row["family"] == "pingpong" else row.get("counter")
+		counter = COUNTERS.get(row["family"], row.get("counter"))
 		title = row["title"]
 		if not title[1].isupper():
 			title = title[0].lower() + title[1:]
 		return cls(row["name"], row.get("option", ""), MEASURES[row["family"]],
 			   title, counter and f"{counter}_msgs",
-			   row["family"] == "latency" and counter != "read", row.get("size"))
+			   row["family"] in ("latency", "rw") and counter != "read",
+			   row.get("size"))
 
 
 # A module that is newer than this front may have tests of another kind.

@@ -169,7 +169,6 @@ def refused():
 			("slat", "validate does not go with slat"),
 			("abw", "validate=full does not go with abw; it is for bw, rbw or sbw"),
 			("bw,size=128K", None),
-			("bw,size=131073", "does not go with size=131073; it takes 131072 at most"),
 			("bw,size=64K,signal_every=9",
 			 "8 messages of size=65536 under way at most; lower postlist or signal_every")):
 		text = f"{base},{option}" if option else base
@@ -177,6 +176,8 @@ def refused():
 			run_fails(text, errno.EINVAL, sentence)
 		else:
 			run_ok(text)
+	run_fails(f"{base},bw,size=131073", errno.ERANGE,
+		  "size is above 131072 bytes, the most with validate=full")
 	run_fails(f"loopback,addr={ADDR},bw,count=1,validate=half", errno.EINVAL,
 		  "validate=half: must be full")
 

@@ -164,9 +164,10 @@ def refused():
 			("bw,offset=2", "offset does not go with bw; it is for rwread or rwwrite"),
 			("fr,biovec", "biovec does not go with fr; it is for rwread or rwwrite"),
 			("rwread,segs=2", "segs=2 is more than the 1 pages of size= and offset="),
-			("rwread,size=4K,offset=1,segs=3", "segs=3 is more than the 2 pages"),
-			("rwwrite,size=1M,offset=1", "size is above 1048575, the most that one")):
+			("rwread,size=4K,offset=1,segs=3", "segs=3 is more than the 2 pages")):
 		run_fails(f"{base},{text}", errno.EINVAL, sentence)
+	run_fails(f"{base},rwwrite,size=1M,offset=1", errno.ERANGE,
+		  "size is above 1048575 bytes, the most that one")
 	for text in ("segs=0", "segs=17", "offset=4096", "size=0", "size=1048577"):
 		run_fails(f"{base},rwread,{text}", errno.ERANGE, text.partition("=")[0])
 

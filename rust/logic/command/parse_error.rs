@@ -123,9 +123,9 @@ pub(crate) enum Reason<'a> {
         sge: u8,
         size: u32,
     },
-    TooLarge {
-        size: u32,
-        most: u32,
+    SizeAbove {
+        max: u32,
+        what: &'static str,
     },
     TooManyUnderWay {
         size: u32,
@@ -134,9 +134,6 @@ pub(crate) enum Reason<'a> {
     SegsAbovePages {
         segs: u8,
         pages: u32,
-    },
-    RwAbove {
-        max: u32,
     },
     NotStore {
         value: &'a str,
@@ -339,11 +336,8 @@ impl fmt::Display for ParseError<'_> {
                 f,
                 "{option}={sge} does not go with size={size}; each piece needs a byte"
             ),
-            Reason::TooLarge { size, most } => {
-                write!(
-                    f,
-                    "{option} does not go with size={size}; it takes {most} at most"
-                )
+            Reason::SizeAbove { max, what } => {
+                write!(f, "{option} is above {max} bytes, the most {what}")
             }
             Reason::TooManyUnderWay { size, most } => write!(
                 f,
@@ -354,10 +348,6 @@ impl fmt::Display for ParseError<'_> {
                 f,
                 "{option}={segs} is more than the {pages} pages of size= and offset=; each piece \
                  begins a page"
-            ),
-            Reason::RwAbove { max } => write!(
-                f,
-                "{option} is above {max}, the most that one transfer moves from this offset="
             ),
             Reason::IsFor { valid } => write!(f, "{option} is for {valid}"),
             Reason::TapLoopback => write!(

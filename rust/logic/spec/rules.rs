@@ -25,6 +25,7 @@ use crate::logic::{
     command::{
         block_options::StoreName,
         parse_error::{
+            Kind,
             ParseError,
             Reason, //
         },
@@ -108,10 +109,7 @@ fn compares_all(command: &mut Command, given: OptSet) -> Result<'static, ()> {
         return Err(invalid(Reason::WrongTest { test, valid }));
     }
     if size > slots::LARGEST {
-        return Err(invalid(Reason::TooLarge {
-            size,
-            most: slots::LARGEST,
-        }));
+        return Err(size_above(slots::LARGEST, "with validate=full"));
     }
     let slots = Slots::of(size);
     if !given.has(Opt::SignalEvery) {
@@ -137,7 +135,8 @@ fn is_covered(command: &Command) -> Result<'static, ()> {
     match rw_pages(&command.load, command.size) {
         None => {
             let max = limits::MOST_RW.saturating_sub(offset.into());
-            Err(wrong(Opt::Size, Reason::RwAbove { max }))
+            let what = "that one transfer moves from this offset=";
+            Err(size_above(max, what))
         }
         Some(pages) if pages < segs.into() => {
             Err(wrong(Opt::Segs, Reason::SegsAbovePages { segs, pages }))
@@ -306,6 +305,15 @@ fn has_store(command: &Command, given: OptSet) -> Result<'static, ()> {
         }
         None if given.has(Opt::Size) => Err(wrong(Opt::Size, Reason::SizeOfNothing)),
         None => Ok(()),
+    }
+}
+
+/// Returns the error of data that is larger than `max`, the most of `what`.
+fn size_above(max: u32, what: &'static str) -> ParseError<'static> {
+    ParseError {
+        kind: Kind::Range,
+        option: Opt::Size.spec().name(),
+        reason: Reason::SizeAbove { max, what },
     }
 }
 
