@@ -14,13 +14,15 @@ use crate::{
             Outcome,
             Progress, //
         },
-        polling::Polling,
+        polling::{
+            Patience,
+            Polling, //
+        },
         queue_pair::QueuePair,
         side::Side, //
     },
     kernel_ext::time::{
         cpu_contended,
-        monotonic_ns,
         relax,
         yield_cpu,
         Deadline, //
@@ -68,12 +70,7 @@ pub(crate) fn drive<'a, W: Side>(
         queue_pairs.try_fold(false, |more, queue_pair| Ok(W::attend(queue_pair)? || more))
     };
     outcomes.clone().for_each(Outcome::touch);
-    let patience = match polling {
-        Polling::Event => None,
-        Polling::Spin => Some(Patience::endless()),
-        Polling::SpinThenSleep(us) => Some(Patience::of_us(us)),
-    };
-    if let Some(patience) = patience {
+    if let Some(patience) = polling.patience() {
         spin(
             queue_pairs.clone(),
             goal,
@@ -92,44 +89,6 @@ pub(crate) fn drive<'a, W: Side>(
         attend,
         send_keepalives,
     )
-}
-
-/// The time for which a thread polls without finding anything, before it sleeps.
-struct Patience {
-    /// `None` where it never sleeps.
-    ns: Option<u64>,
-    /// The time at which it was last known to find something; `None` where that was just now.
-    since: Option<u64>,
-}
-
-impl Patience {
-    fn endless() -> Self {
-        Self {
-            ns: None,
-            since: None,
-        }
-    }
-
-    fn of_us(us: u32) -> Self {
-        Self {
-            ns: Some(u64::from(us) * 1000),
-            since: None,
-        }
-    }
-
-    /// Notes whether something was `found`, and returns true where it is time to sleep.
-    fn ends(&mut self, found: bool) -> bool {
-        let Some(patience) = self.ns else {
-            return false;
-        };
-        if found {
-            self.since = None;
-            return false;
-        }
-        let now = monotonic_ns();
-        let since = *self.since.get_or_insert(now);
-        now.saturating_sub(since) >= patience
-    }
 }
 
 /// Sleeps until one of `queue_pairs` has a completion or a report, until `deadline`, or until one

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 use crate::{
+    kernel_ext::time::monotonic_ns,
     logic::command::Command,
     rdma::cq::PollMode, //
 };
@@ -38,5 +39,39 @@ impl Polling {
             Self::Spin => PollMode::Direct,
             Self::SpinThenSleep(_) => PollMode::Notified,
         }
+    }
+
+    /// Returns the patience of a thread that polls; `None` where it does not.
+    pub(super) fn patience(self) -> Option<Patience> {
+        let ns = match self {
+            Self::Event => return None,
+            Self::Spin => None,
+            Self::SpinThenSleep(us) => Some(u64::from(us) * 1000),
+        };
+        Some(Patience { ns, since: None })
+    }
+}
+
+/// The time for which a thread polls without finding anything, before it sleeps.
+pub(super) struct Patience {
+    /// `None` where it never sleeps.
+    ns: Option<u64>,
+    /// The time at which it was last known to find something; `None` where that was just now.
+    since: Option<u64>,
+}
+
+impl Patience {
+    /// Notes whether something was `found`, and returns true where it is time to sleep.
+    pub(super) fn ends(&mut self, found: bool) -> bool {
+        let Some(patience) = self.ns else {
+            return false;
+        };
+        if found {
+            self.since = None;
+            return false;
+        }
+        let now = monotonic_ns();
+        let since = *self.since.get_or_insert(now);
+        now.saturating_sub(since) >= patience
     }
 }
