@@ -4,6 +4,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from . import tables
 from .disks import Row, amount, count
 from .result import Answer, Result
 from .rows import device
@@ -28,8 +29,8 @@ ANSWERS = (
 	("server_inv", "server_inv"),
 	("read_inv", "read_inv"),
 	("imm", "imm"),
-	("fetch_add", "alat, abw"),
-	("compare_swap", "caslat, casbw"),
+	("fetch_add", ", ".join(tables.of_verb("fetch_add"))),
+	("compare_swap", ", ".join(tables.of_verb("compare_swap"))),
 	("mtu", "mtu="),
 	("blk", "blk, tap="),
 )

@@ -33,6 +33,11 @@ def names(*families: str) -> tuple[str, ...]:
 	return tuple(test["name"] for test in TESTS if test["family"] in families)
 
 
+def of_verb(verb: str) -> tuple[str, ...]:
+	"""The names of the tests whose operation is VERB."""
+	return tuple(test["name"] for test in TESTS if test.get("verb") == verb)
+
+
 def option(name: str) -> dict[str, Any]:
 	"""The row of the option NAME; without anything where the module has none."""
 	return next((row for row in TABLES["options"] if row["name"] == name), {})
