@@ -6,7 +6,7 @@
 Both ends of each run are in the guest, on its soft-RoCE device, and so share its
 two CPUs with the device's own work. All ways to run a test take turns, A B C A B C;
 each ratio is of one turn, and the median of the ratios is what counts. PAIRS in the
-environment is how many turns, arguments select tests (wlat rlat slat bw rbw sbw).
+environment is how many turns, TESTS the names of those to run (wlat,abw), else all.
 
 perftest connects with -R, through the RDMA CM, as krping does. Else it has its
 defaults; in the tables, of its options:
@@ -22,6 +22,7 @@ numbers are given, they are postlist= and signal_every=; a queue has 128 request
 perftest's.
 """
 
+import dataclasses
 import itertools
 import json
 import os
@@ -34,29 +35,65 @@ from statistics import median
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../qemu"))
 
 import krping
-import microbench
 
 PAIRS = int(os.environ.get("PAIRS", "7"))
-TOOLS = {"wlat": "ib_write_lat", "rlat": "ib_read_lat", "slat": "ib_send_lat",
-	 "bw": "ib_write_bw", "rbw": "ib_read_bw", "sbw": "ib_send_bw"}
-WHAT = {"wlat": "RDMA WRITE latency (half the round trip)",
-	"rlat": "RDMA READ latency",
-	"slat": "SEND latency (half the round trip)",
-	"bw": "RDMA WRITE bandwidth", "rbw": "RDMA READ bandwidth", "sbw": "SEND bandwidth"}
+TESTS = os.environ.get("TESTS", "").split(",") if "TESTS" in os.environ else []
+DEPTH = 128
 # Operations by size. The bandwidths' are multiples of the longest list.
 LATENCY = {2: 1000, 64: 1000}
 BANDWIDTH = {64: 9600, 65536: 512, 1048576: 48}
-DEPTH = 128
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+	"""A test that both have: krping's name, the tool of perftest's with its options, and
+	operations by size."""
+
+	test: str
+	tool: str
+	what: str
+	counts: dict
+	options: tuple = ()
+
+	@property
+	def is_latency(self):
+		return self.tool.endswith("_lat")
+
+	@property
+	def any_size(self):
+		"""Whether the size can be chosen: an atomic operation has 8 bytes."""
+		return "atomic" not in self.tool
+
+	@property
+	def sleeps(self):
+		"""Whether the tool has a mode that sleeps until a completion comes."""
+		return self.test not in ("wlat", "bw")
+
+
+ROWS = (
+	Row("wlat", "ib_write_lat", "RDMA WRITE latency (half the round trip)", LATENCY),
+	Row("rlat", "ib_read_lat", "RDMA READ latency", LATENCY),
+	Row("slat", "ib_send_lat", "SEND latency (half the round trip)", LATENCY),
+	Row("alat", "ib_atomic_lat", "fetch-and-add latency", {8: 1000}, ("-A", "FETCH_AND_ADD")),
+	Row("caslat", "ib_atomic_lat", "compare-and-swap latency", {8: 1000}, ("-A", "CMP_AND_SWAP")),
+	Row("bw", "ib_write_bw", "RDMA WRITE bandwidth", BANDWIDTH),
+	Row("rbw", "ib_read_bw", "RDMA READ bandwidth", BANDWIDTH),
+	Row("sbw", "ib_send_bw", "SEND bandwidth", BANDWIDTH),
+	Row("abw", "ib_atomic_bw", "fetch-and-add rate", {8: 9600}, ("-A", "FETCH_AND_ADD")),
+	Row("casbw", "ib_atomic_bw", "compare-and-swap rate", {8: 9600}, ("-A", "CMP_AND_SWAP")),
+)
 
 # perftest's own first port; krping's tests take others.
 _ports = itertools.count(18515)
 
 
-def perftest(tool, size, count, *options, prefix=()):
-	"""Run client and server of TOOL, and return the results."""
+def perftest(row, size, count, *options, prefix=()):
+	"""Run client and server of ROW's tool, and return the results."""
+	sized = ("-s", str(size)) if row.any_size else ()
 	for _ in range(3):
 		port = str(next(_ports))
-		words = [*prefix, tool, "-R", "-F", "-p", port, "-s", str(size), "-n", str(count), *options]
+		words = [*prefix, row.tool, "-R", "-F", "-p", port, *sized, "-n", str(count),
+			 *row.options, *options]
 		client, results = _perftest(words, port)
 		if client.returncode == 0:
 			return results
@@ -86,69 +123,69 @@ def _perftest(words, port):
 			return client, json.load(file)["results"]
 
 
-def loopback(test, size, count, options):
+def loopback(row, size, count, options):
 	"""Run a loopback, and return its client's result."""
 	tag = krping.new_tag()
-	krping.run_ok(f"loopback,addr={krping.ADDR},{test},size={size},count={count},"
+	sized = f",size={size}" if row.any_size else ""
+	krping.run_ok(f"loopback,addr={krping.ADDR},{row.test}{sized},count={count},"
 		      f"txdepth={DEPTH},tag={tag}{options}")
 	return krping.result(tag, "client")
 
 
-def perftest_latency(tool, size, count, *options, prefix=()):
-	found = perftest(tool, size, count, *options, prefix=prefix)
+def perftest_latency(row, size, *options, prefix=()):
+	found = perftest(row, size, row.counts[size], *options, prefix=prefix)
 	return found["t_typical"], found["percentile_99"]
 
 
-def krping_latency(test, size, count, options):
-	found = loopback(test, size, count, options)
+def krping_latency(row, size, options):
+	found = loopback(row, size, row.counts[size], options)
 	return found["p50_ns"] / 1000, found["p99_ns"] / 1000
 
 
-def perftest_bandwidth(tool, size, count, *options):
-	found = perftest(tool, size, count, *options)
+def perftest_bandwidth(row, size, *options):
+	found = perftest(row, size, row.counts[size], *options)
 	# It counts in millions of messages, to six digits, and in 2^20 bytes, to two.
 	rate = found["MsgRate"] * 1e6 if size < 1024 else found["BW_average"] * 1048576 / size
 	return rate, rate * size / 1e6
 
 
-def krping_bandwidth(test, size, count, options):
-	found = loopback(test, size, count, options)
+def krping_bandwidth(row, size, options):
+	found = loopback(row, size, row.counts[size], options)
 	return found["iterations_per_s"], found["bytes_per_s"] / 1e6
 
 
-def latency_ways(test, size):
+def latency_ways(row, size):
 	"""The ways to measure a latency: those of perftest, and of krping."""
-	tool, count = TOOLS[test], LATENCY[size]
-	theirs = {"perftest": lambda: perftest_latency(tool, size, count)}
-	if test == "rlat":
+	theirs = {"perftest": lambda: perftest_latency(row, size)}
+	if row.test in ("rlat", "alat", "caslat"):
 		# For the others, two that spin on one CPU take turns of milliseconds.
 		theirs["perftest, CPU 1"] = lambda: perftest_latency(
-			tool, size, count, prefix=("taskset", "-c", "1"))
-	if test != "wlat":	# ib_write_lat always spins
-		theirs["perftest -e"] = lambda: perftest_latency(tool, size, count, "-e")
-	ours = {"krping poll": lambda: krping_latency(test, size, count, ",poll"),
-		"krping poll, CPU 1": lambda: krping_latency(test, size, count, ",poll,cpu=1"),
-		"krping": lambda: krping_latency(test, size, count, "")}
+			row, size, prefix=("taskset", "-c", "1"))
+	if row.sleeps:
+		theirs["perftest -e"] = lambda: perftest_latency(row, size, "-e")
+	ours = {"krping poll": lambda: krping_latency(row, size, ",poll"),
+		"krping poll, CPU 1": lambda: krping_latency(row, size, ",poll,cpu=1"),
+		"krping": lambda: krping_latency(row, size, "")}
 	return theirs, ours
 
 
-def bandwidth_ways(test, size):
+def bandwidth_ways(row, size):
 	"""The ways to measure a bandwidth: those of perftest, and of krping."""
-	tool, count = TOOLS[test], BANDWIDTH[size]
+	small = size <= 64
 	theirs: dict[str, tuple[str, ...]] = {"perftest": ()}
 	ours = {}
-	if size == 64:
+	if small:
 		theirs["perftest -N -Q 1"] = ("-N", "-Q", "1")
 	theirs["perftest -N -l 16 -Q 16"] = ("-N", "-l", "16", "-Q", "16")
-	if test != "bw":	# ib_write_bw always spins
+	if row.sleeps:
 		theirs["perftest -N -e"] = ("-N", "-e")
 	for poll in ("", ",poll"):
-		for batch, every in ((1, 1), (1, 16), (16, 16)) if size == 64 else ((1, 16), (16, 16)):
+		for batch, every in ((1, 1), (1, 16), (16, 16)) if small else ((1, 16), (16, 16)):
 			ours[f"krping{poll.replace(',', ' ')} {batch}/{every}"] = \
 				f"{poll},postlist={batch},signal_every={every}"
-	return ({name: lambda options=options: perftest_bandwidth(tool, size, count, *options)
+	return ({name: lambda options=options: perftest_bandwidth(row, size, *options)
 		 for name, options in theirs.items()},
-		{name: lambda options=options: krping_bandwidth(test, size, count, options)
+		{name: lambda options=options: krping_bandwidth(row, size, options)
 		 for name, options in ours.items()})
 
 
@@ -182,24 +219,14 @@ def table(title, heads, theirs, ours, higher_is_better):
 		      f"{ratio(name, 'perftest'):8.2f}{ratio(name, best):9.2f}", flush=True)
 
 
-def compare(test):
+def compare(row):
 	"""One test beside perftest's, at all sizes."""
-	if test in microbench.LATENCY:
-		for size, count in LATENCY.items():
-			theirs, ours = latency_ways(test, size)
-			table(f"{WHAT[test]}, {size} bytes, {count} times",
-			      ("median us", "p99 us"), theirs, ours, False)
-	else:
-		for size, count in BANDWIDTH.items():
-			theirs, ours = bandwidth_ways(test, size)
-			table(f"{WHAT[test]}, {size} bytes, {count} times",
-			      ("messages/s", "MB/s"), theirs, ours, True)
-
-
-def main(chosen):
-	"""Run the CHOSEN, or all."""
-	for test in chosen or TOOLS:
-		compare(test)
+	for size, count in row.counts.items():
+		ways = latency_ways if row.is_latency else bandwidth_ways
+		heads = ("median us", "p99 us") if row.is_latency else ("messages/s", "MB/s")
+		theirs, ours = ways(row, size)
+		table(f"{row.what}, {size} bytes, {count} times", heads, theirs, ours,
+		      not row.is_latency)
 
 
 if __name__ == "__main__":
@@ -207,4 +234,6 @@ if __name__ == "__main__":
 	krping.write(b"0", "/proc/sys/debug/exception-trace")
 	print(f"{PAIRS} turns, medians; ratio: how many times as good as perftest with its "
 	      "defaults,\nto best: as perftest's best way of the table")
-	main(sys.argv[1:])
+	for each in ROWS:
+		if not TESTS or each.test in TESTS:
+			compare(each)
