@@ -25,6 +25,13 @@ use kernel::{
 pub(crate) enum PollMode {
     /// The core calls back from a softirq after the device's event.
     Event,
+    /// The same, on a completion queue of the device's pool, which other queue pairs share. Errors
+    /// of that queue are told to nobody.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    Pool,
     /// A thread of the owner polls, see [`QueuePair::poll`](super::qp::QueuePair::poll).
     Direct,
     /// Polling by a thread of the owner, with events of the device for the completion queue: one
@@ -141,34 +148,38 @@ impl Opcode {
 ///
 /// # Invariants
 ///
-/// `raw` is a completion queue on the device of the identifier of `_events`, freed by this
-/// object alone. Queue pairs that use it are destroyed before it is dropped.
+/// `raw` is a completion queue on the device of the identifier of `_events`. With
+/// [`PollMode::Pool`] it is the pool's, which keeps room for `entries` completions until this
+/// object is dropped; otherwise it is freed by this object alone. Queue pairs that use it are
+/// destroyed before it is dropped.
 pub(super) struct CompletionQueue {
     raw: NonNull<bindings::ib_cq>,
     mode: PollMode,
+    entries: u32,
     _events: Arc<EventContext>,
 }
 
 impl CompletionQueue {
-    /// Allocates a queue for `entries` completions on the device of the identifier of `events`,
-    /// which gets its errors. May sleep.
+    /// Makes a queue for `entries` completions on the device of the identifier of `events`, which
+    /// gets its errors, unless the queue is the pool's. May sleep.
     ///
     /// # Errors
     ///
-    /// `ENODEV` for an unbound identifier; `ERANGE` or the driver's error for a size beyond its
-    /// limit.
+    /// `ENODEV` for an unbound identifier; `ERANGE`, `EINVAL` or the driver's error for a size
+    /// beyond its limit.
     pub(super) fn new(entries: u32, mode: PollMode, events: Arc<EventContext>) -> Result<Self> {
         let context = match mode {
+            PollMode::Pool => return Self::from_pool(entries, events),
             PollMode::Event => bindings::ib_poll_context_IB_POLL_SOFTIRQ,
             PollMode::Direct | PollMode::Notified => bindings::ib_poll_context_IB_POLL_DIRECT,
         };
-        let entries = i32::try_from(entries).map_err(|_| ERANGE)?;
+        let count = i32::try_from(entries).map_err(|_| ERANGE)?;
         // SAFETY: The device is alive while the identifier is.
         let raw = from_err_ptr(unsafe {
             bindings::rust_helper_alloc_cq(
                 events.id.device()?.as_ptr(),
                 Arc::as_ptr(&events).cast_mut().cast(),
-                entries,
+                count,
                 context,
             )
         })?;
@@ -184,6 +195,32 @@ impl CompletionQueue {
         Ok(Self {
             raw: NonNull::new(raw).ok_or(ENOMEM)?,
             mode,
+            entries,
+            _events: events,
+        })
+    }
+
+    /// Takes room for `entries` completions in a queue of the device's pool.
+    fn from_pool(entries: u32, events: Arc<EventContext>) -> Result<Self> {
+        let device = events.id.device()?;
+        if entries > device.max_cqe() {
+            // The pool would never have a queue that is large enough, and look for one for ever.
+            return Err(EINVAL);
+        }
+        // SAFETY: The device is alive while the identifier is. Any vector may serve.
+        let raw = from_err_ptr(unsafe {
+            bindings::ib_cq_pool_get(
+                device.as_ptr(),
+                entries,
+                -1,
+                bindings::ib_poll_context_IB_POLL_SOFTIRQ,
+            )
+        })?;
+        // INVARIANT: The pool has just set the room aside.
+        Ok(Self {
+            raw: NonNull::new(raw).ok_or(ENOMEM)?,
+            mode: PollMode::Pool,
+            entries,
             _events: events,
         })
     }
@@ -202,7 +239,10 @@ impl CompletionQueue {
 
     /// Returns true where completions are found by polling only.
     pub(super) fn is_polled(&self) -> bool {
-        self.mode != PollMode::Event
+        match self.mode {
+            PollMode::Event | PollMode::Pool => false,
+            PollMode::Direct | PollMode::Notified => true,
+        }
     }
 
     /// Asks the device for an event when the next completion comes. Returns true where
@@ -228,7 +268,7 @@ impl CompletionQueue {
     /// that. Process context.
     pub(super) fn poll(&self, budget: u16) -> usize {
         match self.mode {
-            PollMode::Event => 0,
+            PollMode::Event | PollMode::Pool => 0,
             // SAFETY: The queue is alive and made for being polled directly.
             PollMode::Direct | PollMode::Notified => usize::try_from(unsafe {
                 bindings::ib_process_cq_direct(self.as_ptr(), i32::from(budget))
@@ -240,14 +280,22 @@ impl CompletionQueue {
 
 impl Drop for CompletionQueue {
     fn drop(&mut self) {
-        if self.mode == PollMode::Event {
-            // ib_free_cq() waits until the softirq has given the queue back, but the
-            // core rearms it after that.
+        if !self.is_polled() {
+            // ib_free_cq() waits until the softirq has given the queue back, but the core rearms
+            // it after that. The pool does not wait at all: completions of the queue pair, which
+            // gets no more, may still be handled, or wait for that.
             // SAFETY: May sleep here, and no lock is held; the queue is alive.
             unsafe { bindings::rust_helper_settle_softirq_cq(self.as_ptr()) };
         }
-        // SAFETY: By the type invariant it is there, and is freed once; its
-        // queue pair is gone. No handler of it runs any more.
-        unsafe { bindings::ib_free_cq(self.as_ptr()) }
+        // SAFETY: By the type invariant it is there, and is freed or given back once; its queue
+        // pair is gone. No handler of that runs any more.
+        unsafe {
+            match self.mode {
+                PollMode::Pool => bindings::ib_cq_pool_put(self.as_ptr(), self.entries),
+                PollMode::Event | PollMode::Direct | PollMode::Notified => {
+                    bindings::ib_free_cq(self.as_ptr());
+                }
+            }
+        }
     }
 }

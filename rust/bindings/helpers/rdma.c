@@ -31,15 +31,32 @@ struct ib_cq *rust_helper_alloc_cq(struct ib_device *device, void *context, int 
 }
 
 /*
- * Wait until no softirq works on a queue that gets no more completions. While the
+ * Wait until no softirq works on the completions that a queue has had so far. While the
  * poll is disabled, no softirq is pending and none can be scheduled; one that is past
  * irq_poll_complete() is an RCU reader.
+ *
+ * A poll that has used its budget gives up when it is disabled. Nobody frees a queue that
+ * others share, and with it what is left there, so that is handled here, up to all that
+ * the queue holds. Nor does an event schedule the poll meanwhile, so that is made up for.
+ * One at a time: else the end of one would enable the poll for another, which a busy queue
+ * would keep waiting.
  */
 void rust_helper_settle_softirq_cq(struct ib_cq *cq)
 {
+	static DEFINE_MUTEX(one_at_a_time);
+
+	mutex_lock(&one_at_a_time);
 	irq_poll_disable(&cq->iop);
 	synchronize_rcu_expedited();
+	if (cq->shared) {
+		local_bh_disable();
+		ib_process_cq_direct(cq, cq->cqe);
+		local_bh_enable();
+	}
 	irq_poll_enable(&cq->iop);
+	if (cq->shared)
+		irq_poll_sched(&cq->iop);
+	mutex_unlock(&one_at_a_time);
 }
 
 int rust_helper_req_notify_cq(struct ib_cq *cq)
