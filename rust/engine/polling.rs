@@ -15,6 +15,8 @@ use crate::{
 pub(crate) enum Polling {
     /// The core handles each after an event of the device, while the thread sleeps.
     Event,
+    /// The same, with queues of the device's pool.
+    Pool,
     /// The thread polls until its work is done.
     Spin,
     /// The thread polls until nothing has come for so many microseconds, and then sleeps until an
@@ -27,6 +29,7 @@ impl Polling {
     pub(crate) fn of(command: &Command) -> Self {
         match command.spin_us {
             _ if command.poll => Self::Spin,
+            _ if command.pool => Self::Pool,
             Some(us) => Self::SpinThenSleep(us),
             None => Self::Event,
         }
@@ -36,6 +39,7 @@ impl Polling {
     pub(crate) fn mode(self) -> PollMode {
         match self {
             Self::Event => PollMode::Event,
+            Self::Pool => PollMode::Pool,
             Self::Spin => PollMode::Direct,
             Self::SpinThenSleep(_) => PollMode::Notified,
         }
@@ -44,7 +48,7 @@ impl Polling {
     /// Returns the patience of a thread that polls; `None` where it does not.
     pub(super) fn patience(self) -> Option<Patience> {
         let ns = match self {
-            Self::Event => return None,
+            Self::Event | Self::Pool => return None,
             Self::Spin => None,
             Self::SpinThenSleep(us) => Some(u64::from(us) * 1000),
         };

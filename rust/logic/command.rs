@@ -59,6 +59,7 @@ pub(crate) use cpus::CpuList;
 /// - `server_inv` and `read_inv` are not both set, and need [`MemMode::Reg`].
 /// - `detach` is set for a server, or a client's or loopback's disk only.
 /// - `unsafe_global_rkey` is not set with [`MemMode::Reg`].
+/// - `pool` is not set together with `poll` or `spin_us`.
 /// - `persist`, `allow` and `max_memory` are set for a server only, and [`Test::FastReg`] is never
 ///   a server's.
 /// - `load` suits the test and the size. The load of a client's or loopback's
@@ -107,6 +108,8 @@ pub(crate) struct Command {
     pub(crate) poll: bool,
     /// Busy-polls until nothing has come for so many microseconds, and then sleeps.
     pub(crate) spin_us: Option<u32>,
+    /// Takes completion queues of the device's pool.
+    pub(crate) pool: bool,
     /// Serves clients until stopped, instead of as many as there are threads.
     pub(crate) persist: bool,
     /// The addresses of the clients that a server accepts.
@@ -170,6 +173,7 @@ impl Command {
             mtu: None,
             poll: false,
             spin_us: None,
+            pool: false,
             persist: false,
             allow: AllowList::ALL,
             max_memory: None,

@@ -324,11 +324,20 @@ def rdma(*words):
 	return json.loads(done.stdout or "[]")
 
 
+def pooled(device):
+	"""How many completion queues the pool of DEVICE has, which it keeps."""
+	return sum(each["ifname"] == device and each.get("comm", "").strip("[]") == "ib_core"
+		   for each in rdma("resource", "show", "cq"))
+
+
 def resources():
-	"""How many objects of each kind there are, by device."""
-	return {each["ifname"]: {kind: count for kind, count in each.items()
-				 if kind not in ("ifindex", "ifname")}
-		for each in rdma("resource", "show")}
+	"""How many objects of each kind there are, by device, less those of its pool."""
+	found = {each["ifname"]: {kind: count for kind, count in each.items()
+				  if kind not in ("ifindex", "ifname")}
+		 for each in rdma("resource", "show")}
+	for device, counts in found.items():
+		counts["cq"] -= pooled(device)
+	return found
 
 
 def listens(port):

@@ -347,6 +347,20 @@ options! {
     Spin = optional!("spin", "50", limits::SPIN_US, PLAIN, spin_us)
         .goes(iterates)
         .group(Group::Polling);
+    /// The owner of the completion queues: the connection, or the device's pool.
+    Cq = OptionSpec::new(
+        &["cq"],
+        Value::Word {
+            example: "pool",
+            words: &["own", "pool"],
+            set: |command, word| command.pool = word == "pool",
+            get: |command| match command.pool {
+                false => "own",
+                true => "pool",
+            },
+        },
+    )
+    .goes(iterates);
     /// Serves clients until interrupted.
     Persist = flag!("persist", persist).goes(server);
     /// The command ends, and leaves its server or disk.

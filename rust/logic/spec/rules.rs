@@ -81,6 +81,10 @@ pub(crate) fn finish(command: &mut Command, given: OptSet) -> Result<'static, ()
     if test.is_microbench() && command.mem_mode == MemMode::Reg {
         return Err(wrong(Opt::MemMode, Reason::RegWithTest { test }));
     }
+    if let (true, Some(other)) = (command.pool, polls(command)) {
+        let other = other.spec().name();
+        return Err(wrong(Opt::Cq, Reason::PoolWithPoll { other }));
+    }
     let (sge, size) = (command.load.sge, command.size);
     if u32::from(sge) > size && test.has_size() {
         return Err(wrong(Opt::Sge, Reason::SgeAboveSize { sge, size }));
@@ -97,6 +101,15 @@ pub(crate) fn finish(command: &mut Command, given: OptSet) -> Result<'static, ()
     command.load.imm |= command.needs_imm();
     // INVARIANT: each line of `Command`'s was checked here and in `begin`.
     Ok(())
+}
+
+/// Returns the option with which a command's threads poll for completions.
+fn polls(command: &Command) -> Option<Opt> {
+    match command.spin_us {
+        _ if command.poll => Some(Opt::Poll),
+        Some(_) => Some(Opt::Spin),
+        None => None,
+    }
 }
 
 /// Checks a command whose messages are all compared, and has a completion come often enough for the

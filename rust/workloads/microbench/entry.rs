@@ -136,13 +136,11 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
     let params = ServeParams {
         limits: asked.limits,
         answer: Some(answer.encode()),
-        polling: if shape.watches_memory() {
-            Polling::Spin
-        } else if shape.is_quiet() {
+        polling: match Polling::of(&session.command) {
+            _ if shape.watches_memory() => Polling::Spin,
             // Polling would find no completions.
-            Polling::Event
-        } else {
-            Polling::of(&session.command)
+            Polling::Spin | Polling::SpinThenSleep(_) if shape.is_quiet() => Polling::Event,
+            polling => polling,
         },
         // Keepalives are the only traffic of some clients.
         timeout: timeout.max(peer.alive_ms.saturating_mul(3)),

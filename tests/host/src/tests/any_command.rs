@@ -165,6 +165,8 @@ fn clash(one: &Word, other: &Word) -> bool {
             match (*opt, *other) {
                 (Opt::Sge, Opt::Size) => number(word) > number(text),
                 (Opt::Size, Opt::Offset) => !covers,
+                (Opt::Poll | Opt::Spin, Opt::Cq) => text == "cq=pool",
+                _ => false,
                 _ => false,
             }
         }

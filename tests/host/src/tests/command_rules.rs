@@ -105,6 +105,22 @@ fn what_is_not_timed_has_no_percentiles() {
 }
 
 #[test]
+fn queues_of_the_pool_are_not_polled() {
+    for (name, polls) in [("poll", "poll"), ("spin", "spin=50")] {
+        let sentence =
+            format!("cq=pool and {name} are both given; the pool's queues are not for polling");
+        for role in [
+            "client,addr=192.0.2.1",
+            "server",
+            "loopback,addr=192.0.2.1,slat",
+        ] {
+            invalid(&format!("{role},{polls},cq=pool"), "cq", &sentence);
+            assert!(Command::parse(&format!("{role},{polls},cq=own")).is_ok());
+        }
+    }
+}
+
+#[test]
 fn each_piece_has_a_byte() {
     let sentence = "sge=3 does not go with size=2; each piece needs a byte";
     invalid("client,addr=192.0.2.1,rbw,sge=3,size=2", "sge", sentence);

@@ -65,6 +65,7 @@ fn field(opt: Opt, side: &Side) -> &'static str {
         Opt::RequestTimeout => "request_timeout_s",
         Opt::Ro => "read_only",
         Opt::Timeout => "timeout_ms",
+        Opt::Cq => "pool",
         Opt::Cpu => "cpus",
         Opt::MaxP99 => "max_p99_ns",
         Opt::Spin => "spin_us",
@@ -128,7 +129,8 @@ fn check_taken(side: &Side, opt: Opt, word: &str) {
             // C krping called it so first.
             let value = match value {
                 "fastreg" => "reg",
-                "full" => "true",
+                "full" | "pool" => "true",
+                "own" => "false",
                 value => value,
             };
             let found = after[name].to_lowercase();
