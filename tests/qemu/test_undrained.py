@@ -46,5 +46,10 @@ def polled():
 	fails(",poll")
 
 
+@suite.test("it is destroyed all the same, on a queue of the pool")
+def pooled():
+	fails(",cq=pool")
+
+
 if __name__ == "__main__":
 	suite.main()
