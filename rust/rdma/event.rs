@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Asynchronous events of completion queues and queue pairs.
+//! Asynchronous events of completion queues, queue pairs and shared receive queues.
 //!
 //! C header: `include/rdma/ib_verbs.h` (`struct ib_event`)
 
 use super::{
     cm::Id,
+    srq::Sharing,
     text::static_text, //
 };
 use crate::bindings;
@@ -19,6 +20,11 @@ use kernel::{
 pub(crate) struct AsyncEvent(u32);
 
 impl AsyncEvent {
+    /// Makes that of a number of `enum ib_event_type`.
+    pub(super) fn new(number: u32) -> Self {
+        Self(number)
+    }
+
     /// Returns the number of the event, of `enum ib_event_type`.
     pub(crate) fn number(self) -> u32 {
         self.0
@@ -30,6 +36,15 @@ impl AsyncEvent {
         unsafe { static_text(bindings::ib_event_msg(self.0)) }
     }
 
+    /// Returns true where fewer receives are posted than the limit of a shared receive queue.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn is_srq_limit(self) -> bool {
+        self.0 == bindings::ib_event_type_IB_EVENT_SRQ_LIMIT_REACHED
+    }
+
     /// Returns true where the event is an error, after which the queue does not work any more.
     pub(crate) fn is_error(self) -> bool {
         matches!(
@@ -38,11 +53,13 @@ impl AsyncEvent {
                 | bindings::ib_event_type_IB_EVENT_QP_FATAL
                 | bindings::ib_event_type_IB_EVENT_QP_REQ_ERR
                 | bindings::ib_event_type_IB_EVENT_QP_ACCESS_ERR
+                | bindings::ib_event_type_IB_EVENT_SRQ_ERR
         )
     }
 }
 
-/// The receiver of the asynchronous events of a queue pair and its completion queue.
+/// The receiver of the asynchronous events of a queue pair and its completion queue, or of a shared
+/// receive queue.
 pub(crate) trait EventHandler: Send + Sync + 'static {
     /// Takes an event. Any context, also that of hard interrupts: must not sleep.
     fn async_event(&self, event: AsyncEvent);
@@ -60,6 +77,8 @@ pub(super) struct EventContext {
     pub(super) handler: Arc<dyn EventHandler>,
     /// The identifier of the queue pair.
     pub(super) id: Arc<Id>,
+    /// `None` for a queue pair with receives of its own.
+    pub(super) sharing: Option<Sharing>,
 }
 
 /// The callback of the events of a completion queue.
@@ -106,6 +125,11 @@ pub(super) unsafe extern "C" fn handle_qp_event(
         // connection is up.
         // Where the CM knows already, it fails, which does not matter.
         let _ = context.id.notify(kind);
+    }
+    if kind == bindings::ib_event_type_IB_EVENT_QP_LAST_WQE_REACHED {
+        if let Some(sharing) = &context.sharing {
+            sharing.last.complete_all();
+        }
     }
     context.handler.async_event(AsyncEvent(kind));
 }

@@ -47,7 +47,8 @@ use crate::{
     kernel_ext::pages::Contiguous,
     rdma::{
         mr::Remote,
-        rw::Transfer, //
+        rw::Transfer,
+        srq::SharedReceiveQueue, //
     }, //
 };
 use buffer::Buffer;
@@ -90,6 +91,8 @@ pub(crate) struct Memory<F: ForeignMemory = NoForeign> {
     /// `None` in the place of one that somebody has taken out for a moment.
     transfers: KVVec<Option<KBox<Transfer>>>,
     buffers: KVVec<Buffer>,
+    /// The receives of the queue pair, if it has none of its own.
+    shared: Option<Arc<SharedReceiveQueue>>,
     pd: Arc<ProtectionDomain>,
     account: Option<Arc<dyn Account>>,
     /// Tells its own buffers and regions from those of others.
@@ -116,11 +119,52 @@ impl<F: ForeignMemory> Memory<F> {
             regions: KVec::new(),
             transfers: KVVec::new(),
             buffers: KVVec::new(),
+            shared: None,
             pd,
             account: None,
             owner: Owner(MEMORIES.fetch_add(1, Relaxed)),
             id: id.clone(),
         })
+    }
+
+    /// Makes the receives of its queue pair those of `queue`.
+    ///
+    /// # Errors
+    ///
+    /// `EXDEV` where `queue` is in another protection domain: drivers differ in which of the two
+    /// domains they look for the keys of receives.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn share(&mut self, queue: Arc<SharedReceiveQueue>) -> Result {
+        if !Arc::ptr_eq(&self.pd, queue.memory().pd()) {
+            return Err(EXDEV);
+        }
+        self.shared = Some(queue);
+        Ok(())
+    }
+
+    /// Returns the shared receive queue of its queue pair, if it has one.
+    pub(crate) fn shared(&self) -> Option<&Arc<SharedReceiveQueue>> {
+        self.shared.as_ref()
+    }
+
+    /// Copies `len` bytes that have arrived in receive number `receive` of the shared receive queue
+    /// to the beginning of a buffer. For the handler of its completion; any context.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where there is no such receive, or either has less room.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn copy_shared(&self, receive: u32, buffer: BufferId, len: usize) -> Result {
+        let to = self.buffer(buffer)?;
+        let queue = self.shared.as_ref().ok_or(EINVAL)?;
+        queue.copy(receive, &to.memory, len)?;
+        to.sync_for_device(0, len)
     }
 
     /// Charges the buffers that are added from now on to `account`.

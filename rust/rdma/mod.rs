@@ -32,6 +32,7 @@
 //! | [`pd::ProtectionDomain`] | `struct ib_pd` |
 //! | [`memory::Memory`] | buffers mapped for DMA, and `struct ib_mr` over them |
 //! | [`qp::QueuePair`], [`qp::Completions`] | `struct ib_qp` with its `struct ib_cq` |
+//! | [`srq::SharedReceiveQueue`] | `struct ib_srq`, with its buffers |
 //! | [`rw::TransferId`], [`rw::Pieces`] | `struct rdma_rw_ctx`, and the memory that it moves |
 //! | [`wr::WorkRequest`], [`wr::prepared::PreparedList`] | `struct ib_send_wr` and its kinds |
 //! | [`cq::WorkCompletion`] | `struct ib_wc` |
@@ -63,5 +64,10 @@ pub(crate) mod pd;
 pub(crate) mod qp;
 pub(crate) mod qp_type;
 pub(crate) mod rw;
+#[allow(
+    dead_code,
+    reason = "there are these, whichever the users of the module take"
+)]
+pub(crate) mod srq;
 mod text;
 pub(crate) mod wr;

@@ -20,7 +20,7 @@
 mod caps;
 mod completions;
 mod drain;
-mod entry;
+pub(in crate::rdma) mod entry;
 mod queue;
 pub(crate) mod trial;
 
@@ -55,11 +55,18 @@ use super::{
         Target,
         Transfer,
         TransferId, //
+    },
+    srq::{
+        Sharing,
+        Taker, //
     }, //
 };
 use crate::{
     bindings,
-    kernel_ext::spinlock::SpinLockBh, //
+    kernel_ext::{
+        completion::Completion,
+        spinlock::SpinLockBh, //
+    }, //
 };
 use core::{
     marker::PhantomPinned,
@@ -133,7 +140,8 @@ impl<C: Completions> QueuePair<C> {
     /// # Errors
     ///
     /// `ENOMEM`; `EBUSY` where the identifier has a queue pair; `EINVAL` or the driver's error
-    /// for sizes beyond its limits.
+    /// for sizes beyond its limits; `EINVAL` for a memory that shares receives with
+    /// [`PollMode::Pool`].
     pub(crate) fn new(
         memory: Memory<C::Foreign>,
         caps: &QueuePairCaps,
@@ -147,15 +155,30 @@ impl<C: Completions> QueuePair<C> {
         let drain = Drain::new(room.as_ptr().cast(), handle_drained::<C>)?;
         let place = memory.id().claim_queue_pair()?;
         let id = place.id().clone();
-        let events = Arc::new(EventContext { handler, id }, GFP_KERNEL)?;
-        let entries_of_cq = caps.all_completions(&events.id.device()?)?;
+        let shared = memory.shared().cloned();
+        let sharing = match &shared {
+            // Completions in the pool's queues cannot be told to be of this queue pair.
+            Some(_) if poll == PollMode::Pool => return Err(EINVAL),
+            Some(_) => Some(Sharing {
+                taker: NonNull::new(room.as_ptr().cast_mut()).ok_or(EINVAL)?,
+                last: Arc::pin_init(Completion::new(), GFP_KERNEL)?,
+            }),
+            None => None,
+        };
+        let context = EventContext {
+            handler,
+            id,
+            sharing,
+        };
+        let events = Arc::new(context, GFP_KERNEL)?;
+        let entries_of_cq = caps.all_completions(&events.id.device()?, shared.as_deref())?;
         let cq = CompletionQueue::new(entries_of_cq, poll, events.clone())?;
         let port = events.id.device()?.port();
         let id = events.id.as_ptr();
         let mut attr = bindings::ib_qp_init_attr {
             event_handler: Some(handle_qp_event),
             qp_context: Arc::as_ptr(&events).cast_mut().cast(),
-            ..caps.attributes(&cq, events.id.qp_type(), port)?
+            ..caps.attributes(&cq, shared.as_deref(), events.id.qp_type(), port)?
         };
         // SAFETY: The identifier is bound to the device of the domain and the completion queue.
         // The context is held until the queue pair has been destroyed, after which no event
@@ -304,7 +327,7 @@ impl<C: Completions> QueuePair<C> {
         if self.destroyed.xchg(1, Relaxed) != 0 {
             return;
         }
-        if let Err(error) = self.drain.flush(self.raw, &self.cq, C::DRAIN_TIMEOUT_MS) {
+        if let Err(error) = self.flush() {
             C::undrained(error);
         }
         // Without the lock; each takes a moment.
@@ -324,6 +347,14 @@ impl<C: Completions> QueuePair<C> {
         // be handled finds its entry: the completion queue is the first of the fields to go,
         // after the last callback.
         unsafe { bindings::rdma_destroy_qp(self.place.id().as_ptr()) };
+    }
+
+    /// Puts it into error, and waits until all requests have completed, or it is to be destroyed
+    /// all the same.
+    fn flush(&self) -> Result {
+        let last = self.events.sharing.as_ref().map(|sharing| &*sharing.last);
+        self.drain
+            .flush(self.raw, &self.cq, last, C::DRAIN_TIMEOUT_MS)
     }
 
     /// Handles up to `budget` completions, for [`PollMode::Direct`], and returns their number.
@@ -391,10 +422,12 @@ impl<C: Completions> QueuePair<C> {
     ///
     /// The driver's; `ETIMEDOUT` where it does not flush its queues.
     pub(crate) fn drain(&self) -> Result {
-        self.drain.flush(self.raw, &self.cq, C::DRAIN_TIMEOUT_MS)?;
-        // SAFETY: By the type invariant the queue pair is ours, and nobody else polls.
-        // It has just been seen to flush what is posted, so this ends as well.
-        unsafe { bindings::ib_drain_qp(self.raw.as_ptr()) };
+        self.flush()?;
+        if self.events.sharing.is_none() {
+            // SAFETY: By the type invariant the queue pair is ours, and nobody else polls.
+            // It has just been seen to flush what is posted, so this ends as well.
+            unsafe { bindings::ib_drain_qp(self.raw.as_ptr()) };
+        }
         Ok(())
     }
 
@@ -402,6 +435,18 @@ impl<C: Completions> QueuePair<C> {
         let done = self.with(|completions, queue| {
             let wc = WorkCompletion::new(wc, entry.index, queue.memory().owner());
             completions.completed(queue, entry.tag, &wc)
+        });
+        done.settle();
+    }
+}
+
+impl<C: Completions> Taker for QueuePair<C> {
+    fn took(&self, receive: u32, wc: &bindings::ib_wc) {
+        let done = self.with(|completions, queue| {
+            // No request of the queue pair has that entry, so the completion is taken for none.
+            let wc = WorkCompletion::new(wc, u32::MAX, queue.memory().owner());
+            let tag = C::shared(receive)?;
+            Some(completions.completed(queue, tag, &wc))
         });
         done.settle();
     }

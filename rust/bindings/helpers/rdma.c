@@ -89,6 +89,21 @@ int rust_helper_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr)
 	return ib_post_recv(qp, wr, NULL);
 }
 
+struct ib_srq *rust_helper_create_srq(struct ib_pd *pd, struct ib_srq_init_attr *attr)
+{
+	return ib_create_srq(pd, attr);
+}
+
+void rust_helper_destroy_srq(struct ib_srq *srq)
+{
+	ib_destroy_srq(srq);
+}
+
+int rust_helper_post_srq_recv(struct ib_srq *srq, const struct ib_recv_wr *wr)
+{
+	return ib_post_srq_recv(srq, wr, NULL);
+}
+
 bool rust_helper_cap_read_inv(struct ib_device *device, u32 port)
 {
 	return rdma_cap_read_inv(device, port);

@@ -9,7 +9,8 @@ use crate::{
     rdma::{
         cq::CompletionQueue,
         device::Device,
-        rw, //
+        rw,
+        srq::SharedReceiveQueue, //
     }, //
 };
 use kernel::prelude::*;
@@ -60,14 +61,21 @@ impl QueuePairCaps {
         }
     }
 
-    /// Returns the number of entries of the completion queue on `device`, with those of contexts.
+    /// Returns the number of entries of the completion queue on `device`, with those of contexts
+    /// and of all receives of `srq`, as the queue pair may be the one that takes them.
     ///
     /// # Errors
     ///
     /// `ERANGE`.
-    pub(super) fn all_completions(&self, device: &Device<'_>) -> Result<u32> {
+    pub(super) fn all_completions(
+        &self,
+        device: &Device<'_>,
+        srq: Option<&SharedReceiveQueue>,
+    ) -> Result<u32> {
         let contexts = rw::requests_of(device, self.max_rdma_ctxs);
-        self.completions()?.checked_add(contexts).ok_or(ERANGE)
+        let shared = srq.map_or(0, SharedReceiveQueue::receives);
+        let all = self.completions()?.checked_add(contexts);
+        all.and_then(|all| all.checked_add(shared)).ok_or(ERANGE)
     }
 
     /// Returns the requests that an owner may have in a send queue whose size the device says is
@@ -78,10 +86,12 @@ impl QueuePairCaps {
         asked.min(size.saturating_sub(DRAIN_REQUESTS))
     }
 
-    /// Returns the attributes to create the queue pair with.
+    /// Returns the attributes to create the queue pair with, whose receives are those of `srq`, if
+    /// any.
     pub(super) fn attributes(
         &self,
         cq: &CompletionQueue,
+        srq: Option<&SharedReceiveQueue>,
         qp_type: bindings::ib_qp_type,
         port: u32,
     ) -> Result<bindings::ib_qp_init_attr> {
@@ -89,11 +99,12 @@ impl QueuePairCaps {
         Ok(bindings::ib_qp_init_attr {
             send_cq: cq.as_ptr(),
             recv_cq: cq.as_ptr(),
+            srq: srq.map_or(core::ptr::null_mut(), SharedReceiveQueue::as_ptr),
             cap: bindings::ib_qp_cap {
                 max_send_wr: send,
-                max_recv_wr: receive,
+                max_recv_wr: if srq.is_some() { 0 } else { receive },
                 max_send_sge: self.max_send_sge,
-                max_recv_sge: 1,
+                max_recv_sge: u32::from(srq.is_none()),
                 max_inline_data: self.max_inline_data,
                 max_rdma_ctxs: self.max_rdma_ctxs,
             },

@@ -58,6 +58,12 @@ pub(crate) trait Completions: Send + 'static {
         wc: &WorkCompletion<'_>,
     ) -> Self::Done;
 
+    /// Returns the tag of receive number `receive` of a shared receive queue; `None` for a handler
+    /// that is not made for any.
+    fn shared(_receive: u32) -> Option<Self::Tag> {
+        None
+    }
+
     /// Is told that the device did not flush all requests in time. Process context; may sleep.
     fn undrained(_: Error) {}
 }

@@ -14,7 +14,10 @@ use super::entry::{
 use crate::{
     bindings,
     kernel_ext::{
-        completion::Completion,
+        completion::{
+            Completion,
+            Waited, //
+        },
         time::{
             yield_cpu,
             Deadline, //
@@ -38,6 +41,13 @@ use kernel::{
 
 /// Both queues have been drained.
 const BOTH: u32 = 3;
+
+/// The send queue has been drained, and there is no receive queue to drain.
+const NO_RECEIVES: u32 = 1;
+
+/// Time in ms for a device to say that a queue pair takes no shared receive any more. The drivers
+/// of some never do.
+const LAST_RECEIVE_MS: u32 = 500;
 
 /// Completions handled at a time.
 const BUDGET: u16 = 64;
@@ -94,8 +104,9 @@ impl Drain {
     }
 
     /// Puts `raw` into error, and waits until all its requests have completed, at most
-    /// `timeout_ms`; a driver that has a way of its own to find that out takes its time.
-    /// Process context; sleeps, or gives the CPU away where `cq` is polled.
+    /// `timeout_ms`; a driver that has a way of its own to find that out takes its time. Where
+    /// receives are shared, `last` is completed when it takes none any more, which is waited for
+    /// first. Process context; sleeps, or gives the CPU away where `cq` is polled.
     ///
     /// # Errors
     ///
@@ -104,6 +115,7 @@ impl Drain {
         &self,
         raw: NonNull<bindings::ib_qp>,
         cq: &CompletionQueue,
+        last: Option<&Completion>,
         timeout_ms: u32,
     ) -> Result {
         // SAFETY: Its owner, who calls, keeps the queue pair alive, and posts no more.
@@ -113,26 +125,30 @@ impl Drain {
                 return Ok(());
             }
         }
-        self.post(raw)?;
-        let deadline = Deadline::after_ms(timeout_ms);
-        while self.done.load(Relaxed) != BOTH {
-            if deadline.passed() {
-                return Err(ETIMEDOUT);
-            }
-            if !cq.is_polled() {
-                self.changed.wait(deadline);
-            } else if cq.poll(BUDGET) == 0 {
-                yield_cpu();
-            }
+        self.modify_to_error(raw)?;
+        if let Some(last) = last {
+            // What it has taken completes before what is posted below. A device that does not say
+            // so is trusted to have taken the last by now.
+            let _ = wait(cq, Deadline::after_ms(LAST_RECEIVE_MS), |until| {
+                last.wait(until.unwrap_or(Deadline::after_ms(0))) == Waited::Completed
+            });
         }
-        Ok(())
+        self.post(raw, last.is_none())?;
+        wait(cq, Deadline::after_ms(timeout_ms), |until| {
+            let done = || self.done.load(Relaxed) == BOTH;
+            done()
+                || until.is_some_and(|until| {
+                    self.changed.wait(until);
+                    done()
+                })
+        })
     }
 
-    /// Puts `raw` into error, and posts the last requests.
-    fn post(&self, raw: NonNull<bindings::ib_qp>) -> Result {
+    /// Posts the last requests of `raw`, which is in error.
+    fn post(&self, raw: NonNull<bindings::ib_qp>, has_receives: bool) -> Result {
         let [receive, send] = &self.entries;
-        self.done.store(0, Relaxed);
-        self.modify_to_error(raw)?;
+        self.done
+            .store(if has_receives { 0 } else { NO_RECEIVES }, Relaxed);
         let mut last = bindings::ib_recv_wr::default();
         let mut write = bindings::ib_rdma_wr::default();
         write.wr.opcode = bindings::ib_wr_opcode_IB_WR_RDMA_WRITE;
@@ -143,8 +159,32 @@ impl Drain {
         unsafe {
             *last.__bindgen_anon_1.wr_cqe.as_mut() = receive.cqe();
             *write.wr.__bindgen_anon_1.wr_cqe.as_mut() = send.cqe();
-            to_result(bindings::rust_helper_post_recv(raw.as_ptr(), &last))?;
+            if has_receives {
+                to_result(bindings::rust_helper_post_recv(raw.as_ptr(), &last))?;
+            }
             to_result(bindings::rust_helper_post_send(raw.as_ptr(), &write.wr))
         }
     }
+}
+
+/// Waits for `is_done`, handling the completions of a queue that is polled. Otherwise `is_done` is
+/// to wait for a change itself, until the time that it is given.
+///
+/// # Errors
+///
+/// `ETIMEDOUT` after `deadline`.
+fn wait(
+    cq: &CompletionQueue,
+    deadline: Deadline,
+    is_done: impl Fn(Option<Deadline>) -> bool,
+) -> Result {
+    while !is_done((!cq.is_polled()).then_some(deadline)) {
+        if deadline.passed() {
+            return Err(ETIMEDOUT);
+        }
+        if cq.is_polled() && cq.poll(BUDGET) == 0 {
+            yield_cpu();
+        }
+    }
+    Ok(())
 }

@@ -10,7 +10,8 @@ use kernel::{
 };
 
 /// The callback of a completion.
-pub(super) type Callback = unsafe extern "C" fn(*mut bindings::ib_cq, *mut bindings::ib_wc);
+pub(in crate::rdma) type Callback =
+    unsafe extern "C" fn(*mut bindings::ib_cq, *mut bindings::ib_wc);
 
 /// A completion entry.
 ///
@@ -18,18 +19,23 @@ pub(super) type Callback = unsafe extern "C" fn(*mut bindings::ib_cq, *mut bindi
 ///
 /// `raw` is the first field, so that a pointer to it is one to the entry.
 #[repr(C)]
-pub(super) struct Entry<T> {
+pub(in crate::rdma) struct Entry<T> {
     raw: bindings::ib_cqe,
     owner: *const c_void,
     /// The number of the entry among those of the queue pair.
-    pub(super) index: u32,
+    pub(in crate::rdma) index: u32,
     /// The request, as the owner of the queue pair tells it from others.
-    pub(super) tag: T,
+    pub(in crate::rdma) tag: T,
 }
 
 impl<T> Entry<T> {
     /// Makes an entry of the queue pair at `owner`.
-    pub(super) fn new(callback: Callback, owner: *const c_void, index: u32, tag: T) -> Self {
+    pub(in crate::rdma) fn new(
+        callback: Callback,
+        owner: *const c_void,
+        index: u32,
+        tag: T,
+    ) -> Self {
         // INVARIANT: By the order of the fields.
         Self {
             raw: bindings::ib_cqe {
@@ -46,7 +52,11 @@ impl<T> Entry<T> {
     /// # Errors
     ///
     /// `ENOMEM`; `ERANGE` for more than can be counted.
-    pub(super) fn list(tags: &[T], callback: Callback, owner: *const c_void) -> Result<KVVec<Self>>
+    pub(in crate::rdma) fn list(
+        tags: &[T],
+        callback: Callback,
+        owner: *const c_void,
+    ) -> Result<KVVec<Self>>
     where
         T: Copy,
     {
@@ -61,7 +71,7 @@ impl<T> Entry<T> {
     }
 
     /// Returns the entry as a request names it.
-    pub(super) fn cqe(&self) -> *mut bindings::ib_cqe {
+    pub(in crate::rdma) fn cqe(&self) -> *mut bindings::ib_cqe {
         core::ptr::from_ref(self).cast_mut().cast()
     }
 }
@@ -72,7 +82,7 @@ impl<T> Entry<T> {
 ///
 /// `wc` is the completion of a request whose entry is an `Entry<T>` of a `Q`, both of which live
 /// as long as the result is used.
-pub(super) unsafe fn target<'a, Q, T>(wc: &bindings::ib_wc) -> (&'a Q, &'a Entry<T>) {
+pub(in crate::rdma) unsafe fn target<'a, Q, T>(wc: &bindings::ib_wc) -> (&'a Q, &'a Entry<T>) {
     // SAFETY: The completion's entry is the first field of an `Entry` that points to its queue
     // pair, and both live by the function's requirements.
     unsafe {

@@ -52,6 +52,7 @@ fn completion_queue(pd: &ProtectionDomain, entries: u32) -> Result<CompletionQue
     let events = EventContext {
         handler: Arc::new(Ignore, GFP_KERNEL)?,
         id: pd.id().clone(),
+        sharing: None,
     };
     CompletionQueue::new(entries, PollMode::Direct, Arc::new(events, GFP_KERNEL)?)
 }
@@ -63,8 +64,8 @@ fn completion_queue(pd: &ProtectionDomain, entries: u32) -> Result<CompletionQue
 /// The driver's.
 pub(crate) fn make_queue_pair(pd: &ProtectionDomain, caps: &QueuePairCaps) -> Result {
     let device = pd.id().device()?;
-    let cq = completion_queue(pd, caps.all_completions(&device)?)?;
-    let mut attr = caps.attributes(&cq, pd.id().qp_type(), device.port())?;
+    let cq = completion_queue(pd, caps.all_completions(&device, None)?)?;
+    let mut attr = caps.attributes(&cq, None, pd.id().qp_type(), device.port())?;
     // SAFETY: The domain and the completion queue are of one device, and outlive the
     // queue pair.
     let qp = from_err_ptr(unsafe {
