@@ -50,7 +50,17 @@ use kernel::{
 /// The memory of one queue pair, whose regions can be over block requests.
 pub(crate) type Memory = memory::Memory<Request>;
 
-/// Makes an empty memory in a protection domain of its own on the device of `id`. May sleep.
+/// Makes an empty memory in a [protection domain](new_domain) of its own on the device of `id`. May
+/// sleep.
+///
+/// # Errors
+///
+/// `ENODEV` for an unbound identifier; the driver's.
+pub(crate) fn new_memory(id: &Arc<Id>, unsafe_global_rkey: bool) -> Result<Memory> {
+    Memory::new(id, new_domain(id, unsafe_global_rkey)?)
+}
+
+/// Makes a protection domain on the device of `id`. May sleep.
 ///
 /// With `unsafe_global_rkey` the domain has a key that opens all of this machine's memory to the
 /// peer.
@@ -58,13 +68,13 @@ pub(crate) type Memory = memory::Memory<Request>;
 /// # Errors
 ///
 /// `ENODEV` for an unbound identifier; the driver's.
-pub(crate) fn new_memory(id: &Arc<Id>, unsafe_global_rkey: bool) -> Result<Memory> {
+pub(crate) fn new_domain(id: &Arc<Id>, unsafe_global_rkey: bool) -> Result<Arc<ProtectionDomain>> {
     let keys = if unsafe_global_rkey {
         GlobalKeys::UnsafeRemote
     } else {
         GlobalKeys::Local
     };
-    Memory::new(id, ProtectionDomain::new(id, keys)?)
+    ProtectionDomain::new(id, keys)
 }
 
 impl From<Advertisement> for Remote {

@@ -17,6 +17,7 @@ use super::{
     outcome::Progress,
     results::Report,
     session::Session,
+    sharing::Share,
     traffic::Traffic,
     worker::Worker, //
 };
@@ -58,6 +59,12 @@ pub(crate) trait Responder {
     /// Returns true if an rkey for all memory may be given to the client.
     fn opens_all_memory(&self) -> bool {
         false
+    }
+
+    /// Returns the bytes of the longest message that the client sends, for a workload that takes
+    /// the receives of the session's shared queue, if there is one.
+    fn shares(&self) -> Option<u32> {
+        None
     }
 
     /// Creates the workload and its buffers, and returns the queue pair size that it needs.
@@ -159,7 +166,7 @@ impl Accepting<'_> {
     /// # Errors
     ///
     /// [`Failure::Kernel`] with the step that failed; [`Failure::OverMemory`] if the session's
-    /// budget has no room.
+    /// budget has no room; that of [`Share::new`].
     #[inline(never)]
     pub(crate) fn make<R: Responder>(
         &self,
@@ -167,8 +174,15 @@ impl Accepting<'_> {
     ) -> Result<QueuePair<R::Workload>, Failure> {
         let device = self.device()?;
         self.id.set_short_rnr_timer();
-        let mut memory = new_memory(self.id.rdma(), responder.opens_all_memory())
-            .map_err(failed("allocating a protection domain"))?;
+        let share = match responder.shares() {
+            Some(size) => Share::new(self.session, self.id, &device, size)?,
+            None => None,
+        };
+        let memory = match &share {
+            Some(share) => share.new_memory(self.id),
+            None => new_memory(self.id.rdma(), responder.opens_all_memory()),
+        };
+        let mut memory = memory.map_err(failed("allocating a protection domain"))?;
         if let Some(budget) = &self.session.budget {
             memory.charge_to(budget.clone());
         }
@@ -178,7 +192,8 @@ impl Accepting<'_> {
             .add_traffic()
             .and_then(|traffic| responder.build(&device, &room, &mut memory, traffic))
             .map_err(|error| self.session.no_buffers(error))?;
-        let queue_pair = QueuePair::new(self.id, memory, depths, responder.poll_mode(), workload)
+        let mode = responder.poll_mode();
+        let queue_pair = QueuePair::new(self.id, memory, depths, mode, workload, share)
             .map_err(failed("creating the queue pair"))?;
         queue_pair.with(R::prepare).ok_or(Failure::Interrupted)??;
         Ok(queue_pair)

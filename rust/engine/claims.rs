@@ -64,6 +64,8 @@ pub(crate) fn claims(device: &Device<'_>) -> Claims {
         max_qp_wr: attributes.max_qp_wr,
         max_cq: attributes.max_cq,
         max_cqe: attributes.max_cqe,
+        max_srq: attributes.max_srq,
+        max_srq_wr: attributes.max_srq_wr,
         max_mr: attributes.max_mr,
         max_pd: attributes.max_pd,
         max_send_sge: attributes.max_send_sge,

@@ -198,7 +198,7 @@ impl Attempt<'_> {
         let (workload, depths) = initiator
             .build(&device, &mut memory)
             .map_err(failed("allocating and registering buffers"))?;
-        let queue_pair = QueuePair::new(&id, memory, depths, initiator.poll_mode(), workload)
+        let queue_pair = QueuePair::new(&id, memory, depths, initiator.poll_mode(), workload, None)
             .map_err(failed("creating the queue pair"))?;
         Ok(Connected { queue_pair, id })
     }

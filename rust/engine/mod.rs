@@ -31,6 +31,7 @@
 //!
 //! - [`queue_pair`], [`queue`], [`workload`], [`completion`], [`tag`] - queue pairs that drive a
 //!   workload
+//! - [`sharing`] - shared receive queues of servers
 //! - [`depths`], [`limits`], [`quirks`] - sizes, limits of devices, defects of drivers
 //!
 //! Results:
@@ -72,6 +73,7 @@ pub(crate) mod results;
 pub(crate) mod server;
 pub(crate) mod serving;
 pub(crate) mod session;
+pub(crate) mod sharing;
 pub(crate) mod side;
 mod start;
 pub(crate) mod tag;

@@ -101,6 +101,27 @@ impl<'a> Queue<'a> {
         self.inner.memory()
     }
 
+    /// Copies what has arrived in shared receive number `slot`, whose completion is being handled.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where there is no such receive, or it has less room.
+    pub(crate) fn read_shared(&self, slot: usize, to: &mut [u8]) -> Result {
+        let receive = u32::try_from(slot).map_err(|_| EINVAL)?;
+        self.memory().shared().ok_or(EINVAL)?.read(receive, to)
+    }
+
+    /// Copies `len` bytes that have arrived in shared receive number `slot`, whose completion is
+    /// being handled, to a buffer.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where there is no such receive, or either has less room.
+    pub(crate) fn copy_shared(&self, slot: usize, buffer: BufferId, len: u32) -> Result {
+        let receive = u32::try_from(slot).map_err(|_| EINVAL)?;
+        self.memory().copy_shared(receive, buffer, len as usize)
+    }
+
     /// Copies into a buffer.
     pub(crate) fn write(&mut self, buffer: BufferId, offset: usize, from: &[u8]) -> Result {
         self.inner.write(buffer, offset, from)

@@ -8,6 +8,7 @@ use super::{
     depths::Depths,
     outcome::Outcome,
     queue::Queue,
+    sharing::Share,
     tag::{
         tags,
         Layout,
@@ -119,6 +120,13 @@ impl<W: Workload> Completions for Driven<W> {
         })
     }
 
+    fn shared(receive: u32) -> Option<Tag> {
+        Some(Tag {
+            op: Operation::Receive,
+            slot: receive,
+        })
+    }
+
     fn undrained(error: Error) {
         say_undrained(error);
     }
@@ -146,12 +154,15 @@ impl EventHandler for Outcome {
 pub(crate) struct QueuePair<W: Workload> {
     inner: Pin<KBox<qp::QueuePair<Driven<W>>>>,
     outcome: Arc<Outcome>,
+    /// Its part in a shared receive queue.
+    _share: Option<Share>,
     /// Stays until the queue pair is gone, so that its end is told to the peer when it can be.
     _id: Arc<CmId>,
 }
 
 impl<W: Workload> QueuePair<W> {
-    /// Creates a queue pair on `id`, which `memory` is for. May sleep.
+    /// Creates a queue pair on `id`, which `memory` is for. It takes the receives of `share`, if
+    /// any. May sleep.
     ///
     /// # Errors
     ///
@@ -163,6 +174,7 @@ impl<W: Workload> QueuePair<W> {
         depths: Depths,
         poll: PollMode,
         workload: KBox<W>,
+        share: Option<Share>,
     ) -> Result<Self> {
         let outcome = id.outcome().clone();
         let driven = Driven {
@@ -180,6 +192,7 @@ impl<W: Workload> QueuePair<W> {
                 driven,
             )?,
             outcome,
+            _share: share,
             _id: id.clone(),
         })
     }

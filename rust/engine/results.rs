@@ -25,6 +25,7 @@ use crate::{
         },
         measure::{
             histogram::Histogram,
+            sharing::SharingFigures,
             stats::{
                 BlockFigures,
                 Counters, //
@@ -98,6 +99,8 @@ pub(crate) struct Report<'a> {
     pub(crate) histogram: Option<&'a Histogram>,
     /// Measurement of a microbenchmark.
     pub(crate) measured: Option<Measured>,
+    /// Figures of the shared receive queue that a server's connection took part in.
+    pub(crate) sharing: Option<SharingFigures>,
     /// Figures of a disk, a tap or a server of one.
     pub(crate) block: Option<BlockFigures>,
     /// Latency of each request of a disk or tap in nanoseconds, by stage.
@@ -147,6 +150,7 @@ impl<'a> Report<'a> {
             counters: Counters::default(),
             histogram: None,
             measured: None,
+            sharing: None,
             block: None,
             stages: &[],
             caps: None,
@@ -239,6 +243,9 @@ impl<'a> Report<'a> {
             .num("read_msgs", counters.read_msgs)?;
         if let Some(measured) = &self.measured {
             self.write_measured(&mut object, measured)?;
+        }
+        if let Some(figures) = &self.sharing {
+            figures.write(&mut object)?;
         }
         if let Some(figures) = &self.block {
             self.write_block(&mut object, figures)?;

@@ -224,6 +224,9 @@ impl Accepting<'_> {
             let deadline = disconnect_deadline(self.session, &result);
             self.id.wait_disconnected(deadline);
         }
+        if let (Some(_), Ok(device)) = (params.shares, self.device()) {
+            report.sharing = self.session.sharings.figures(&device);
+        }
         drop(queue_pair);
         report.failure = result.err();
         report.refused = !came;
@@ -254,6 +257,8 @@ pub(crate) struct ServeParams {
     pub(crate) answer: Option<[u8; PrivateData::LEN]>,
     /// Method of finding completions.
     pub(crate) polling: Polling,
+    /// Bytes of the longest message of the client, for a workload that takes shared receives.
+    pub(crate) shares: Option<u32>,
     /// Timeout without activity of the client, in ms.
     pub(crate) timeout: u32,
     /// Keepalive interval in ms: the longest time without a message from this side.
@@ -277,6 +282,10 @@ where
 
     fn opens_all_memory(&self) -> bool {
         self.params.unsafe_global_rkey
+    }
+
+    fn shares(&self) -> Option<u32> {
+        self.params.shares
     }
 
     fn build(

@@ -19,6 +19,7 @@ use crate::{
         registry::Registry,
         restart::Awaited,
         results::Report,
+        sharing::Sharings,
         worker::{
             ThreadName,
             Worker, //
@@ -103,6 +104,9 @@ pub(crate) struct Session {
     pub(crate) registry: Arc<Registry>,
     /// Memory limit for the buffers of a server's connections (`None`: unlimited).
     pub(crate) budget: Option<Arc<Budget>>,
+    /// Shared receive queues of a server's connections.
+    #[pin]
+    pub(crate) sharings: Sharings,
     #[pin]
     pub(crate) peer_log: PeerLog,
     #[pin]
@@ -164,6 +168,7 @@ impl Session {
                 watcher,
                 registry: registry.clone(),
                 budget,
+                sharings <- Sharings::new(),
                 peer_log <- PeerLog::new(*id),
                 threads <- new_mutex!(
                     Threads {

@@ -59,7 +59,8 @@ pub(crate) use cpus::CpuList;
 /// - `server_inv` and `read_inv` are not both set, and need [`MemMode::Reg`].
 /// - `detach` is set for a server, or a client's or loopback's disk only.
 /// - `unsafe_global_rkey` is not set with [`MemMode::Reg`].
-/// - `pool` is not set together with `poll` or `spin_us`.
+/// - `pool` is not set together with `poll`, `spin_us` or `srq`.
+/// - `srq` is set only where microbenchmarks are served.
 /// - `persist`, `allow` and `max_memory` are set for a server only, and [`Test::FastReg`] is never
 ///   a server's.
 /// - `load` suits the test and the size. The load of a client's or loopback's
@@ -110,6 +111,8 @@ pub(crate) struct Command {
     pub(crate) spin_us: Option<u32>,
     /// Takes completion queues of the device's pool.
     pub(crate) pool: bool,
+    /// Receives that all connections of a server share; `None` for receives of their own.
+    pub(crate) srq: Option<u32>,
     /// Serves clients until stopped, instead of as many as there are threads.
     pub(crate) persist: bool,
     /// The addresses of the clients that a server accepts.
@@ -174,6 +177,7 @@ impl Command {
             poll: false,
             spin_us: None,
             pool: false,
+            srq: None,
             persist: false,
             allow: AllowList::ALL,
             max_memory: None,

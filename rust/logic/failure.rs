@@ -130,6 +130,8 @@ pub(crate) enum Failure {
     Unsupported(&'static str),
     /// The size is above this limit in bytes.
     TooLarge(u32),
+    /// The messages are longer than the receives that others share, which have so many bytes.
+    AboveReceives(u32),
     /// The buffers of a connection need more than the other connections leave of `max_memory=`,
     /// which is this many bytes.
     OverMemory(u64),
@@ -304,6 +306,7 @@ impl Failure {
             Self::NoCpu(_) => errno::EINVAL,
             Self::OverMemory(_) => errno::ENOMEM,
             Self::TooLarge(_)
+            | Self::AboveReceives(_)
             | Self::AboveP99(..)
             | Self::BelowBandwidth(..)
             | Self::Unexpected(_) => errno::ERANGE,
@@ -392,6 +395,10 @@ impl fmt::Display for Failure {
                     "the size is above {max} bytes, the most that can be registered here"
                 )
             }
+            Self::AboveReceives(room) => write!(
+                f,
+                "the size is above {room} bytes, which the receives have that other clients share"
+            ),
             Self::AboveP99(got, limit) => write!(
                 f,
                 "the 99th percentile is {got} ns, above the {limit} ns of max_p99"

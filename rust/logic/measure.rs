@@ -6,10 +6,12 @@
 //! - [`histogram`] - latencies
 //! - [`pace`] - the pace of several queue pairs
 //! - [`window`] - work requests in flight
+//! - [`sharing`] - a shared receive queue
 //! - [`slots`] - the places of messages that are all compared
 
 pub(crate) mod histogram;
 pub(crate) mod pace;
+pub(crate) mod sharing;
 pub(crate) mod slots;
 pub(crate) mod stats;
 pub(crate) mod window;

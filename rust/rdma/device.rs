@@ -252,6 +252,19 @@ impl Device<'_> {
         u32::try_from(self.attrs().max_qp_wr).unwrap_or(0)
     }
 
+    /// Returns the largest number of receives in a shared receive queue; 0 for a device without.
+    pub(crate) fn max_srq_wr(&self) -> u32 {
+        match self.attrs().max_srq {
+            0 => 0,
+            _ => u32::try_from(self.attrs().max_srq_wr).unwrap_or(0),
+        }
+    }
+
+    /// Returns true where `other` is the same device, whatever the port.
+    pub(crate) fn is(&self, other: &Device<'_>) -> bool {
+        self.as_ptr() == other.as_ptr()
+    }
+
     /// Returns the largest number of scatter/gather elements of a request to the send queue.
     pub(crate) fn max_send_sge(&self) -> u32 {
         u32::try_from(self.attrs().max_send_sge).unwrap_or(0)

@@ -142,7 +142,7 @@ impl Microbench {
             traffic.clone(),
             plan.size,
             plan.is_target() && plan.is_received(),
-            plan.receives(),
+            plan.kind_of_receives(),
             plan.receive_buffers(),
         )?;
         let buffers = Buffers::new(&plan, memory)?;
@@ -315,8 +315,8 @@ impl Microbench {
         }
     }
 
-    /// Compares the message that has just arrived in the buffer of receive number `slot`, or at its
-    /// place in the sink.
+    /// Compares the message that has just arrived in buffer number `slot` of the receives, or at
+    /// its place in the sink.
     fn compare_arrived(&mut self, queue: &Queue<'_>, slot: usize) -> Result<(), Failure> {
         let Some(numbered) = self.plan.numbered().filter(|_| self.mismatch.is_none()) else {
             return Ok(());
@@ -333,7 +333,8 @@ impl Microbench {
         Ok(())
     }
 
-    /// Handles an operation of the peer's that has taken receive number `slot`.
+    /// Handles an operation of the peer's that has taken a receive, whose data is in buffer number
+    /// `slot`.
     fn arrived(&mut self, queue: &mut Queue<'_>, slot: usize) -> Result<(), Failure> {
         // An operation is wrong at this time, beyond the announced number, or where none is
         // expected.
@@ -467,7 +468,7 @@ impl Workload for Microbench {
             Operation::Receive => {
                 let iteration = self.iteration();
                 match self.channel.receive(queue, wc, iteration)? {
-                    Arrival::Data => self.arrived(queue, wc.slot)?,
+                    Arrival::Data(slot) => self.arrived(queue, slot)?,
                     Arrival::Control(control) => self.control(queue, control)?,
                 }
                 // Post this last: other receives are still posted, and the answer must not wait.

@@ -54,8 +54,8 @@ def claims():
 	found, said = caps(), devinfo()
 	claims, device = found["caps"]["claims"], found["caps"]["device"]
 	assert (found["device"], found["transport"]) == (DEVICE, "RoCE"), found
-	for name in ("max_qp", "max_qp_wr", "max_cq", "max_cqe", "max_mr", "max_pd", "max_sge_rd",
-		     "max_qp_rd_atom", "max_qp_init_rd_atom"):
+	for name in ("max_qp", "max_qp_wr", "max_cq", "max_cqe", "max_mr", "max_pd", "max_srq",
+		     "max_sge_rd", "max_qp_rd_atom", "max_qp_init_rd_atom"):
 		assert claims[name] == int(said[name], 0) > 0, (name, claims[name], said)
 	assert claims["max_send_sge"] == claims["max_recv_sge"] == int(said["max_sge"]), claims
 	assert claims["max_mr_size_bytes"] == int(said["max_mr_size"], 0), claims

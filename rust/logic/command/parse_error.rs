@@ -107,7 +107,7 @@ pub(crate) enum Reason<'a> {
     },
     NoAddr,
     NoDevice,
-    PoolWithPoll {
+    PoolWith {
         other: &'static str,
     },
     NeedsReg,
@@ -305,10 +305,12 @@ impl fmt::Display for ParseError<'_> {
             Reason::Both { other } => {
                 write!(f, "{option} and {other} are both given; give one of them")
             }
-            Reason::PoolWithPoll { other } => write!(
-                f,
-                "{option}=pool and {other} are both given; the pool's queues are not for polling"
-            ),
+            Reason::PoolWith { other } => {
+                write!(
+                    f,
+                    "{option}=pool and {other} are both given; give one of them"
+                )
+            }
             Reason::NoAddr => write!(
                 f,
                 "{option} needs the server's address; give addr=192.0.2.1 or addr6=2001:db8::1"

@@ -116,6 +116,10 @@ pub(crate) struct Claims {
     pub(crate) max_qp_wr: u32,
     pub(crate) max_cq: u32,
     pub(crate) max_cqe: u32,
+    /// Shared receive queues.
+    pub(crate) max_srq: u32,
+    /// Receives of a shared receive queue.
+    pub(crate) max_srq_wr: u32,
     pub(crate) max_mr: u32,
     pub(crate) max_pd: u32,
     pub(crate) max_send_sge: u32,
@@ -137,12 +141,14 @@ pub(crate) struct Claims {
 
 impl Claims {
     /// Returns the limits by name.
-    fn numbers(&self) -> [(&'static str, u64); 13] {
+    fn numbers(&self) -> [(&'static str, u64); 15] {
         [
             ("max_qp", self.max_qp.into()),
             ("max_qp_wr", self.max_qp_wr.into()),
             ("max_cq", self.max_cq.into()),
             ("max_cqe", self.max_cqe.into()),
+            ("max_srq", self.max_srq.into()),
+            ("max_srq_wr", self.max_srq_wr.into()),
             ("max_mr", self.max_mr.into()),
             ("max_pd", self.max_pd.into()),
             ("max_send_sge", self.max_send_sge.into()),

@@ -70,4 +70,5 @@ pub(crate) const RECONNECT_S: RangeInclusive<u64> = 0..=86400;
 pub(crate) const REQUEST_TIMEOUT_S: RangeInclusive<u64> = 0..=86400;
 pub(crate) const DISK: RangeInclusive<u64> = 0..=0xffff_ffff;
 pub(crate) const SPIN_US: RangeInclusive<u64> = 1..=1_000_000;
+pub(crate) const SRQ: RangeInclusive<u64> = 2..=16384;
 pub(crate) const MIN_BW: RangeInclusive<u64> = 1..=u64::MAX;

@@ -167,6 +167,12 @@ fn server(role: Role, test: Test) -> bool {
     role == Role::Server && connects(role, test)
 }
 
+/// The side whose connections can share receives: it serves microbenchmarks.
+fn shares(role: Role, test: Test) -> bool {
+    let any = role == Role::Server && test == Test::PingPong;
+    any || role != Role::Client && test.is_microbench()
+}
+
 /// The side that has a disk.
 fn disk(role: Role, test: Test) -> bool {
     role != Role::Server && test == Test::Block
@@ -361,6 +367,8 @@ options! {
         },
     )
     .goes(iterates);
+    /// Receives that all connections of a server share.
+    Srq = optional!("srq", "512", limits::SRQ, PLAIN, srq).goes(shares);
     /// Serves clients until interrupted.
     Persist = flag!("persist", persist).goes(server);
     /// The command ends, and leaves its server or disk.

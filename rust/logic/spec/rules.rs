@@ -81,9 +81,9 @@ pub(crate) fn finish(command: &mut Command, given: OptSet) -> Result<'static, ()
     if test.is_microbench() && command.mem_mode == MemMode::Reg {
         return Err(wrong(Opt::MemMode, Reason::RegWithTest { test }));
     }
-    if let (true, Some(other)) = (command.pool, polls(command)) {
+    if let (true, Some(other)) = (command.pool, needs_own_queues(command)) {
         let other = other.spec().name();
-        return Err(wrong(Opt::Cq, Reason::PoolWithPoll { other }));
+        return Err(wrong(Opt::Cq, Reason::PoolWith { other }));
     }
     let (sge, size) = (command.load.sge, command.size);
     if u32::from(sge) > size && test.has_size() {
@@ -103,12 +103,14 @@ pub(crate) fn finish(command: &mut Command, given: OptSet) -> Result<'static, ()
     Ok(())
 }
 
-/// Returns the option with which a command's threads poll for completions.
-fn polls(command: &Command) -> Option<Opt> {
-    match command.spin_us {
+/// Returns the option that a command gives for which completion queues of the pool do not do: they
+/// cannot be polled, and do not tell which queue pair has taken a shared receive.
+fn needs_own_queues(command: &Command) -> Option<Opt> {
+    match (command.spin_us, command.srq) {
         _ if command.poll => Some(Opt::Poll),
-        Some(_) => Some(Opt::Spin),
-        None => None,
+        (Some(_), _) => Some(Opt::Spin),
+        (None, Some(_)) => Some(Opt::Srq),
+        (None, None) => None,
     }
 }
 

@@ -36,6 +36,9 @@ pub(crate) struct Attributes {
     pub(crate) max_qp_wr: u32,
     pub(crate) max_cq: u32,
     pub(crate) max_cqe: u32,
+    /// 0 for a device without shared receive queues.
+    pub(crate) max_srq: u32,
+    pub(crate) max_srq_wr: u32,
     pub(crate) max_mr: u32,
     pub(crate) max_pd: u32,
     pub(crate) max_send_sge: u32,
@@ -94,6 +97,8 @@ impl Device<'_> {
             max_qp_wr: limit(attrs.max_qp_wr),
             max_cq: limit(attrs.max_cq),
             max_cqe: limit(attrs.max_cqe),
+            max_srq: limit(attrs.max_srq),
+            max_srq_wr: limit(attrs.max_srq_wr),
             max_mr: limit(attrs.max_mr),
             max_pd: limit(attrs.max_pd),
             max_send_sge: limit(attrs.max_send_sge),

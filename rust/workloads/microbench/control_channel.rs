@@ -49,10 +49,23 @@ const LEAST_ROOM: u32 = 64;
 
 /// The content of a completed receive.
 pub(crate) enum Arrival {
-    /// Data, by a SEND or by a WRITE with immediate data.
-    Data,
+    /// Data, by a SEND or by a WRITE with immediate data, and the number of the buffer that has it
+    /// if it was sent and is wanted.
+    Data(usize),
     /// A control message.
     Control(Control),
+}
+
+/// The receives of one side.
+#[derive(Clone, Copy)]
+pub(super) enum Receives {
+    /// So many are kept posted.
+    Own(u32),
+    /// They are those of a shared queue, which takes them back when they have been handled.
+    Shared {
+        /// Data is copied, to be looked at later.
+        copy: bool,
+    },
 }
 
 /// Receives and control messages of one side.
@@ -69,8 +82,7 @@ pub(crate) struct ControlChannel {
     turn: usize,
     /// Size of each receive buffer, in bytes.
     room: u32,
-    /// Number of receives that are kept posted.
-    receives: u32,
+    receives: Receives,
     /// Size of the data, in bytes.
     size: u32,
     /// The data arrives by SENDs.
@@ -82,13 +94,13 @@ pub(crate) struct ControlChannel {
 
 impl ControlChannel {
     /// Adds the buffers to `memory`, for data of `size` bytes that arrives by SENDs if `data_comes`
-    /// is true. `receives` are kept posted, into `buffers` in turn. May sleep.
+    /// is true. It goes into `buffers` in turn. May sleep.
     pub(crate) fn new(
         memory: &mut Memory,
         traffic: Arc<Traffic>,
         size: u32,
         data_comes: bool,
-        receives: u32,
+        receives: Receives,
         buffers: usize,
     ) -> Result<Self> {
         let room = if data_comes {
@@ -119,8 +131,11 @@ impl ControlChannel {
 
     /// Posts all receives. Must be called before the connection is made.
     pub(crate) fn prepare(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        let Receives::Own(receives) = self.receives else {
+            return Ok(());
+        };
         self.post_receive(queue, self.turns())?;
-        for _ in 1..self.receives {
+        for _ in 1..receives {
             self.post_next(queue)?;
         }
         Ok(())
@@ -140,8 +155,12 @@ impl ControlChannel {
     ) -> Result<Arrival, Failure> {
         let broken = |violation| Failure::Protocol(violation, iteration);
         let invalid = || memory_failed(EINVAL);
-        let buffer = *self.incoming.get(wc.slot).ok_or_else(invalid)?;
-        let holds_data = self.holds_data.get_mut(wc.slot).ok_or_else(invalid)?;
+        let (slot, shared) = match self.receives {
+            Receives::Own(_) => (wc.slot, None),
+            Receives::Shared { copy } => (self.turn, Some(copy)),
+        };
+        let buffer = *self.incoming.get(slot).ok_or_else(invalid)?;
+        let holds_data = self.holds_data.get_mut(slot).ok_or_else(invalid)?;
         if let Some(key) = wc.invalidated() {
             return Err(broken(Violation::Unasked(key)));
         }
@@ -150,23 +169,35 @@ impl ControlChannel {
                 return Err(broken(Violation::Early));
             }
             self.traffic.received(0);
-            Arrival::Data
+            Arrival::Data(slot)
         } else if wc.immediate().is_some() {
             return Err(broken(Violation::Immediate));
         } else if self.data_comes && wc.bytes() == self.size {
-            *holds_data = true;
             self.traffic.received(wc.bytes());
-            Arrival::Data
+            if shared == Some(true) {
+                let copied = queue.copy_shared(wc.slot, buffer, wc.bytes());
+                copied.map_err(memory_failed)?;
+            }
+            if shared != Some(false) {
+                *holds_data = true;
+            }
+            if shared.is_some() {
+                self.next_turn();
+            }
+            Arrival::Data(slot)
         } else if wc.bytes() == Control::len(self.size) {
-            *holds_data = false;
             self.traffic.received(wc.bytes());
             let mut bytes = [0; Control::MAX_LEN];
             // If the message is shorter, its last byte keeps the value it has here.
             let arrived = bytes.get_mut(..wc.bytes() as usize).ok_or_else(invalid)?;
-            queue
-                .memory()
-                .read(buffer, 0, arrived)
-                .map_err(memory_failed)?;
+            let read = match shared {
+                Some(_) => queue.read_shared(wc.slot, arrived),
+                None => {
+                    *holds_data = false;
+                    queue.memory().read(buffer, 0, arrived)
+                }
+            };
+            read.map_err(memory_failed)?;
             let control = Control::decode(&bytes).ok_or_else(|| broken(Violation::Control))?;
             Arrival::Control(control)
         } else {
@@ -186,14 +217,20 @@ impl ControlChannel {
         queue.post_receive(slot, buffer, self.room)
     }
 
-    /// Posts the next receive.
+    /// Posts the next receive, unless a shared queue has them.
     pub(crate) fn post_next(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        self.post_receive(queue, self.turn)?;
+        if let Receives::Own(_) = self.receives {
+            self.post_receive(queue, self.turn)?;
+            self.next_turn();
+        }
+        Ok(())
+    }
+
+    fn next_turn(&mut self) {
         self.turn += 1;
         if self.turn == self.turns() {
             self.turn = 0;
         }
-        Ok(())
     }
 
     /// Sends a control message, after the requests of `list`, which must be executed first.

@@ -84,6 +84,7 @@ fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
             room: *room,
             pattern: client.pattern,
             validate: command.validate,
+            shared: false,
             unsafe_global_rkey: command.unsafe_global_rkey,
         };
         Microbench::new(plan, memory, traffic, team.clone())
@@ -124,6 +125,7 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
             seed: peer.seed,
         },
         validate: peer.validate,
+        shared: session.command.srq.is_some(),
         unsafe_global_rkey: session.command.unsafe_global_rkey,
     };
     let answer = PrivateData {
@@ -142,6 +144,7 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
             Polling::Spin | Polling::SpinThenSleep(_) if shape.is_quiet() => Polling::Event,
             polling => polling,
         },
+        shares: Some(shape.longest_message()),
         // Keepalives are the only traffic of some clients.
         timeout: timeout.max(peer.alive_ms.saturating_mul(3)),
         // The client's timeout is three times its keepalive interval.

@@ -7,6 +7,7 @@
 use super::{
     control_channel::{
         self,
+        Receives,
         CONTROL_RECEIVES,
         CONTROL_SENDS, //
     },
@@ -62,6 +63,8 @@ pub(crate) struct Plan {
     pub(crate) pattern: Pattern,
     /// Compare the data that has arrived with the pattern.
     pub(crate) validate: bool,
+    /// Take the receives of a shared queue.
+    pub(crate) shared: bool,
     /// Open all memory to the peer, by the unsafe global rkey.
     pub(crate) unsafe_global_rkey: bool,
 }
@@ -196,9 +199,32 @@ impl Plan {
         CONTROL_SENDS.saturating_add(if self.posts() { self.depth() } else { 0 })
     }
 
+    /// Returns the receives, and whether they are shared.
+    pub(super) fn kind_of_receives(&self) -> Receives {
+        if self.shared {
+            Receives::Shared {
+                copy: self.validate,
+            }
+        } else {
+            Receives::Own(self.receives())
+        }
+    }
+
+    /// Returns the bytes of the longest message that this side receives.
+    pub(crate) fn longest_message(&self) -> u32 {
+        if self.is_target() && self.is_received() {
+            self.size
+        } else {
+            0
+        }
+    }
+
     /// Returns the number of receives to keep posted. If many operations are in flight, it is twice
     /// their number, so that the sender need not wait until a receive is posted again.
     pub(crate) fn receives(&self) -> u32 {
+        if self.shared {
+            return 0;
+        }
         let data = match (self.counts_arrivals(), self.test.is_latency()) {
             (false, _) => 0,
             (true, true) => 2,
@@ -213,7 +239,7 @@ impl Plan {
 
     /// Returns the number of buffers that receives take in turn, beside that of the first.
     pub(crate) fn receive_buffers(&self) -> usize {
-        if self.load.full {
+        if self.load.full && !self.shared {
             self.receives() as usize
         } else {
             control_channel::SLOTS

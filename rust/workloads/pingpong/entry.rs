@@ -173,6 +173,7 @@ pub(crate) fn serve(
         polling: Polling::of(&session.command),
         timeout: session.timeout(),
         keepalive_ms: session.keepalive_ms(),
+        shares: None,
         unsafe_global_rkey: false,
     };
     accepting.follow(&params, report, |room, memory, traffic| {

@@ -137,6 +137,7 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
         polling: Polling::of(&session.command),
         timeout: session.timeout(),
         keepalive_ms: session.keepalive_ms(),
+        shares: None,
         unsafe_global_rkey: false,
     };
     accepting.follow(&params, report, |room, memory, traffic| {

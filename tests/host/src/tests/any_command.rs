@@ -165,8 +165,7 @@ fn clash(one: &Word, other: &Word) -> bool {
             match (*opt, *other) {
                 (Opt::Sge, Opt::Size) => number(word) > number(text),
                 (Opt::Size, Opt::Offset) => !covers,
-                (Opt::Poll | Opt::Spin, Opt::Cq) => text == "cq=pool",
-                _ => false,
+                (Opt::Poll | Opt::Spin | Opt::Srq, Opt::Cq) => text == "cq=pool",
                 _ => false,
             }
         }

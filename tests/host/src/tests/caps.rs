@@ -44,6 +44,8 @@ fn claims(features: &[Feature]) -> Claims {
         ports: 2,
         max_qp: 1000,
         max_qp_wr: 32768,
+        max_srq: 960,
+        max_srq_wr: 1024,
         max_cq: 1001,
         max_cqe: 65535,
         max_mr: 1002,
@@ -131,7 +133,8 @@ fn all_of_it_in_a_result() {
     assert_eq!(
         found["claims"],
         json!({
-            "max_qp": 1000, "max_qp_wr": 32768, "max_cq": 1001, "max_cqe": 65535, "max_mr": 1002,
+            "max_qp": 1000, "max_qp_wr": 32768, "max_cq": 1001, "max_cqe": 65535, "max_srq": 960,
+            "max_srq_wr": 1024, "max_mr": 1002,
             "max_pd": 1003, "max_send_sge": 30, "max_recv_sge": 32, "max_sge_rd": 1,
             "max_qp_rd_atom": 16, "max_qp_init_rd_atom": 128, "max_fast_reg_pages": 512,
             "max_mr_size_bytes": u64::MAX, "page_size_cap": "0xfffff000",

@@ -107,8 +107,7 @@ fn what_is_not_timed_has_no_percentiles() {
 #[test]
 fn queues_of_the_pool_are_not_polled() {
     for (name, polls) in [("poll", "poll"), ("spin", "spin=50")] {
-        let sentence =
-            format!("cq=pool and {name} are both given; the pool's queues are not for polling");
+        let sentence = format!("cq=pool and {name} are both given; give one of them");
         for role in [
             "client,addr=192.0.2.1",
             "server",

@@ -65,6 +65,7 @@ fn each_failure_has_its_errno() {
         (Failure::Unreachable(0), "ETIMEDOUT"),
         (Failure::Unsupported("the reason"), "EOPNOTSUPP"),
         (Failure::TooLarge(5), "ERANGE"),
+        (Failure::AboveReceives(5), "ERANGE"),
         (Failure::PeerMismatch, "EBADMSG"),
         (Failure::AboveP99(6, 5), "ERANGE"),
         (Failure::BelowBandwidth(4, 5), "ERANGE"),
