@@ -108,7 +108,7 @@ impl<'a> Queue<'a> {
     /// `EINVAL` where there is no such receive, or it has less room.
     pub(crate) fn read_shared(&self, slot: usize, to: &mut [u8]) -> Result {
         let receive = u32::try_from(slot).map_err(|_| EINVAL)?;
-        self.memory().shared().ok_or(EINVAL)?.read(receive, to)
+        self.memory().shared().ok_or(EINVAL)?.read(receive, 0, to)
     }
 
     /// Copies `len` bytes that have arrived in shared receive number `slot`, whose completion is

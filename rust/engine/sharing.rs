@@ -113,7 +113,8 @@ impl Refilling {
 
     /// Posts the receives that have been handled, and returns how many.
     fn refill(&self, queue: &SharedReceiveQueue) -> Result<u32> {
-        let posted = queue.refill()?;
+        // Others complete meanwhile; there is an end to it all the same.
+        let posted = queue.refill(queue.receives())?;
         if posted > 0 {
             self.refills.fetch_add(1, Relaxed);
             self.reposted.fetch_add(u64::from(posted), Relaxed);
@@ -166,7 +167,7 @@ impl Queue {
             GFP_KERNEL,
         )?;
         let queue = SharedReceiveQueue::new(memory, receives, room, refilling.clone())?;
-        queue.refill()?;
+        queue.refill(receives)?;
         let limit = receives / 2;
         queue.arm(limit)?;
         let (own, body) = (queue.clone(), refilling.clone());

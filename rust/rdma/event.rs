@@ -45,6 +45,15 @@ impl AsyncEvent {
         self.0 == bindings::ib_event_type_IB_EVENT_SRQ_LIMIT_REACHED
     }
 
+    /// Returns true where a queue pair in error takes no receive of a shared queue any more.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn is_last_receive(self) -> bool {
+        self.0 == bindings::ib_event_type_IB_EVENT_QP_LAST_WQE_REACHED
+    }
+
     /// Returns true where the event is an error, after which the queue does not work any more.
     pub(crate) fn is_error(self) -> bool {
         matches!(

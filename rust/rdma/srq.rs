@@ -68,6 +68,38 @@ pub(super) struct Sharing {
     pub(super) last: Arc<Completion>,
 }
 
+/// Numbers of receives, of which the one that has waited longest is the first.
+struct Idle {
+    /// Places for all receives, used in turn.
+    places: KVVec<u32>,
+    first: usize,
+    count: usize,
+}
+
+impl Idle {
+    fn push(&mut self, receive: u32) {
+        let after = self.first.saturating_add(self.count);
+        let at = after.checked_rem(self.places.len()).unwrap_or(0);
+        if self.count < self.places.len() {
+            if let Some(place) = self.places.get_mut(at) {
+                *place = receive;
+                self.count += 1;
+            }
+        }
+    }
+
+    fn pop(&mut self) -> Option<u32> {
+        let receive = *self.places.get(self.first).filter(|_| self.count > 0)?;
+        self.count -= 1;
+        self.first = if self.first + 1 == self.places.len() {
+            0
+        } else {
+            self.first + 1
+        };
+        Some(receive)
+    }
+}
+
 /// A shared receive queue and its buffers.
 ///
 /// # Invariants
@@ -79,9 +111,9 @@ pub(super) struct Sharing {
 pub(crate) struct SharedReceiveQueue {
     raw: NonNull<bindings::ib_srq>,
     entries: KVVec<Entry<()>>,
-    /// Numbers of the receives that are not posted.
+    /// The receives that are not posted.
     #[pin]
-    idle: SpinLockBh<KVVec<u32>>,
+    idle: SpinLockBh<Idle>,
     /// Bytes of each receive.
     room: u32,
     buffers: KVVec<BufferId>,
@@ -112,11 +144,11 @@ impl SharedReceiveQueue {
     ) -> Result<Arc<Self>> {
         let count = receives as usize;
         let mut buffers = KVVec::with_capacity(count, GFP_KERNEL)?;
-        let mut idle = KVVec::with_capacity(count, GFP_KERNEL)?;
+        let mut places = KVVec::with_capacity(count, GFP_KERNEL)?;
         let mut tags = KVVec::with_capacity(count, GFP_KERNEL)?;
         for receive in 0..receives {
             buffers.push(memory.add_buffer(room as usize)?, GFP_KERNEL)?;
-            idle.push(receive, GFP_KERNEL)?;
+            places.push(receive, GFP_KERNEL)?;
             tags.push((), GFP_KERNEL)?;
         }
         let mut place = UniqueArc::<Self>::new_uninit(GFP_KERNEL)?;
@@ -139,6 +171,11 @@ impl SharedReceiveQueue {
             bindings::rust_helper_create_srq(memory.pd().as_ptr(), &mut attr)
         })?;
         let raw = NonNull::new(raw).ok_or(ENOMEM)?;
+        let idle = Idle {
+            places,
+            first: 0,
+            count,
+        };
         // Nothing below fails, so the queue always gets its owner.
         let made = place.pin_init_with(pin_init!(Self {
             raw,
@@ -177,15 +214,14 @@ impl SharedReceiveQueue {
         &self.memory
     }
 
-    /// Posts the receives that are not posted, and returns how many these were. Any context but
-    /// hard interrupts.
+    /// Posts up to `most` of the receives that are not posted, first those that have waited
+    /// longest, and returns how many these were. Any context but hard interrupts.
     ///
     /// # Errors
     ///
     /// The driver's; what is not posted then waits for the next call.
-    pub(crate) fn refill(&self) -> Result<u32> {
-        // Others complete meanwhile; there is an end to it all the same.
-        for posted in 0..self.receives() {
+    pub(crate) fn refill(&self, most: u32) -> Result<u32> {
+        for posted in 0..most {
             // In a statement of its own, so that the lock is released.
             let next = self.idle.lock().pop();
             let Some(receive) = next else {
@@ -196,7 +232,7 @@ impl SharedReceiveQueue {
                 return Err(error);
             }
         }
-        Ok(self.receives())
+        Ok(most)
     }
 
     fn post(&self, receive: u32) -> Result {
@@ -223,8 +259,7 @@ impl SharedReceiveQueue {
 
     /// Notes that a receive is not posted any more.
     fn give_back(&self, receive: u32) {
-        // There is room for all, and each is there once.
-        let _ = self.idle.lock().push_within_capacity(receive);
+        self.idle.lock().push(receive);
     }
 
     /// Has the device tell when fewer than `limit` receives are posted, once: an event for which
@@ -252,14 +287,14 @@ impl SharedReceiveQueue {
         self.buffers.get(receive as usize).copied().ok_or(EINVAL)
     }
 
-    /// Copies what has arrived in a receive, from its beginning. For the handler of its
+    /// Copies what has arrived in a receive, from byte `offset` on. For the handler of its
     /// completion; any context.
     ///
     /// # Errors
     ///
     /// `EINVAL` for a receive that there is not, or more than it has room for.
-    pub(crate) fn read(&self, receive: u32, to: &mut [u8]) -> Result {
-        self.memory.read(self.buffer(receive)?, 0, to)
+    pub(crate) fn read(&self, receive: u32, offset: usize, to: &mut [u8]) -> Result {
+        self.memory.read(self.buffer(receive)?, offset, to)
     }
 
     /// Copies `len` bytes that have arrived in a receive to the beginning of `to`. For the handler
