@@ -6,7 +6,7 @@
 Both ends of each run are in the guest, on its soft-RoCE device, and so share its
 two CPUs with the device's own work. All ways to run a test take turns, A B C A B C;
 each ratio is of one turn, and the median of the ratios is what counts. PAIRS in the
-environment is how many turns, TESTS the names of those to run (wlat,abw), else all.
+environment is how many turns, TESTS the names of those to run ('wlat slat,srq'), else all.
 
 perftest connects with -R, through the RDMA CM, as krping does. Else it has its
 defaults; in the tables, of its options:
@@ -37,7 +37,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import krping
 
 PAIRS = int(os.environ.get("PAIRS", "7"))
-TESTS = os.environ.get("TESTS", "").split(",") if "TESTS" in os.environ else []
+TESTS = os.environ.get("TESTS", "").split()
 DEPTH = 128
 # Operations by size. The bandwidths' are multiples of the longest list.
 LATENCY = {2: 1000, 64: 1000}
@@ -46,14 +46,20 @@ BANDWIDTH = {64: 9600, 65536: 512, 1048576: 48}
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-	"""A test that both have: krping's name, the tool of perftest's with its options, and
-	operations by size."""
+	"""A test that both have: krping's name, the tool of perftest's with its options,
+	operations by size, and krping's option, if any."""
 
 	test: str
 	tool: str
 	what: str
 	counts: dict
 	options: tuple = ()
+	own: str = ""
+
+	@property
+	def name(self):
+		"""The name in TESTS, with that of krping's option."""
+		return f"{self.test},{self.own.split('=')[0]}" if self.own else self.test
 
 	@property
 	def is_latency(self):
@@ -76,9 +82,13 @@ ROWS = (
 	Row("slat", "ib_send_lat", "SEND latency (half the round trip)", LATENCY),
 	Row("alat", "ib_atomic_lat", "fetch-and-add latency", {8: 1000}, ("-A", "FETCH_AND_ADD")),
 	Row("caslat", "ib_atomic_lat", "compare-and-swap latency", {8: 1000}, ("-A", "CMP_AND_SWAP")),
+	Row("slat", "ib_send_lat", "SEND latency with shared receives (half the round trip)", LATENCY,
+	    ("--use-srq",), "srq=512"),
 	Row("bw", "ib_write_bw", "RDMA WRITE bandwidth", BANDWIDTH),
 	Row("rbw", "ib_read_bw", "RDMA READ bandwidth", BANDWIDTH),
 	Row("sbw", "ib_send_bw", "SEND bandwidth", BANDWIDTH),
+	Row("sbw", "ib_send_bw", "SEND bandwidth with shared receives", BANDWIDTH, ("--use-srq",),
+	    "srq=512"),
 	Row("abw", "ib_atomic_bw", "fetch-and-add rate", {8: 9600}, ("-A", "FETCH_AND_ADD")),
 	Row("casbw", "ib_atomic_bw", "compare-and-swap rate", {8: 9600}, ("-A", "CMP_AND_SWAP")),
 )
@@ -127,6 +137,7 @@ def loopback(row, size, count, options):
 	"""Run a loopback, and return its client's result."""
 	tag = krping.new_tag()
 	sized = f",size={size}" if row.any_size else ""
+	options = f",{row.own}{options}" if row.own else options
 	krping.run_ok(f"loopback,addr={krping.ADDR},{row.test}{sized},count={count},"
 		      f"txdepth={DEPTH},tag={tag}{options}")
 	return krping.result(tag, "client")
@@ -235,5 +246,5 @@ if __name__ == "__main__":
 	print(f"{PAIRS} turns, medians; ratio: how many times as good as perftest with its "
 	      "defaults,\nto best: as perftest's best way of the table")
 	for each in ROWS:
-		if not TESTS or each.test in TESTS:
+		if not TESTS or each.name in TESTS:
 			compare(each)
