@@ -74,12 +74,18 @@ pub(crate) enum Case {
     HandlerPolls,
     /// Requests for events of a completion queue, while completions come.
     Rearm,
+    /// SEND to a peer whose shared receive queue has no receive posted, without RNR retries.
+    SrqEmpty,
+    /// Messages until fewer receives than the limit of a shared receive queue are posted.
+    SrqLimit,
+    /// The drain of a queue pair that takes the receives of a shared queue.
+    SrqDrain,
     /// A WRITE, and then a message of the CM, while a person has taken the port down.
     PortDown,
 }
 
 /// All cases with their names, in the order in which they run.
-const NAMES: [(Case, &str); 29] = [
+const NAMES: [(Case, &str); 32] = [
     (Case::StaleRkey, "stale_rkey"),
     (Case::ReadOfWriteOnly, "read_of_write_only"),
     (Case::WriteOfReadOnly, "write_of_read_only"),
@@ -108,6 +114,9 @@ const NAMES: [(Case, &str); 29] = [
     (Case::WriteThenFlag, "write_then_flag"),
     (Case::HandlerPolls, "handler_polls"),
     (Case::Rearm, "rearm"),
+    (Case::SrqEmpty, "srq_empty"),
+    (Case::SrqLimit, "srq_limit"),
+    (Case::SrqDrain, "srq_drain"),
     (Case::PortDown, "port_down"),
 ];
 

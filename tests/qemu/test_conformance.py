@@ -59,6 +59,10 @@ PASS = {
 	"read_fence": r"success \(0\); receive: success \(0\)" + GOES_ON,
 	"write_then_flag": r"success \(0\)" + GOES_ON,
 	"rearm": r"success \(0\)" + GOES_ON,
+	"srq_empty": r"RNR retry counter exceeded \(13\); requester ERR, responder RTS; "
+		     r"other requests: 2 posted, 2 flushed",
+	"srq_limit": r"success \(0\)" + GOES_ON,
+	"srq_drain": r"success \(0\); requester (RTS|ERR), responder ERR; .*",
 }
 
 # What soft-RoCE does otherwise: what is seen, and what of it is not as it should be.

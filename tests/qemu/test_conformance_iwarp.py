@@ -42,6 +42,8 @@ PASS = {
 	"read_fence": r"success \(0\); receive: success \(0\)" + GOES_ON,
 	"handler_polls": r"success \(0\)" + GOES_ON,
 	"rearm": r"success \(0\)" + GOES_ON,
+	"srq_empty": ENDS,
+	"srq_limit": r"success \(0\)" + GOES_ON,
 }
 
 # What it cannot be asked for.
@@ -73,6 +75,9 @@ FAIL = {
 	# The place in the send queue stays taken.
 	"unsupported_opcode": (r"refused with EINVAL; requester RTS, responder RTS; .*; "
 			       r"does not go on", "the connection does not go on"),
+	# It has no event of the last receive.
+	"srq_drain": (r"no completion; requester (RTS|ERR), responder ERR; .*",
+		      "how the request ended"),
 	"reads_beyond_depth": OVERTAKES,
 	"read_after_write": OVERTAKES,
 }

@@ -298,11 +298,11 @@ impl Rule {
                 requester: StateRule::Any,
                 ..REMOTE_ACCESS
             },
-            Case::Rnr if iwarp => Self {
+            Case::Rnr | Case::SrqEmpty if iwarp => Self {
                 text: "the connection ends, both queue pairs in error",
                 ..TERMINATED
             },
-            Case::Rnr => Self {
+            Case::Rnr | Case::SrqEmpty => Self {
                 text: "RNR retry counter exceeded, requester's queue pair in error and \
                        responder's not, later requests flushed",
                 first: &[Status(RNR_RETRY_EXC)],
@@ -424,6 +424,22 @@ impl Rule {
             Case::Rearm => Self {
                 text: "success: after each request for an event, a completion that was not there \
                        before has one; the connection goes on",
+                ..HARMLESS
+            },
+            Case::SrqLimit => Self {
+                text: "success, and one event when fewer receives than the limit are posted, none \
+                       before; the connection goes on",
+                ..HARMLESS
+            },
+            Case::SrqDrain => Self {
+                text:
+                    "the drain ends after the event of the last receive, and no receive completes \
+                       after it; responder's queue pair in error",
+                first: &[Status(OK)],
+                rest: RestRule::Complete,
+                requester: StateRule::Any,
+                responder: StateRule::Error,
+                quiet: false,
                 ..HARMLESS
             },
             // A device may loop its own traffic back without using its port.

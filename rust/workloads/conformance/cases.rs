@@ -18,7 +18,8 @@ use super::{
         Pair, //
     },
     probe::Probe,
-    setup::SIZE, //
+    setup::SIZE,
+    shared, //
 };
 use crate::{
     logic::{
@@ -155,6 +156,10 @@ pub(crate) fn run(
                 pair.responder.is_intact(false, Place::Inbox, 0)
             })
         }
+        Case::SrqEmpty => {
+            let message = pair.message();
+            pair.attempt_into(rule, &message, None, |_| Ok(true))
+        }
         Case::UnsupportedOpcode => {
             let remote = pair.open(Access::Remote)?;
             atomic(rule, pair, AtomicOp::MaskedCompareSwap, remote)
@@ -195,6 +200,8 @@ pub(crate) fn run(
         Case::WriteThenFlag => order::write_then_flag(rule, pair),
         Case::HandlerPolls => events::handler_polls(rule, pair),
         Case::Rearm => events::rearm(rule, pair),
+        Case::SrqLimit => shared::limit(rule, pair),
+        Case::SrqDrain => shared::drain(rule, pair),
         Case::SqFull => limits::send_queue(rule, pair),
         Case::CqExact => limits::completion_queue(rule, pair, false),
         Case::CqOverrun => limits::completion_queue(rule, pair, true),

@@ -44,10 +44,12 @@ use crate::{
     },
     rdma::{
         cq::PollMode,
+        memory,
         qp::{
             Queue,
             QueuePair, //
         },
+        srq::SharedReceiveQueue,
         wr::Local, //
     }, //
 };
@@ -67,7 +69,7 @@ const PIECE: usize = 64;
 pub(super) type Taken = core::result::Result<usize, i32>;
 
 /// A buffer of an end.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// Memory that is opened to the peer, and the guard behind it.
     Exposed,
@@ -80,6 +82,8 @@ pub(super) enum Place {
 /// One end of a connection.
 pub(crate) struct End {
     queue_pair: Pin<KBox<QueuePair<Recorder>>>,
+    /// The queue that the receives are of, if they are not of its own.
+    shared: Option<Arc<SharedReceiveQueue>>,
     watch: Arc<Watch>,
     exposed_buffer: BufferId,
     own_buffer: BufferId,
@@ -120,6 +124,15 @@ impl End {
         let recorder = Recorder::new(setup.most_completions())?;
         let depths = setup.depths(requests);
         let watch = Arc::new(Watch::new(id.outcome().clone()), GFP_KERNEL)?;
+        let shared = if setup.shared && !requests {
+            let shared = memory::Memory::new(id.rdma(), memory.pd().clone())?;
+            let receives = u32::try_from(setup.slots()).map_err(|_| ERANGE)?;
+            let queue = SharedReceiveQueue::new(shared, receives, setup.exposed, watch.clone())?;
+            memory.share(queue.clone())?;
+            Some(queue)
+        } else {
+            None
+        };
         let poll = match setup.notified && requests {
             true => PollMode::Notified,
             false => PollMode::Direct,
@@ -134,6 +147,7 @@ impl End {
         )?;
         let mut this = Self {
             queue_pair,
+            shared,
             watch,
             id: id.clone(),
             exposed_buffer,
@@ -216,14 +230,23 @@ impl End {
         Ok(self.sent - 1)
     }
 
-    /// Posts a receive into the first `len` bytes of the inbox, and returns its slot number.
+    /// Posts a receive into the first `len` bytes of the inbox, or the next of the shared queue,
+    /// and returns its slot number.
     pub(super) fn receive(&mut self, len: u32) -> Result<usize, Failure> {
         const LAYOUT: Layout = Layout::new(Recorder::OPERATIONS);
         let local = self.local(Place::Inbox, len);
         let entry = LAYOUT.entry(Operation::Receive, self.received);
-        self.with(|_, queue| queue.post_receive(entry, &local))
-            .and_then(|posted| posted)
-            .map_err(|e| Failure::Kernel("posting to the receive queue", e.to_errno()))?;
+        let posted = match &self.shared {
+            // They are posted in the order of their numbers, each once.
+            Some(shared) => shared.refill(1).and_then(|posted| match posted {
+                1 => Ok(()),
+                _ => Err(ENOMEM),
+            }),
+            None => self
+                .with(|_, queue| queue.post_receive(entry, &local))
+                .and_then(|posted| posted),
+        };
+        posted.map_err(|e| Failure::Kernel("posting to the receive queue", e.to_errno()))?;
         self.received += 1;
         Ok(self.received - 1)
     }
@@ -231,6 +254,22 @@ impl End {
     /// Posts `count` receives, each for a whole message.
     pub(super) fn receives(&mut self, count: usize) -> Result<(), Failure> {
         (0..count).try_for_each(|_| self.receive(self.exposed).map(|_| ()))
+    }
+
+    /// Asks for an event when fewer than `limit` shared receives are posted.
+    ///
+    /// # Errors
+    ///
+    /// The device refuses.
+    pub(super) fn arm_shared(&self, limit: u32) -> Result<(), Failure> {
+        let shared = self.shared.as_ref().ok_or_else(|| failed(EINVAL))?;
+        let armed = shared.arm(limit);
+        armed.map_err(|e| Failure::Kernel("arming the shared receive queue", e.to_errno()))
+    }
+
+    /// Returns the number of receives that have completed.
+    pub(super) fn taken(&self) -> usize {
+        self.with(|recorder, _| recorder.count(true)).unwrap_or(0)
     }
 
     /// Returns the receiver of events.
@@ -346,7 +385,13 @@ impl End {
         let buffer = self.buffer(place);
         for offset in (from as usize..to as usize).step_by(PIECE) {
             let mut bytes = [0; PIECE];
-            self.with(|_, queue| queue.memory().read(buffer, offset, &mut bytes))??;
+            match &self.shared {
+                Some(shared) if place == Place::Inbox => {
+                    let last = u32::try_from(self.received.saturating_sub(1)).unwrap_or(0);
+                    shared.read(last, offset, &mut bytes)?;
+                }
+                _ => self.with(|_, queue| queue.memory().read(buffer, offset, &mut bytes))??,
+            }
             if bytes != piece(seed, offset) {
                 return Ok(false);
             }

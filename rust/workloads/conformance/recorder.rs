@@ -164,6 +164,13 @@ impl Completions for Recorder {
         }
     }
 
+    fn shared(receive: u32) -> Option<Tag> {
+        Some(Tag {
+            op: Operation::Receive,
+            slot: receive,
+        })
+    }
+
     fn undrained(error: Error) {
         say_undrained(error);
     }

@@ -268,6 +268,11 @@ impl<'a> CaseRunner<'a> {
             Case::WriteThenFlag if self.fabric == Fabric::Iwarp => {
                 Some("iWARP places what arrives in any order until a receive completes")
             }
+            Case::SrqEmpty | Case::SrqLimit | Case::SrqDrain
+                if self.device()?.max_srq_wr() == 0 =>
+            {
+                Some("the device has no shared receive queues")
+            }
             Case::PortDown if self.fabric == Fabric::Iwarp => Some(OVER_TCP),
             _ => None,
         };

@@ -60,6 +60,8 @@ pub(crate) struct Setup {
     pub(crate) reads: u8,
     /// The requester is told of its completions by events.
     pub(super) notified: bool,
+    /// The responder takes the receives of a shared queue.
+    pub(super) shared: bool,
     /// The case needs another connection, in another protection domain.
     pub(crate) needs_third_party: bool,
 }
@@ -76,6 +78,7 @@ impl Setup {
         ack_timeout: None,
         reads: READS,
         notified: false,
+        shared: false,
         needs_third_party: false,
     };
 
@@ -128,6 +131,20 @@ impl Setup {
                 slots: MANY,
                 notified: true,
                 ..Self::PLAIN
+            },
+            Case::SrqEmpty => Self {
+                retries: Retries { lost: 7, rnr: 0 },
+                shared: true,
+                ..Self::PLAIN
+            },
+            Case::SrqLimit => Self {
+                shared: true,
+                ..Self::PLAIN
+            },
+            // The requester is to find out soon that the responder is gone.
+            Case::SrqDrain => Self {
+                shared: true,
+                ..IMPATIENT
             },
             Case::StaleRkey
             | Case::ReadOfWriteOnly

@@ -62,6 +62,10 @@ pub(super) enum Polled {
 /// The receiver of the events of one end's queues.
 pub(super) struct Watch {
     outcome: Arc<Outcome>,
+    /// Number of events of a shared receive queue that few receives are posted.
+    limit_events: Atomic<u32>,
+    /// Number of events that the queue pair takes no shared receive any more.
+    last_receives: Atomic<u32>,
     /// Number of completion events.
     events: Atomic<u32>,
     /// CPU of the thread that the handler waits for.
@@ -74,6 +78,8 @@ impl Watch {
     pub(super) fn new(outcome: Arc<Outcome>) -> Self {
         Self {
             outcome,
+            limit_events: Atomic::new(0),
+            last_receives: Atomic::new(0),
             events: Atomic::new(0),
             poller: Atomic::new(NOBODY),
             stage: Atomic::new(IDLE),
@@ -83,6 +89,17 @@ impl Watch {
     /// Returns the number of completion events so far. Any context.
     pub(super) fn events(&self) -> u32 {
         self.events.load(Acquire)
+    }
+
+    /// Returns the number of events that few receives of the shared queue are posted. Any context.
+    pub(super) fn limit_events(&self) -> u32 {
+        self.limit_events.load(Acquire)
+    }
+
+    /// Returns the number of events that the queue pair takes no shared receive any more. Any
+    /// context.
+    pub(super) fn last_receives(&self) -> u32 {
+        self.last_receives.load(Acquire)
     }
 
     /// Has the handler of the next event wait for the calling thread, which is to call
@@ -143,6 +160,12 @@ impl Watch {
 
 impl EventHandler for Watch {
     fn async_event(&self, event: AsyncEvent) {
+        if event.is_srq_limit() {
+            self.limit_events.fetch_add(1, Release);
+        }
+        if event.is_last_receive() {
+            self.last_receives.fetch_add(1, Release);
+        }
         self.outcome.async_event(event);
     }
 

@@ -102,7 +102,13 @@ fn right(case: Case) -> Seen {
         | Case::ReadFence
         | Case::WriteThenFlag
         | Case::HandlerPolls
+        | Case::SrqLimit
         | Case::Rearm => harmless(),
+        Case::SrqDrain => Seen {
+            requester: State::RTS,
+            responder: State::ERROR,
+            ..harmless()
+        },
         Case::AtomicMisaligned => failed(9),
         Case::RegMrOnValid => responder_goes_on(failed(6)),
         Case::StaleLkey => responder_goes_on(failed(4)),
@@ -114,7 +120,7 @@ fn right(case: Case) -> Seen {
             receive: Some(Ended::Status(9)),
             ..failed(9)
         },
-        Case::Rnr => responder_goes_on(failed(13)),
+        Case::Rnr | Case::SrqEmpty => responder_goes_on(failed(13)),
         Case::UnsupportedOpcode => first(Ended::Refused(errno::EINVAL)),
         Case::SqFull => first(Ended::Refused(errno::ENOMEM)),
         Case::CqOverrun => Seen {
