@@ -77,7 +77,7 @@ def sizes():
 	Case("bw", count=100, options=f"txdepth=2000,{POOL}").loopback()
 	Case("slat", count=100, options=f"txdepth=2000,{POOL}").loopback()
 	run_fails(f"loopback,addr={ADDR},bw,count=1,{POOL},poll", errno.EINVAL,
-		  "give one of them")
+		  "cq=pool and poll are both given; give one of them")
 
 
 if __name__ == "__main__":
