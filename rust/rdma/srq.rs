@@ -24,7 +24,10 @@ use super::{
         target,
         Entry, //
     },
-    wr::Local, //
+    wr::{
+        build_receive,
+        Local, //
+    }, //
 };
 use crate::{
     bindings,
@@ -77,26 +80,26 @@ struct Idle {
 }
 
 impl Idle {
+    /// Adds a receive. There is a place for each, unless a device completes one twice.
     fn push(&mut self, receive: u32) {
-        let after = self.first.saturating_add(self.count);
-        let at = after.checked_rem(self.places.len()).unwrap_or(0);
-        if self.count < self.places.len() {
-            if let Some(place) = self.places.get_mut(at) {
-                *place = receive;
-                self.count += 1;
-            }
+        let at = self.wrap(self.first.saturating_add(self.count));
+        let has_place = self.count < self.places.len();
+        if let Some(place) = self.places.get_mut(at).filter(|_| has_place) {
+            *place = receive;
+            self.count += 1;
         }
     }
 
     fn pop(&mut self) -> Option<u32> {
         let receive = *self.places.get(self.first).filter(|_| self.count > 0)?;
         self.count -= 1;
-        self.first = if self.first + 1 == self.places.len() {
-            0
-        } else {
-            self.first + 1
-        };
+        self.first = self.wrap(self.first + 1);
         Some(receive)
+    }
+
+    /// Returns the index of a place that is counted beyond the last.
+    fn wrap(&self, at: usize) -> usize {
+        at.checked_rem(self.places.len()).unwrap_or(0)
     }
 }
 
@@ -145,15 +148,15 @@ impl SharedReceiveQueue {
         let count = receives as usize;
         let mut buffers = KVVec::with_capacity(count, GFP_KERNEL)?;
         let mut places = KVVec::with_capacity(count, GFP_KERNEL)?;
-        let mut tags = KVVec::with_capacity(count, GFP_KERNEL)?;
+        let mut entries = KVVec::with_capacity(count, GFP_KERNEL)?;
+        let mut place = UniqueArc::<Self>::new_uninit(GFP_KERNEL)?;
+        let this = place.as_mut_ptr();
         for receive in 0..receives {
             buffers.push(memory.add_buffer(room as usize)?, GFP_KERNEL)?;
             places.push(receive, GFP_KERNEL)?;
-            tags.push((), GFP_KERNEL)?;
+            let entry = Entry::new(handle_shared_receive, this.cast(), receive, ());
+            entries.push(entry, GFP_KERNEL)?;
         }
-        let mut place = UniqueArc::<Self>::new_uninit(GFP_KERNEL)?;
-        let this = place.as_mut_ptr();
-        let entries = Entry::list(&tags, handle_shared_receive, this.cast())?;
         let mut attr = bindings::ib_srq_init_attr {
             event_handler: Some(handle_srq_event),
             srq_context: this.cast(),
@@ -236,25 +239,19 @@ impl SharedReceiveQueue {
     }
 
     fn post(&self, receive: u32) -> Result {
-        let index = receive as usize;
-        let entry = self.entries.get(index).ok_or(EINVAL)?;
+        let entry = self.entries.get(receive as usize).ok_or(EINVAL)?;
         let local = Local {
-            buffer: *self.buffers.get(index).ok_or(EINVAL)?,
+            buffer: self.buffer(receive)?,
             offset: 0,
             len: self.room,
             region: None,
         };
-        let mut sge = local.sge(&self.memory)?;
-        let mut wr = bindings::ib_recv_wr {
-            sg_list: &mut sge,
-            num_sge: 1,
-            ..Default::default()
-        };
-        // SAFETY: Every bit pattern is valid for either member of this union.
-        *unsafe { wr.__bindgen_anon_1.wr_cqe.as_mut() } = entry.cqe();
-        // SAFETY: By the type invariant the queue is alive. The entry and the memory live until it
-        // has been destroyed, and all queue pairs that use it before that; the request is copied.
-        to_result(unsafe { bindings::rust_helper_post_srq_recv(self.as_ptr(), &wr) })
+        build_receive(&local, &self.memory, entry.cqe(), |wr| {
+            // SAFETY: By the type invariant the queue is alive. The entry and the memory live until
+            // it has been destroyed, and all queue pairs that use it before that; the request is
+            // copied.
+            to_result(unsafe { bindings::rust_helper_post_srq_recv(self.as_ptr(), wr) })
+        })
     }
 
     /// Notes that a receive is not posted any more.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Work requests to the send queue.
+//! Work requests to the send queue, and receives.
 //!
 //! A [`WorkRequest`] names memory by its ids in the queue pair's own [`Memory`], so it cannot
 //! outlive what it names. [`Chain`] turns a list of them into the linked C structures of one
 //! post; a [`PreparedList`](prepared::PreparedList) does so once, for lists of equal requests.
 //!
-//! C header: `include/rdma/ib_verbs.h` (`ib_post_send()`)
+//! C header: `include/rdma/ib_verbs.h` (`ib_post_send()`, `ib_post_recv()`)
 
 pub(crate) mod atomic;
 pub(crate) mod prepared;
@@ -47,6 +47,29 @@ pub(crate) struct Local {
     pub(crate) len: u32,
     /// The region whose key gives access; `None` for the local DMA lkey.
     pub(crate) region: Option<RegionId>,
+}
+
+/// Calls `post` with a receive into `local`, a part of a buffer of `memory`, whose completion has
+/// entry `cqe`. The request is valid during the call only.
+///
+/// # Errors
+///
+/// `EINVAL` for an operand outside its buffer; the error of `post`.
+pub(super) fn build_receive<F: ForeignMemory>(
+    local: &Local,
+    memory: &Memory<F>,
+    cqe: *mut bindings::ib_cqe,
+    post: impl FnOnce(*const bindings::ib_recv_wr) -> Result,
+) -> Result {
+    let mut sge = local.sge(memory)?;
+    let mut wr = bindings::ib_recv_wr {
+        sg_list: &mut sge,
+        num_sge: 1,
+        ..Default::default()
+    };
+    // SAFETY: Every bit pattern is valid for either member of this union.
+    *unsafe { wr.__bindgen_anon_1.wr_cqe.as_mut() } = cqe;
+    post(&wr)
 }
 
 /// One request to the send queue.

@@ -52,11 +52,7 @@ impl<T> Entry<T> {
     /// # Errors
     ///
     /// `ENOMEM`; `ERANGE` for more than can be counted.
-    pub(in crate::rdma) fn list(
-        tags: &[T],
-        callback: Callback,
-        owner: *const c_void,
-    ) -> Result<KVVec<Self>>
+    pub(super) fn list(tags: &[T], callback: Callback, owner: *const c_void) -> Result<KVVec<Self>>
     where
         T: Copy,
     {

@@ -24,6 +24,7 @@ use crate::{
         },
         wr::{
             atomic::Atomic,
+            build_receive,
             prepared::{
                 PreparedList,
                 Template, //
@@ -307,16 +308,11 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
     /// error, `ENOMEM` where the queue is full.
     pub(crate) fn post_receive(&mut self, entry: usize, local: &Local) -> Result {
         let entry = self.entries.get(entry).ok_or(EINVAL)?;
-        let mut sge = local.sge(self.memory)?;
-        let mut wr = bindings::ib_recv_wr {
-            sg_list: &mut sge,
-            num_sge: 1,
-            ..Default::default()
-        };
-        // SAFETY: Every bit pattern is valid for either member of this union.
-        *unsafe { wr.__bindgen_anon_1.wr_cqe.as_mut() } = entry.cqe();
-        // SAFETY: The queue pair is alive while a `Queue` is. The entry and the memory live until
-        // it has been drained or destroyed; the request is copied.
-        to_result(unsafe { bindings::rust_helper_post_recv(self.target.qp.as_ptr(), &wr) })
+        let qp = self.target.qp.as_ptr();
+        build_receive(local, self.memory, entry.cqe(), |wr| {
+            // SAFETY: The queue pair is alive while a `Queue` is. The entry and the memory live
+            // until it has been drained or destroyed; the request is copied.
+            to_result(unsafe { bindings::rust_helper_post_recv(qp, wr) })
+        })
     }
 }
