@@ -46,10 +46,6 @@ impl AsyncEvent {
     }
 
     /// Returns true where a queue pair in error takes no receive of a shared queue any more.
-    #[allow(
-        dead_code,
-        reason = "there are these, whichever the users of the module take"
-    )]
     pub(crate) fn is_last_receive(self) -> bool {
         self.0 == bindings::ib_event_type_IB_EVENT_QP_LAST_WQE_REACHED
     }
@@ -135,10 +131,9 @@ pub(super) unsafe extern "C" fn handle_qp_event(
         // Where the CM knows already, it fails, which does not matter.
         let _ = context.id.notify(kind);
     }
-    if kind == bindings::ib_event_type_IB_EVENT_QP_LAST_WQE_REACHED {
-        if let Some(sharing) = &context.sharing {
-            sharing.last.complete_all();
-        }
+    let event = AsyncEvent(kind);
+    if let Some(sharing) = context.sharing.as_ref().filter(|_| event.is_last_receive()) {
+        sharing.last.complete_all();
     }
-    context.handler.async_event(AsyncEvent(kind));
+    context.handler.async_event(event);
 }

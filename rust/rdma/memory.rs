@@ -112,7 +112,7 @@ impl<F: ForeignMemory> Memory<F> {
     ///
     /// `EXDEV` where `id` is bound to another device than the domain's, `ENODEV` where to none.
     pub(crate) fn new(id: &Arc<Id>, pd: Arc<ProtectionDomain>) -> Result<Self> {
-        if id.device()?.as_ptr() != pd.id().device()?.as_ptr() {
+        if !id.device()?.is(&pd.id().device()?) {
             return Err(EXDEV);
         }
         Ok(Self {
