@@ -61,8 +61,8 @@ pub(crate) trait Responder {
         false
     }
 
-    /// Returns the bytes of the longest message that the client sends, for a workload that takes
-    /// the receives of the session's shared queue, if there is one.
+    /// Returns the bytes that each receive needs room for, for a workload that takes the receives
+    /// of the session's shared queue, if there is one.
     fn shares(&self) -> Option<u32> {
         None
     }
@@ -175,7 +175,7 @@ impl Accepting<'_> {
         let device = self.device()?;
         self.id.set_short_rnr_timer();
         let share = match responder.shares() {
-            Some(size) => Share::new(self.session, self.id, &device, size)?,
+            Some(room) => Share::new(self.session, self.id, &device, room)?,
             None => None,
         };
         let memory = match &share {

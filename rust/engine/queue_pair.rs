@@ -25,6 +25,7 @@ use crate::{
             Failure,
             Operation, //
         },
+        measure::sharing::SharingFigures,
         wire::Advertisement, //
     },
     mr::Memory,
@@ -121,10 +122,7 @@ impl<W: Workload> Completions for Driven<W> {
     }
 
     fn shared(receive: u32) -> Option<Tag> {
-        Some(Tag {
-            op: Operation::Receive,
-            slot: receive,
-        })
+        Some(Tag::shared(receive))
     }
 
     fn undrained(error: Error) {
@@ -155,7 +153,7 @@ pub(crate) struct QueuePair<W: Workload> {
     inner: Pin<KBox<qp::QueuePair<Driven<W>>>>,
     outcome: Arc<Outcome>,
     /// Its part in a shared receive queue.
-    _share: Option<Share>,
+    share: Option<Share>,
     /// Stays until the queue pair is gone, so that its end is told to the peer when it can be.
     _id: Arc<CmId>,
 }
@@ -192,7 +190,7 @@ impl<W: Workload> QueuePair<W> {
                 driven,
             )?,
             outcome,
-            _share: share,
+            share,
             _id: id.clone(),
         })
     }
@@ -286,6 +284,11 @@ impl<W: Workload> QueuePair<W> {
             }
         })
         .unwrap_or(false)
+    }
+
+    /// Returns the figures of the shared receive queue, if it takes part in one. May sleep.
+    pub(crate) fn sharing(&self) -> Option<SharingFigures> {
+        self.share.as_ref().map(Share::figures)
     }
 
     /// Returns the fate of the queue pair's connection.

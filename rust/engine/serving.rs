@@ -224,9 +224,7 @@ impl Accepting<'_> {
             let deadline = disconnect_deadline(self.session, &result);
             self.id.wait_disconnected(deadline);
         }
-        if let (Some(_), Ok(device)) = (params.shares, self.device()) {
-            report.sharing = self.session.sharings.figures(&device);
-        }
+        report.sharing = queue_pair.sharing();
         drop(queue_pair);
         report.failure = result.err();
         report.refused = !came;
@@ -257,7 +255,7 @@ pub(crate) struct ServeParams {
     pub(crate) answer: Option<[u8; PrivateData::LEN]>,
     /// Method of finding completions.
     pub(crate) polling: Polling,
-    /// Bytes of the longest message of the client, for a workload that takes shared receives.
+    /// Bytes that each receive needs room for, for a workload that takes shared receives.
     pub(crate) shares: Option<u32>,
     /// Timeout without activity of the client, in ms.
     pub(crate) timeout: u32,

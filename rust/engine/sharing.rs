@@ -49,9 +49,6 @@ use kernel::{
     }, //
 };
 
-/// Least bytes of a receive: more than any control message has.
-const LEAST_ROOM: u32 = 64;
-
 /// Name of the step, for a queue that cannot be filled.
 const POSTING: &str = "posting to a shared receive queue";
 
@@ -216,15 +213,6 @@ impl Sharings {
             queues <- new_mutex!(KVec::new(), "krping_sharings"),
         })
     }
-
-    /// Returns the figures of the queue on `device`, if there is one. May sleep.
-    pub(crate) fn figures(&self, device: &Device<'_>) -> Option<SharingFigures> {
-        let queues = self.queues.lock();
-        queues
-            .iter()
-            .find(|queue| queue.is_on(device))
-            .map(Queue::figures)
-    }
 }
 
 /// The part of a connection in a shared receive queue, which goes with the last part.
@@ -234,8 +222,8 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Takes part in the session's queue with a connection of `id`, whose messages have up to
-    /// `size` bytes. Makes the queue where there is none. Returns `None` where the session does
+    /// Takes part in the session's queue with a connection of `id`, whose receives need room for
+    /// `room` bytes. Makes the queue where there is none. Returns `None` where the session does
     /// not share. May sleep.
     ///
     /// # Errors
@@ -246,7 +234,7 @@ impl Share {
         session: &Arc<Session>,
         id: &CmId,
         device: &Device<'_>,
-        size: u32,
+        room: u32,
     ) -> Result<Option<Self>, Failure> {
         let Some(receives) = session.command.srq else {
             return Ok(None);
@@ -263,7 +251,6 @@ impl Share {
         let index = match found {
             Some(index) => index,
             None => {
-                let room = size.max(LEAST_ROOM);
                 let queue = Queue::new(session, id, receives.min(most), room).map_err(made)?;
                 queues
                     .push(queue, GFP_KERNEL)
@@ -272,7 +259,7 @@ impl Share {
             }
         };
         let queue = queues.get_mut(index).ok_or_else(|| made(EINVAL))?;
-        if size > queue.queue.room() {
+        if room > queue.queue.room() {
             return Err(Failure::AboveReceives(queue.queue.room()));
         }
         queue.users = queue.users.saturating_add(1);
@@ -293,13 +280,23 @@ impl Share {
         memory.share(self.queue.clone())?;
         Ok(memory)
     }
+
+    /// Returns the figures of the queue. May sleep.
+    pub(crate) fn figures(&self) -> SharingFigures {
+        let queues = self.session.sharings.queues.lock();
+        let own = queues.iter().find(|queue| self.is_in(queue));
+        own.map(Queue::figures).unwrap_or_default()
+    }
+
+    fn is_in(&self, queue: &Queue) -> bool {
+        Arc::ptr_eq(&queue.queue, &self.queue)
+    }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
         let mut queues = self.session.sharings.queues.lock();
-        let own = |queue: &Queue| Arc::ptr_eq(&queue.queue, &self.queue);
-        let Some(index) = queues.iter().position(own) else {
+        let Some(index) = queues.iter().position(|queue| self.is_in(queue)) else {
             return;
         };
         let left = queues.get_mut(index).map_or(0, |queue| {

@@ -19,6 +19,16 @@ pub(crate) struct Tag {
     pub(crate) slot: u32,
 }
 
+impl Tag {
+    /// Makes the tag of receive number `receive` of a shared receive queue.
+    pub(crate) const fn shared(receive: u32) -> Self {
+        Self {
+            op: Operation::Receive,
+            slot: receive,
+        }
+    }
+}
+
 /// The order of a workload's completion entries: those of a slot stand together, one for each
 /// operation of the workload.
 #[derive(Clone, Copy)]

@@ -141,7 +141,7 @@ impl Microbench {
             memory,
             traffic.clone(),
             plan.size,
-            plan.is_target() && plan.is_received(),
+            plan.data_comes(),
             plan.kind_of_receives(),
             plan.receive_buffers(),
         )?;

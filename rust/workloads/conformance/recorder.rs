@@ -165,10 +165,7 @@ impl Completions for Recorder {
     }
 
     fn shared(receive: u32) -> Option<Tag> {
-        Some(Tag {
-            op: Operation::Receive,
-            slot: receive,
-        })
+        Some(Tag::shared(receive))
     }
 
     fn undrained(error: Error) {

@@ -47,6 +47,16 @@ pub(crate) const CONTROL_SENDS: u32 = 6;
 /// message is recognised.
 const LEAST_ROOM: u32 = 64;
 
+/// Returns the bytes that each receive needs room for, where data of `size` bytes arrives by SENDs
+/// if `data_comes` is true.
+pub(super) fn room_for(size: u32, data_comes: bool) -> u32 {
+    if data_comes {
+        size.max(LEAST_ROOM)
+    } else {
+        LEAST_ROOM
+    }
+}
+
 /// The content of a completed receive.
 pub(crate) enum Arrival {
     /// Data, by a SEND or by a WRITE with immediate data, and the number of the buffer that has it
@@ -103,11 +113,7 @@ impl ControlChannel {
         receives: Receives,
         buffers: usize,
     ) -> Result<Self> {
-        let room = if data_comes {
-            size.max(LEAST_ROOM)
-        } else {
-            LEAST_ROOM
-        };
+        let room = room_for(size, data_comes);
         let mut incoming = KVec::with_capacity(buffers + 1, GFP_KERNEL)?;
         let mut holds_data = KVec::with_capacity(buffers + 1, GFP_KERNEL)?;
         for _ in 0..=buffers {
@@ -155,9 +161,9 @@ impl ControlChannel {
     ) -> Result<Arrival, Failure> {
         let broken = |violation| Failure::Protocol(violation, iteration);
         let invalid = || memory_failed(EINVAL);
-        let (slot, shared) = match self.receives {
-            Receives::Own(_) => (wc.slot, None),
-            Receives::Shared { copy } => (self.turn, Some(copy)),
+        let slot = match self.receives {
+            Receives::Own(_) => wc.slot,
+            Receives::Shared { .. } => self.turn,
         };
         let buffer = *self.incoming.get(slot).ok_or_else(invalid)?;
         let holds_data = self.holds_data.get_mut(slot).ok_or_else(invalid)?;
@@ -174,15 +180,15 @@ impl ControlChannel {
             return Err(broken(Violation::Immediate));
         } else if self.data_comes && wc.bytes() == self.size {
             self.traffic.received(wc.bytes());
-            if shared == Some(true) {
-                let copied = queue.copy_shared(wc.slot, buffer, wc.bytes());
-                copied.map_err(memory_failed)?;
-            }
-            if shared != Some(false) {
-                *holds_data = true;
-            }
-            if shared.is_some() {
-                self.next_turn();
+            match self.receives {
+                Receives::Own(_) => *holds_data = true,
+                Receives::Shared { copy: false } => {}
+                Receives::Shared { copy: true } => {
+                    let copied = queue.copy_shared(wc.slot, buffer, wc.bytes());
+                    copied.map_err(memory_failed)?;
+                    *holds_data = true;
+                    self.next_turn();
+                }
             }
             Arrival::Data(slot)
         } else if wc.bytes() == Control::len(self.size) {
@@ -190,9 +196,9 @@ impl ControlChannel {
             let mut bytes = [0; Control::MAX_LEN];
             // If the message is shorter, its last byte keeps the value it has here.
             let arrived = bytes.get_mut(..wc.bytes() as usize).ok_or_else(invalid)?;
-            let read = match shared {
-                Some(_) => queue.read_shared(wc.slot, arrived),
-                None => {
+            let read = match self.receives {
+                Receives::Shared { .. } => queue.read_shared(wc.slot, arrived),
+                Receives::Own(_) => {
                     *holds_data = false;
                     queue.memory().read(buffer, 0, arrived)
                 }

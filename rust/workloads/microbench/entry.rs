@@ -144,7 +144,7 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
             Polling::Spin | Polling::SpinThenSleep(_) if shape.is_quiet() => Polling::Event,
             polling => polling,
         },
-        shares: Some(shape.longest_message()),
+        shares: Some(shape.room_of_receive()),
         // Keepalives are the only traffic of some clients.
         timeout: timeout.max(peer.alive_ms.saturating_mul(3)),
         // The client's timeout is three times its keepalive interval.

@@ -210,13 +210,14 @@ impl Plan {
         }
     }
 
-    /// Returns the bytes of the longest message that this side receives.
-    pub(crate) fn longest_message(&self) -> u32 {
-        if self.is_target() && self.is_received() {
-            self.size
-        } else {
-            0
-        }
+    /// Returns true if data arrives here by SENDs.
+    pub(super) fn data_comes(&self) -> bool {
+        self.is_target() && self.is_received()
+    }
+
+    /// Returns the bytes that each receive needs room for.
+    pub(super) fn room_of_receive(&self) -> u32 {
+        control_channel::room_for(self.size, self.data_comes())
     }
 
     /// Returns the number of receives to keep posted. If many operations are in flight, it is twice
