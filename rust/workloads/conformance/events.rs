@@ -8,7 +8,8 @@ use super::{
     end::Taken,
     pair::{
         Pair,
-        LATER, //
+        LATER,
+        LOST_MS, //
     },
     watch::Polled, //
 };
@@ -48,9 +49,6 @@ const BURST: usize = 2;
 
 /// Most times that a completion queue is polled before it has to be empty.
 const POLLS: usize = 100;
-
-/// Time in ms after which a missing event is taken to be lost.
-const LOST_MS: u32 = 1000;
 
 /// Polls the completion queue while the handler of its event runs.
 ///
@@ -158,9 +156,6 @@ fn arm(pair: &Pair<'_>) -> Result<u32, Failure> {
 /// if there was none.
 fn told(pair: &Pair<'_>, before: u32) -> Result<bool, Failure> {
     // Without the requester, whose completions are not polled before the event.
-    let ends = [&pair.responder];
-    let timeout = pair.deadlines.timeout_ms.min(LOST_MS);
     let watch = pair.requester.watch();
-    pair.deadlines
-        .until(&ends, timeout, || Ok(watch.events() != before))
+    pair.hears(&[&pair.responder], || watch.events() != before)
 }

@@ -47,6 +47,9 @@ pub(super) const LATER: usize = 2;
 /// it.
 const STATE_MS: u32 = 2000;
 
+/// Time in ms after which a missing event is taken to be lost.
+pub(super) const LOST_MS: u32 = 1000;
+
 /// Interval in ms at which a device is checked.
 const LOOK_MS: u32 = 1;
 
@@ -129,6 +132,17 @@ impl<'a> Pair<'a> {
         let ends = [&self.requester, &self.responder];
         let timeout = self.deadlines.timeout_ms;
         self.deadlines.until(&ends, timeout, || Ok(done(self)))
+    }
+
+    /// Handles completions of `ends` until `came` returns true. Returns false if the event that it
+    /// looks for is lost.
+    ///
+    /// # Errors
+    ///
+    /// The command was cancelled, or the device removed.
+    pub(super) fn hears(&self, ends: &[&End], came: impl Fn() -> bool) -> Result<bool, Failure> {
+        let timeout = self.deadlines.timeout_ms.min(LOST_MS);
+        self.deadlines.until(ends, timeout, || Ok(came()))
     }
 
     /// Posts a request that must succeed at one end, and waits for its completion.

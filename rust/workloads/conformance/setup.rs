@@ -133,9 +133,8 @@ impl Setup {
                 ..Self::PLAIN
             },
             Case::SrqEmpty => Self {
-                retries: Retries { lost: 7, rnr: 0 },
                 shared: true,
-                ..Self::PLAIN
+                ..Self::of(Case::Rnr, fabric)
             },
             Case::SrqLimit => Self {
                 shared: true,

@@ -26,9 +26,6 @@ const RECEIVES: usize = 16;
 /// Number of posted receives below which the device has to tell.
 const LIMIT: u32 = 4;
 
-/// Time in ms after which a missing event is taken to be lost.
-const LOST_MS: u32 = 1000;
-
 /// Takes receives until one less than the limit is left. The event must come then, once, and not
 /// before.
 pub(super) fn limit(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
@@ -43,7 +40,8 @@ pub(super) fn limit(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     pair.until(|pair| pair.responder.taken() >= before)?;
     let early = pair.responder.watch().limit_events();
     let first = pair.requester.post(&message);
-    let told = heard(pair, |pair| pair.responder.watch().limit_events() != early)?;
+    let ends = [&pair.requester, &pair.responder];
+    let told = pair.hears(&ends, || pair.responder.watch().limit_events() != early)?;
     // So that the message after the case finds the receive that is posted for it.
     for _ in 1..LIMIT {
         let _ = pair.requester.post(&message);
@@ -77,11 +75,4 @@ pub(super) fn drain(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
         Ended::Missing
     };
     Ok(seen)
-}
-
-/// Waits until `heard` returns true, and returns false where that does not come soon.
-fn heard(pair: &Pair<'_>, heard: impl Fn(&Pair<'_>) -> bool) -> Result<bool, Failure> {
-    let ends = [&pair.requester, &pair.responder];
-    let timeout = pair.deadlines.timeout_ms.min(LOST_MS);
-    pair.deadlines.until(&ends, timeout, || Ok(heard(pair)))
 }
