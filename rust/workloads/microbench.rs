@@ -31,7 +31,6 @@ mod verb;
 use super::exchange::memory_failed;
 use crate::{
     engine::{
-        completion::WorkCompletion,
         outcome::Progress,
         queue::Queue,
         side::{
@@ -44,10 +43,7 @@ use crate::{
     },
     logic::{
         data::pattern::Mismatch,
-        failure::{
-            Failure,
-            Operation, //
-        },
+        failure::Failure,
         measure::window::Window,
         pingpong::Violation,
         wire::{
@@ -69,10 +65,7 @@ use crate::{
 };
 use bandwidth::Bandwidth;
 use buffers::Buffers;
-use control_channel::{
-    Arrival,
-    ControlChannel, //
-};
+use control_channel::ControlChannel;
 use kernel::{
     prelude::*,
     sync::Arc, //
@@ -455,69 +448,5 @@ impl Microbench {
             queue.outcome.advance(Progress::Finished);
         }
         Ok(())
-    }
-}
-
-impl Workload for Microbench {
-    type Done = ();
-
-    const OPERATIONS: &'static [Operation] = verb::OPERATIONS;
-
-    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion<'_>) -> Result<(), Failure> {
-        match wc.op {
-            Operation::Receive => {
-                let iteration = self.iteration();
-                match self.channel.receive(queue, wc, iteration)? {
-                    Arrival::Data(slot) => self.arrived(queue, slot)?,
-                    Arrival::Control(control) => self.control(queue, control)?,
-                }
-                // Post this last: other receives are still posted, and the answer must not wait.
-                self.channel.post_next(queue)
-            }
-            Operation::Control => {
-                self.channel.sent();
-                // After `go`, operations continue only when the send of the message about it has
-                // completed. Later calls do nothing.
-                if self.has_gone && self.plan.is_unseen() && self.channel.has_sent_all() {
-                    return self.go_on(queue);
-                }
-                Ok(())
-            }
-            Operation::Register => Ok(()),
-            _ => {
-                match &mut self.work {
-                    Work::Latency(latency) => latency.completed(queue)?,
-                    Work::Bandwidth(bandwidth) => {
-                        let found = bandwidth.completed(queue)?;
-                        self.mismatch = self.mismatch.or(found);
-                    }
-                    Work::Passive => {}
-                }
-                self.step(queue)
-            }
-        }
-    }
-
-    fn iteration(&self) -> u64 {
-        match &self.work {
-            Work::Latency(latency) => latency.arrivals(),
-            Work::Bandwidth(bandwidth) => bandwidth.poster.window.done(),
-            Work::Passive => self.arrivals,
-        }
-    }
-
-    fn watches(&self) -> bool {
-        self.plan.watches_memory()
-    }
-
-    fn look(&mut self, queue: &mut Queue<'_>) -> Result<bool, Failure> {
-        let Work::Latency(latency) = &mut self.work else {
-            return Ok(false);
-        };
-        if self.phase != Phase::Running || !latency.look(queue)? {
-            return Ok(false);
-        }
-        self.step(queue)?;
-        Ok(true)
     }
 }
