@@ -2,13 +2,14 @@
 
 //! The conformance tests, `neg=`: their names, and sets of them.
 //!
-//! [`expectation`] has the rule for each test.
+//! [`expectation`] has the rule for each test, and [`judgement`] compares what was seen with it.
 //!
 //! [`observation`] is what was seen, [`deviation`] what of it is not as demanded, [`trial`] what a
 //! case came to.
 
 pub(crate) mod deviation;
 pub(crate) mod expectation;
+mod judgement;
 pub(crate) mod observation;
 pub(crate) mod trial;
 

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The rules for devices in each conformance test, and the check of observations against them.
+//! The rules for devices in each conformance test.
 //!
-//! [`Rule::of`] is the table of the behaviour that is allowed in each case on each fabric.
-//! [`Rule::judge`] compares a rule with an observation ([`Seen`]). Where a specification leaves a
-//! choice, every choice is allowed. Known deviations of drivers are not.
+//! [`Rule::of`] is the table of the behaviour that is allowed in each case on each fabric. Where a
+//! specification leaves a choice, every choice is allowed. Known deviations of drivers are not.
 
 use super::{
-    deviation::{
-        Deviation,
-        Deviations, //
-    },
     observation::{
         Ended,
-        Seen,
-        State,
-        Tally, //
+        State, //
     },
     Case, //
 };
@@ -82,7 +75,8 @@ impl StateRule {
         }
     }
 
-    fn allows(self, state: State, first: Ended) -> bool {
+    /// Returns true where the queue pair may be in `state` after a request that ended as `first`.
+    pub(super) fn allows(self, state: State, first: Ended) -> bool {
         match self {
             Self::Any => true,
             _ if self.wants_error(first) => state == State::ERROR,
@@ -450,67 +444,5 @@ impl Rule {
                 ..LOCAL_ERROR
             },
         }
-    }
-
-    /// Returns true where the connection must keep working after a request that ended as `first`.
-    pub(crate) fn goes_on(&self, first: Ended) -> bool {
-        match self.requester {
-            StateRule::Rts => true,
-            StateRule::Follows => first.is_harmless(),
-            StateRule::Error | StateRule::Any => false,
-        }
-    }
-
-    /// Returns the deviations of `seen` from the rule. `recovered` is true where a new connection
-    /// worked afterwards, which every rule demands.
-    pub(crate) fn judge(&self, seen: &Seen, recovered: bool) -> Deviations {
-        let first = seen.first;
-        let rest = &seen.rest;
-        let told = seen.requester_event.is_some() || seen.requester == State::ERROR;
-        let rest_is_right = match self.rest {
-            RestRule::Done => rest.done == rest.posted,
-            RestRule::Flushed => rest.flushed == rest.posted,
-            RestRule::Follows if first.is_harmless() => rest.done == rest.posted,
-            RestRule::Follows => rest.flushed == rest.posted,
-            RestRule::Complete => rest.missing() == 0,
-            RestRule::LossIsTold => (rest.missing() == 0 && first != Missing) || told,
-        };
-        let receive_is_right = match seen.receive {
-            Some(receive) if !self.receive.is_empty() => self.receive.contains(&receive),
-            _ => true,
-        };
-        let sum = |f: fn(&Tally) -> u32| f(rest).saturating_add(f(&seen.receives));
-        let mut found = Deviations::default();
-        for (deviation, holds) in [
-            (Deviation::First, self.first.contains(&first)),
-            (Deviation::Rest, rest_is_right),
-            (Deviation::Receive, receive_is_right),
-            (
-                Deviation::Receives,
-                !self.receives_end || seen.receives.missing() == 0,
-            ),
-            (Deviation::Order, sum(|tally| tally.disordered) == 0),
-            (Deviation::Repeated, sum(|tally| tally.repeated) == 0),
-            (
-                Deviation::Requester,
-                self.requester.allows(seen.requester, first),
-            ),
-            (
-                Deviation::Responder,
-                self.responder.allows(seen.responder, first),
-            ),
-            (
-                Deviation::Event,
-                !self.quiet || seen.requester_event.is_none(),
-            ),
-            (Deviation::Memory, seen.intact),
-            (Deviation::Works, seen.works != Some(false)),
-            (Deviation::Recovery, recovered),
-        ] {
-            if !holds {
-                found.add(deviation);
-            }
-        }
-        found
     }
 }
