@@ -211,6 +211,7 @@ impl Connection {
             max_rdma_ctxs: 0,
             max_cqe: None,
             signal_all: false,
+            unreliable: None,
         };
         let echo = Echo {
             buffers,

@@ -6,6 +6,7 @@
 #include <linux/proc_fs.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
+#include <rdma/rdma_cm_ib.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_cache.h>
 #include <rdma/rw.h>

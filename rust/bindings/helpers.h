@@ -32,6 +32,7 @@ struct ib_cq *rust_helper_alloc_cq(struct ib_device *device, void *context, int 
 void rust_helper_settle_softirq_cq(struct ib_cq *cq);
 int rust_helper_req_notify_cq(struct ib_cq *cq);
 bool rust_helper_drains_itself(struct ib_qp *qp);
+struct ib_qp *rust_helper_create_qp(struct ib_pd *pd, struct ib_qp_init_attr *attr);
 int rust_helper_dereg_mr(struct ib_mr *mr);
 void rust_helper_update_fast_reg_key(struct ib_mr *mr, u8 key);
 int rust_helper_post_send(struct ib_qp *qp, const struct ib_send_wr *wr);

@@ -4,7 +4,10 @@
 
 #![forbid(unsafe_code)]
 
-use crate::rdma::qp::QueuePairCaps;
+use crate::rdma::qp::{
+    QueuePairCaps,
+    UnreliableCaps, //
+};
 use kernel::prelude::*;
 
 /// The sizes that a workload needs of its queue pair.
@@ -26,6 +29,8 @@ pub(crate) struct Depths {
     pub(crate) completions: Option<u32>,
     /// True where each request to the send queue completes, whether it asks for that or not.
     pub(crate) signal_all: bool,
+    /// The unreliable queue pair that data is moved by, if there is one.
+    pub(crate) unreliable: Option<UnreliableCaps>,
 }
 
 /// Slots of a workload that does not say.
@@ -43,6 +48,7 @@ impl Depths {
             contexts: 0,
             completions: None,
             signal_all: false,
+            unreliable: None,
         }
     }
 
@@ -61,6 +67,7 @@ impl Depths {
             max_rdma_ctxs: self.contexts,
             max_cqe: self.completions,
             signal_all: self.signal_all,
+            unreliable: self.unreliable,
         }
     }
 

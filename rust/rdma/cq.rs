@@ -106,6 +106,11 @@ impl<'a> WorkCompletion<'a> {
             .then(|| unsafe { *self.wc.ex.invalidate_rkey.as_ref() })
     }
 
+    /// Returns the number of the queue pair that sent a datagram, for a receive.
+    pub(super) fn src_qp(&self) -> u32 {
+        self.wc.src_qp
+    }
+
     /// Returns the immediate data that came with a message, for a receive.
     pub(crate) fn immediate(&self) -> Option<u32> {
         (self.wc.wc_flags & bindings::ib_wc_flags_IB_WC_WITH_IMM as i32 != 0)

@@ -189,6 +189,12 @@ impl Device<'_> {
         self.transport() != Transport::Iwarp
     }
 
+    /// Returns true where the transport has unreliable queue pairs.
+    #[allow(dead_code, reason = "for the users of the module")]
+    pub(crate) fn has_unreliable(&self) -> bool {
+        matches!(self.transport(), Transport::InfiniBand | Transport::Roce)
+    }
+
     /// Returns true where the device has atomic operations, if only among its own queue pairs.
     #[allow(dead_code, reason = "for the users of the module")]
     pub(crate) fn has_atomics(&self) -> bool {

@@ -15,6 +15,7 @@
 //!
 //! - [`completions`], [`queue`] - the handler of completions, and the view that it posts through
 //! - [`caps`], [`entry`], [`drain`] - sizes, completion entries, and the end
+//! - [`unreliable`] - UC and UD queue pairs, each beside that of a connection
 //! - [`trial`] - queues that are only tried
 
 mod caps;
@@ -23,6 +24,7 @@ mod drain;
 pub(in crate::rdma) mod entry;
 mod queue;
 pub(crate) mod trial;
+pub(in crate::rdma) mod unreliable;
 
 pub(crate) use caps::{
     QueuePairCaps,
@@ -33,6 +35,14 @@ pub(crate) use completions::{
     Settle, //
 };
 pub(crate) use queue::Queue;
+#[allow(
+    unused_imports,
+    reason = "there are these, whichever the users of the module take"
+)]
+pub(crate) use unreliable::{
+    UnreliableCaps,
+    GRH_BYTES, //
+};
 
 use super::{
     cm::QueuePairPlace,
@@ -72,9 +82,13 @@ use core::{
     marker::PhantomPinned,
     ptr::NonNull, //
 };
-use drain::Drain;
+use drain::{
+    Drain,
+    Last, //
+};
 use entry::{
     target,
+    Callback,
     Entry, //
 };
 use kernel::{
@@ -89,6 +103,7 @@ use kernel::{
         Arc, //
     }, //
 };
+use unreliable::Unreliable;
 
 struct Inner<C: Completions> {
     /// Taken out at the end: completions then have nothing to drive.
@@ -113,6 +128,8 @@ pub(crate) struct QueuePair<C: Completions> {
     inner: SpinLockBh<Inner<C>>,
     entries: KVVec<Entry<C::Tag>>,
     drain: Drain,
+    /// Destroyed when `raw` is.
+    unreliable: Option<Unreliable>,
     raw: NonNull<bindings::ib_qp>,
     events: Arc<EventContext>,
     place: QueuePairPlace,
@@ -180,6 +197,16 @@ impl<C: Completions> QueuePair<C> {
             qp_context: Arc::as_ptr(&events).cast_mut().cast(),
             ..caps.attributes(&cq, shared.as_deref(), events.id.qp_type(), port)?
         };
+        // Before the other, so that its own drop is its end where that one fails.
+        let unreliable = match &caps.unreliable {
+            Some(other) => {
+                let callback: Callback = handle_unreliable_drained::<C>;
+                let drain = (room.as_ptr().cast(), callback);
+                let pd = memory.pd();
+                Some(Unreliable::new(caps, other, pd, &cq, &events, drain)?)
+            }
+            None => None,
+        };
         // SAFETY: The identifier is bound to the device of the domain and the completion queue.
         // The context is held until the queue pair has been destroyed, after which no event
         // comes.
@@ -200,6 +227,7 @@ impl<C: Completions> QueuePair<C> {
             // INVARIANT: The entries point to where the object stays.
             entries,
             drain,
+            unreliable,
             cq,
             raw,
             events,
@@ -226,7 +254,8 @@ impl<C: Completions> QueuePair<C> {
             completions,
             memory,
         } = &mut *inner;
-        let mut queue = Queue::new(self.target(), &self.entries, memory);
+        let unreliable = self.unreliable.as_ref();
+        let mut queue = Queue::new(self.target(), unreliable, &self.entries, memory);
         completions
             .as_mut()
             .map(|completions| f(completions, &mut queue))
@@ -341,6 +370,10 @@ impl<C: Completions> QueuePair<C> {
                 unsafe { transfer.end(self.target()) };
             }
         }
+        if let Some(unreliable) = &self.unreliable {
+            // As below: nothing is posted any more.
+            unreliable.destroy();
+        }
         // SAFETY: By the type invariant; only the drop and `end` come here, which have the
         // object alone, and whose handler has been stopped, so nothing is posted any more. The
         // device uses no memory of a queue pair that is destroyed. A completion that is still to
@@ -353,8 +386,39 @@ impl<C: Completions> QueuePair<C> {
     /// all the same.
     fn flush(&self) -> Result {
         let last = self.events.sharing.as_ref().map(|sharing| &*sharing.last);
-        self.drain
-            .flush(self.raw, &self.cq, last, C::DRAIN_TIMEOUT_MS)
+        let timeout_ms = C::DRAIN_TIMEOUT_MS;
+        let flushed = self
+            .drain
+            .flush(self.raw, &self.cq, last, Last::Write, timeout_ms);
+        let unreliable = self.unreliable.as_ref();
+        flushed.and(unreliable.map_or(Ok(()), |other| other.flush(&self.cq, timeout_ms)))
+    }
+
+    /// Returns the number of the unreliable queue pair beside it, which the peer needs; `None`
+    /// where there is none.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn unreliable_number(&self) -> Option<u32> {
+        self.unreliable.as_ref().map(Unreliable::number)
+    }
+
+    /// Connects the unreliable queue pair beside it to the peer's number `peer`, once, along the
+    /// path of the connection, which the peer must have asked for or accepted. Process context;
+    /// sleeps. Not in a handler of the identifier.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where there is none, for a number that no queue pair has, or where the connection
+    /// is not that far, or not there any more; `EISCONN` where that was done before; `ENOMEM`; the
+    /// driver's.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn connect_unreliable(&self, peer: u32) -> Result {
+        self.unreliable.as_ref().ok_or(EINVAL)?.connect(peer)
     }
 
     /// Handles up to `budget` completions, for [`PollMode::Direct`], and returns their number.
@@ -492,5 +556,23 @@ unsafe extern "C" fn handle_drained<C: Completions>(
     unsafe {
         let (queue_pair, entry) = target::<QueuePair<C>, ()>(&*wc);
         queue_pair.drain.done(entry.index);
+    }
+}
+
+/// The callback of the requests that drain the unreliable queue pair beside another.
+///
+/// # Safety
+///
+/// As for [`handle_drained`].
+unsafe extern "C" fn handle_unreliable_drained<C: Completions>(
+    _cq: *mut bindings::ib_cq,
+    wc: *mut bindings::ib_wc,
+) {
+    // SAFETY: As for `handle_drained`.
+    unsafe {
+        let (queue_pair, entry) = target::<QueuePair<C>, ()>(&*wc);
+        if let Some(unreliable) = &queue_pair.unreliable {
+            unreliable.drained(entry.index);
+        }
     }
 }

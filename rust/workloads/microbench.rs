@@ -253,6 +253,7 @@ impl Microbench {
                 len: plan.size,
                 stride: plan.stride(),
                 inline: plan.load.inline,
+                numbered: false,
             };
             match &mut self.work {
                 Work::Latency(latency) => latency.poster.fill(queue, &template)?,

@@ -69,6 +69,11 @@ bool rust_helper_drains_itself(struct ib_qp *qp)
 	return qp->device->ops.drain_sq || qp->device->ops.drain_rq;
 }
 
+struct ib_qp *rust_helper_create_qp(struct ib_pd *pd, struct ib_qp_init_attr *attr)
+{
+	return ib_create_qp(pd, attr);
+}
+
 int rust_helper_dereg_mr(struct ib_mr *mr)
 {
 	return ib_dereg_mr(mr);

@@ -63,14 +63,14 @@ pub(crate) struct Id {
 }
 
 /// The lock under which the handler of an identifier runs, held.
-struct HandlerLock<'a>(&'a RawId);
+pub(super) struct HandlerLock<'a>(&'a RawId);
 
 impl<'a> HandlerLock<'a> {
     /// Takes it. Sleeps, and must not be in the handler itself.
-    fn new(id: &'a RawId) -> Self {
+    pub(super) fn new(id: &'a Id) -> Self {
         // SAFETY: The identifier is valid. The guard gives the lock back.
         unsafe { bindings::rdma_lock_handler(id.as_ptr()) };
-        Self(id)
+        Self(&id.raw)
     }
 }
 
@@ -178,7 +178,7 @@ impl Id {
     pub(crate) fn resolve_route(&self, timeout_ms: u32) -> Result {
         // While the address is being reported, the CM takes it as resolved before there is a
         // device.
-        let _lock = HandlerLock::new(&self.raw);
+        let _lock = HandlerLock::new(self);
         // SAFETY: The identifier is valid, and no handler of it is at work: where its address
         // is resolved, it has a device.
         to_result(unsafe { bindings::rdma_resolve_route(self.as_ptr(), timeout_ms as usize) })
@@ -193,7 +193,7 @@ impl Id {
     /// for more private data than the transport takes; what the CM or the device says.
     pub(crate) fn connect(&self, param: &ConnParam<'_>) -> Result {
         let mut param = param.as_raw()?;
-        let _lock = HandlerLock::new(&self.raw);
+        let _lock = HandlerLock::new(self);
         // SAFETY: The identifier is valid, and its handler is locked, as this demands; the data
         // is copied before the call returns.
         to_result(unsafe { bindings::rdma_connect_locked(self.as_ptr(), &mut param) })?;
@@ -213,7 +213,7 @@ impl Id {
     /// then, but where the data is longer than its length can say.
     pub(crate) fn accept(&self, param: &ConnParam<'_>) -> Result {
         let mut param = param.as_raw()?;
-        let _lock = HandlerLock::new(&self.raw);
+        let _lock = HandlerLock::new(self);
         // SAFETY: The identifier is valid, and its handler is locked, as this demands; the data
         // is copied before the call returns.
         to_result(unsafe { bindings::rdma_accept(self.as_ptr(), &mut param) })
@@ -299,7 +299,7 @@ impl Id {
             4096 => 5,
             _ => return Err(EINVAL),
         };
-        let _lock = HandlerLock::new(&self.raw);
+        let _lock = HandlerLock::new(self);
         // SAFETY: The identifier is valid, and no handler of it is at work.
         let route = unsafe { &(*self.as_ptr()).route };
         if route.num_pri_alt_paths < 1 {

@@ -28,6 +28,7 @@ mod event;
 mod id;
 mod listener;
 mod param;
+mod path;
 mod raw;
 
 pub(crate) use addr::SocketAddress;

@@ -4,6 +4,7 @@
 //!
 //! C header: `include/rdma/ib_verbs.h` (`struct ib_qp_cap`)
 
+use super::unreliable::UnreliableCaps;
 use crate::{
     bindings,
     rdma::{
@@ -37,15 +38,23 @@ pub(crate) struct QueuePairCaps {
     pub(crate) max_cqe: Option<u32>,
     /// True where each request to the send queue completes, whether it asks for that or not.
     pub(crate) signal_all: bool,
+    /// The unreliable queue pair beside it, if there is to be one, which has the same of all that
+    /// is not in there.
+    pub(crate) unreliable: Option<UnreliableCaps>,
+}
+
+/// Returns the sizes of both queues with the requests that drain them.
+fn with_drain(send: u32, receive: u32) -> Result<(u32, u32)> {
+    let send = send.checked_add(DRAIN_REQUESTS);
+    let receive = receive.checked_add(DRAIN_REQUESTS);
+    Ok((send.ok_or(ERANGE)?, receive.ok_or(ERANGE)?))
 }
 
 impl QueuePairCaps {
     /// Returns the requests that the send queue and the receive queue hold, with those to drain
     /// them.
     fn queues(&self) -> Result<(u32, u32)> {
-        let send = self.max_send_wr.checked_add(DRAIN_REQUESTS);
-        let receive = self.max_recv_wr.checked_add(DRAIN_REQUESTS);
-        Ok((send.ok_or(ERANGE)?, receive.ok_or(ERANGE)?))
+        with_drain(self.max_send_wr, self.max_recv_wr)
     }
 
     /// Returns the number of entries that the completion queue is asked to hold.
@@ -54,11 +63,18 @@ impl QueuePairCaps {
     ///
     /// `ERANGE`.
     pub(crate) fn completions(&self) -> Result<u32> {
-        let (send, receive) = self.queues()?;
-        match self.max_cqe {
-            Some(completions) => Ok(completions),
-            None => send.checked_add(receive).ok_or(ERANGE),
+        if let Some(completions) = self.max_cqe {
+            return Ok(completions);
         }
+        let (send, receive) = self.queues()?;
+        let (more_sends, more_receives) = match &self.unreliable {
+            Some(caps) => with_drain(caps.max_send_wr, caps.max_recv_wr)?,
+            None => (0, 0),
+        };
+        [receive, more_sends, more_receives]
+            .into_iter()
+            .try_fold(send, u32::checked_add)
+            .ok_or(ERANGE)
     }
 
     /// Returns the number of entries of the completion queue on `device`, with those of contexts

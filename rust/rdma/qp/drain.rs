@@ -7,9 +7,12 @@
 //!
 //! C header: `include/rdma/ib_verbs.h` (`ib_drain_qp()`)
 
-use super::entry::{
-    Callback,
-    Entry, //
+use super::{
+    entry::{
+        Callback,
+        Entry, //
+    },
+    unreliable::Datagram, //
 };
 use crate::{
     bindings,
@@ -42,8 +45,9 @@ use kernel::{
 /// Both queues have been drained.
 const BOTH: u32 = 3;
 
-/// The send queue has been drained, and there is no receive queue to drain.
-const NO_RECEIVES: u32 = 1;
+/// The bit of the receive queue, and that of the send queue.
+const RECEIVES: u32 = 1;
+const SENDS: u32 = 2;
 
 /// Time in ms for a device to say that a queue pair takes no shared receive any more. The drivers
 /// of some never do.
@@ -51,6 +55,17 @@ const LAST_RECEIVE_MS: u32 = 500;
 
 /// Completions handled at a time.
 const BUDGET: u16 = 64;
+
+/// The last request of a send queue.
+#[derive(Clone, Copy)]
+pub(super) enum Last {
+    /// An RDMA WRITE of nothing.
+    Write,
+    /// An empty SEND to that destination.
+    Datagram(Datagram),
+    /// There is none, as there is no request in the queue.
+    None,
+}
 
 /// The last requests of a queue pair.
 pub(super) struct Drain {
@@ -105,8 +120,9 @@ impl Drain {
 
     /// Puts `raw` into error, and waits until all its requests have completed, at most
     /// `timeout_ms`; a driver that has a way of its own to find that out takes its time. Where
-    /// receives are shared, `last` is completed when it takes none any more, which is waited for
-    /// first. Process context; sleeps, or gives the CPU away where `cq` is polled.
+    /// receives are shared, `shared` is completed when it takes none any more, which is waited for
+    /// first. `last` is posted to the send queue. Process context; sleeps, or gives the CPU away
+    /// where `cq` is polled.
     ///
     /// # Errors
     ///
@@ -115,25 +131,28 @@ impl Drain {
         &self,
         raw: NonNull<bindings::ib_qp>,
         cq: &CompletionQueue,
-        last: Option<&Completion>,
+        shared: Option<&Completion>,
+        last: Last,
         timeout_ms: u32,
     ) -> Result {
+        // The core's way ends with a WRITE.
+        let by_core = matches!(last, Last::Write) && !cq.is_polled();
         // SAFETY: Its owner, who calls, keeps the queue pair alive, and posts no more.
         unsafe {
-            if !cq.is_polled() && bindings::rust_helper_drains_itself(raw.as_ptr()) {
+            if by_core && bindings::rust_helper_drains_itself(raw.as_ptr()) {
                 bindings::ib_drain_qp(raw.as_ptr());
                 return Ok(());
             }
         }
         self.modify_to_error(raw)?;
-        if let Some(last) = last {
+        if let Some(shared) = shared {
             // What it has taken completes before what is posted below. A device that does not say
             // so is trusted to have taken the last by now.
             let _ = wait(cq, Deadline::after_ms(LAST_RECEIVE_MS), |until| {
-                last.wait(until.unwrap_or(Deadline::after_ms(0))) == Waited::Completed
+                shared.wait(until.unwrap_or(Deadline::after_ms(0))) == Waited::Completed
             });
         }
-        self.post(raw, last.is_none())?;
+        self.post(raw, shared.is_none(), last)?;
         wait(cq, Deadline::after_ms(timeout_ms), |until| {
             let done = || self.done.load(Relaxed) == BOTH;
             done()
@@ -145,24 +164,46 @@ impl Drain {
     }
 
     /// Posts the last requests of `raw`, which is in error.
-    fn post(&self, raw: NonNull<bindings::ib_qp>, has_receives: bool) -> Result {
+    fn post(&self, raw: NonNull<bindings::ib_qp>, has_receives: bool, at_end: Last) -> Result {
         let [receive, send] = &self.entries;
-        self.done
-            .store(if has_receives { 0 } else { NO_RECEIVES }, Relaxed);
+        let no_sends = matches!(at_end, Last::None);
+        let done = (if has_receives { 0 } else { RECEIVES }) | (if no_sends { SENDS } else { 0 });
+        self.done.store(done, Relaxed);
         let mut last = bindings::ib_recv_wr::default();
-        let mut write = bindings::ib_rdma_wr::default();
-        write.wr.opcode = bindings::ib_wr_opcode_IB_WR_RDMA_WRITE;
-        write.wr.send_flags = bindings::ib_send_flags_IB_SEND_SIGNALED;
-        // SAFETY: Every bit pattern is valid for either member of these unions. The
-        // queue pair is alive, and the entries stay until both have completed, or until
+        // SAFETY: Every bit pattern is valid for either member of this union. The
+        // queue pair is alive, and the entry stays until it has completed, or until
         // the queue pair is destroyed and its completion queue is freed.
         unsafe {
             *last.__bindgen_anon_1.wr_cqe.as_mut() = receive.cqe();
-            *write.wr.__bindgen_anon_1.wr_cqe.as_mut() = send.cqe();
             if has_receives {
                 to_result(bindings::rust_helper_post_recv(raw.as_ptr(), &last))?;
             }
-            to_result(bindings::rust_helper_post_send(raw.as_ptr(), &write.wr))
+        }
+        let flags = bindings::ib_send_flags_IB_SEND_SIGNALED;
+        // SAFETY: As above. Each request is of the form that its opcode has, and an address handle
+        // lives until the queue pair is destroyed.
+        unsafe {
+            match at_end {
+                Last::None => Ok(()),
+                Last::Write => {
+                    let mut write = bindings::ib_rdma_wr::default();
+                    write.wr.opcode = bindings::ib_wr_opcode_IB_WR_RDMA_WRITE;
+                    write.wr.send_flags = flags;
+                    *write.wr.__bindgen_anon_1.wr_cqe.as_mut() = send.cqe();
+                    // From the whole, of which the driver reads all.
+                    let head = core::ptr::from_ref(&write).cast();
+                    to_result(bindings::rust_helper_post_send(raw.as_ptr(), head))
+                }
+                Last::Datagram(to) => {
+                    let mut message = bindings::ib_ud_wr::default();
+                    message.wr.opcode = bindings::ib_wr_opcode_IB_WR_SEND;
+                    message.wr.send_flags = flags;
+                    *message.wr.__bindgen_anon_1.wr_cqe.as_mut() = send.cqe();
+                    to.address(&mut message);
+                    let head = core::ptr::from_ref(&message).cast();
+                    to_result(bindings::rust_helper_post_send(raw.as_ptr(), head))
+                }
+            }
         }
     }
 }

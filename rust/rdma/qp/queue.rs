@@ -4,7 +4,10 @@
 //!
 //! C header: `include/rdma/ib_verbs.h` (`ib_post_send()`, `ib_post_recv()`)
 
-use super::entry::Entry;
+use super::{
+    entry::Entry,
+    unreliable::Unreliable, //
+};
 use crate::{
     bindings,
     rdma::{
@@ -47,15 +50,23 @@ use kernel::{
 /// pair was created with. All methods may be called wherever there is a `Queue`; none sleeps.
 pub(crate) struct Queue<'a, T, F: ForeignMemory> {
     target: Target,
+    unreliable: Option<&'a Unreliable>,
     entries: &'a [Entry<T>],
     memory: &'a mut Memory<F>,
 }
 
 impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
-    /// Makes the view of the queue pair `target`, which is alive for `'a`.
-    pub(super) fn new(target: Target, entries: &'a [Entry<T>], memory: &'a mut Memory<F>) -> Self {
+    /// Makes the view of the queue pair `target`, which is alive for `'a`, and of the unreliable
+    /// one beside it.
+    pub(super) fn new(
+        target: Target,
+        unreliable: Option<&'a Unreliable>,
+        entries: &'a [Entry<T>],
+        memory: &'a mut Memory<F>,
+    ) -> Self {
         Self {
             target,
+            unreliable,
             entries,
             memory,
         }
@@ -63,7 +74,7 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
 
     /// Returns the same view for a shorter time.
     pub(crate) fn reborrow(&mut self) -> Queue<'_, T, F> {
-        Queue::new(self.target, self.entries, self.memory)
+        Queue::new(self.target, self.unreliable, self.entries, self.memory)
     }
 
     /// Returns the memory that work requests name. It can be looked at, but not be replaced: the
@@ -265,12 +276,13 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
         })
     }
 
-    /// Fills `list` with copies of `template`, whose completions have entry `entry`.
+    /// Fills `list` with copies of `template`, whose completions have entry `entry`. They are for
+    /// the unreliable queue pair, where there is one, which must be connected.
     ///
     /// # Errors
     ///
     /// `EINVAL` where the list has been filled before, for an entry that there is not, or an
-    /// operand outside its buffer.
+    /// operand outside its buffer, and for datagrams that are no SENDs; `ENOTCONN`.
     pub(crate) fn fill_list(
         &mut self,
         list: &mut PreparedList,
@@ -278,11 +290,15 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
         template: &Template,
     ) -> Result {
         let cqe = self.entries.get(entry).ok_or(EINVAL)?.cqe();
-        list.fill(template, self.memory, cqe)
+        let datagram = match self.unreliable {
+            Some(unreliable) => unreliable.datagram()?,
+            None => None,
+        };
+        list.fill(template, self.memory, cqe, datagram)
     }
 
-    /// Posts the first `count` requests of `list`; `signaled` says which of them ask for a
-    /// completion.
+    /// Posts the first `count` requests of `list`, to the unreliable queue pair where there is one;
+    /// `signaled` says which of them ask for a completion.
     ///
     /// # Errors
     ///
@@ -295,9 +311,14 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
         signaled: impl Fn(u32) -> bool,
     ) -> Result {
         let head = list.link(self.memory.owner(), count, signaled)?;
-        // SAFETY: The queue pair is alive while a `Queue` is. The list is of this queue pair: it
-        // names its entries and its memory, which live until it has been drained or destroyed.
-        to_result(unsafe { bindings::rust_helper_post_send(self.target.qp.as_ptr(), head) })
+        let qp = match self.unreliable {
+            Some(unreliable) => unreliable.as_ptr(),
+            None => self.target.qp.as_ptr(),
+        };
+        // SAFETY: Both queue pairs are alive while a `Queue` is. The list was filled for the same
+        // of them: it names its entries, its memory and its address handle, which live until it
+        // has been drained or destroyed.
+        to_result(unsafe { bindings::rust_helper_post_send(qp, head) })
     }
 
     /// Posts a receive into `local`, with completion entry `entry`.
@@ -307,11 +328,45 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
     /// `EINVAL` for an entry that there is not, or an operand outside its buffer; the driver's
     /// error, `ENOMEM` where the queue is full.
     pub(crate) fn post_receive(&mut self, entry: usize, local: &Local) -> Result {
+        self.post_receive_to(self.target.qp.as_ptr(), entry, local)
+    }
+
+    /// Returns true where the receive that `wc` is of took a message of the peer: datagrams can
+    /// come from anywhere.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn is_of_peer(&self, wc: &WorkCompletion<'_>) -> bool {
+        let datagram = self.unreliable.map(Unreliable::datagram);
+        match datagram {
+            Some(Ok(Some(peer))) => wc.src_qp() == peer.queue_pair,
+            // Nobody is the peer yet.
+            Some(Err(_)) => false,
+            Some(Ok(None)) | None => true,
+        }
+    }
+
+    /// Posts a receive of the unreliable queue pair, as [`post_receive`](Self::post_receive) does
+    /// of the other.
+    ///
+    /// # Errors
+    ///
+    /// As there, and `EINVAL` where there is none.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn post_unreliable_receive(&mut self, entry: usize, local: &Local) -> Result {
+        let unreliable = self.unreliable.ok_or(EINVAL)?;
+        self.post_receive_to(unreliable.as_ptr(), entry, local)
+    }
+
+    fn post_receive_to(&mut self, qp: *mut bindings::ib_qp, entry: usize, local: &Local) -> Result {
         let entry = self.entries.get(entry).ok_or(EINVAL)?;
-        let qp = self.target.qp.as_ptr();
         build_receive(local, self.memory, entry.cqe(), |wr| {
-            // SAFETY: The queue pair is alive while a `Queue` is. The entry and the memory live
-            // until it has been drained or destroyed; the request is copied.
+            // SAFETY: Both queue pairs are alive while a `Queue` is. The entry and the memory live
+            // until they have been drained or destroyed; the request is copied.
             to_result(unsafe { bindings::rust_helper_post_recv(qp, wr) })
         })
     }

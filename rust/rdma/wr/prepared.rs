@@ -22,6 +22,7 @@ use crate::{
             Memory, //
         },
         mr::Remote, //
+        qp::unreliable::Datagram,
     }, //
 };
 use core::mem::ManuallyDrop;
@@ -60,26 +61,61 @@ impl Operation {
         }
     }
 
-    /// Returns the request, for the peer's memory from `offset` on, in C's form.
-    fn request(self, wr: bindings::ib_send_wr, offset: u64) -> Raw {
+    /// Returns the opcode of a request that carries immediate data.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for an operation that has none.
+    fn opcode_with_immediate(self) -> Result<bindings::ib_wr_opcode> {
+        match self {
+            Self::Send => Ok(bindings::ib_wr_opcode_IB_WR_SEND_WITH_IMM),
+            Self::WriteImmediate(_) => Ok(self.opcode()),
+            Self::Write(_) | Self::Read(_) | Self::Atomic(..) | Self::CountingSwap(_) => {
+                Err(EINVAL)
+            }
+        }
+    }
+
+    /// Returns the request, for the peer's memory from `offset` on, or for the queue pair of
+    /// `datagram`, in C's form.
+    fn request(
+        self,
+        wr: bindings::ib_send_wr,
+        offset: u64,
+        datagram: Option<Datagram>,
+    ) -> Result<Raw> {
+        if let Some(datagram) = datagram {
+            if self != Self::Send {
+                return Err(EINVAL);
+            }
+            let mut request = bindings::ib_ud_wr {
+                wr,
+                ..Default::default()
+            };
+            datagram.address(&mut request);
+            return Ok(Raw {
+                datagram: ManuallyDrop::new(request),
+            });
+        }
         let (remote_addr, rkey) = match self {
             Self::Send => (0, 0),
             // The device checks what the peer has said.
             Self::Write(remote) | Self::WriteImmediate(remote) | Self::Read(remote) => {
                 (remote.addr.wrapping_add(offset), remote.rkey)
             }
-            Self::Atomic(remote, op) => return Raw::atomic(op.request(wr, &remote)),
+            Self::Atomic(remote, op) => return Ok(Raw::atomic(op.request(wr, &remote))),
             Self::CountingSwap(remote) => {
-                return Raw::atomic(AtomicOp::CompareSwap(0, 1).request(wr, &remote));
+                let swap = AtomicOp::CompareSwap(0, 1);
+                return Ok(Raw::atomic(swap.request(wr, &remote)));
             }
         };
-        Raw {
+        Ok(Raw {
             rdma: ManuallyDrop::new(bindings::ib_rdma_wr {
                 wr,
                 remote_addr,
                 rkey,
             }),
-        }
+        })
     }
 }
 
@@ -99,13 +135,17 @@ pub(crate) struct Template {
     pub(crate) stride: u32,
     /// Copy the data into the request when it is posted.
     pub(crate) inline: bool,
+    /// Carry the number of the request as immediate data: 0 in the first, and 0 again after the
+    /// largest. For SENDs, and for WRITEs with immediate data.
+    pub(crate) numbered: bool,
 }
 
-/// A request in C's form. Both variants begin with an `ib_send_wr`.
+/// A request in C's form. All variants begin with an `ib_send_wr`.
 #[repr(C)]
 union Raw {
     rdma: ManuallyDrop<bindings::ib_rdma_wr>,
     atomic: ManuallyDrop<bindings::ib_atomic_wr>,
+    datagram: ManuallyDrop<bindings::ib_ud_wr>,
 }
 
 impl Raw {
@@ -133,6 +173,8 @@ pub(crate) struct PreparedList {
     owner: Option<Owner>,
     /// The compare-and-swaps that were linked, where the requests count.
     swaps: Option<u64>,
+    /// The number of the next request that is linked, where they carry it.
+    number: Option<u32>,
     /// The next request, where they are a ring; `None` where each list begins with the first.
     next: Option<usize>,
 }
@@ -157,20 +199,24 @@ impl PreparedList {
             sges,
             owner: None,
             swaps: None,
+            number: None,
             next: None,
         })
     }
 
-    /// Writes the requests, whose completions find their callback by `cqe`. Any context.
+    /// Writes the requests, whose completions find their callback by `cqe`, and which go to
+    /// `datagram`, if that is given. Any context.
     ///
     /// # Errors
     ///
-    /// `EINVAL` where the operand is not within its buffer, or the list has been filled before.
+    /// `EINVAL` where the operand is not within its buffer, the list has been filled before, or the
+    /// operation has no such form.
     pub(in crate::rdma) fn fill<F: ForeignMemory>(
         &mut self,
         template: &Template,
         memory: &Memory<F>,
         cqe: *mut bindings::ib_cqe,
+        datagram: Option<Datagram>,
     ) -> Result {
         if self.owner.is_some() {
             return Err(EINVAL);
@@ -203,10 +249,15 @@ impl PreparedList {
                     .map_err(|_| EINVAL)?;
             }
         }
+        let operation = template.operation;
+        let opcode = match template.numbered {
+            true => operation.opcode_with_immediate()?,
+            false => operation.opcode(),
+        };
         // All are there now, so that nothing moves or borrows them any more.
         let mut elements = self.elements.as_mut_ptr();
         for number in 0..self.capacity as u64 {
-            let mut wr = header(template.operation.opcode(), cqe, false, false);
+            let mut wr = header(opcode, cqe, false, false);
             wr.sg_list = elements;
             wr.num_sge = i32::try_from(self.sges).map_err(|_| ERANGE)?;
             elements = elements.wrapping_add(self.sges);
@@ -214,12 +265,13 @@ impl PreparedList {
                 wr.send_flags |= bindings::ib_send_flags_IB_SEND_INLINE;
             }
             self.requests
-                .push_within_capacity(template.operation.request(wr, number * stride))
+                .push_within_capacity(operation.request(wr, number * stride, datagram)?)
                 .map_err(|_| EINVAL)?;
         }
         // INVARIANT: All of them were written for this memory, and as this operation is.
         self.owner = Some(memory.owner());
-        self.swaps = matches!(template.operation, Operation::CountingSwap(_)).then_some(0);
+        self.swaps = matches!(operation, Operation::CountingSwap(_)).then_some(0);
+        self.number = template.numbered.then_some(0);
         self.next = (stride != 0).then_some(0);
         Ok(())
     }
@@ -243,14 +295,20 @@ impl PreparedList {
             return Err(EINVAL);
         }
         self.count_swaps(count);
+        let number = self.number;
         let first = self.next.unwrap_or(0);
         // Up to the end of the ring, and then from its start.
         let whole = count.min(capacity - first);
         let (start, rest) = self.requests.split_at_mut(first);
         let mut next: *mut bindings::ib_send_wr = core::ptr::null_mut();
         let mut link = |index: usize, request: &mut Raw| {
-            // SAFETY: Either variant begins with the common part, which has been written.
+            // SAFETY: Each variant begins with the common part, which has been written.
             let wr = unsafe { &mut request.rdma.wr };
+            if let Some(number) = number {
+                let immediate = number.wrapping_add(index as u32).to_be();
+                // SAFETY: Every bit pattern is valid for either member of this union.
+                *unsafe { wr.ex.imm_data.as_mut() } = immediate;
+            }
             if signaled(index as u32) {
                 wr.send_flags |= SIGNALED;
             } else {
@@ -268,10 +326,18 @@ impl PreparedList {
         ahead
             .rev()
             .for_each(|(index, request)| link(index, request));
+        self.number = number.map(|number| number.wrapping_add(count as u32));
         if self.next.is_some() {
             self.next = Some((first + count) % capacity);
         }
         Ok(next)
+    }
+
+    /// Has the next request carry `number`, where requests carry one.
+    pub(crate) fn number_from(&mut self, number: u32) {
+        if let Some(next) = &mut self.number {
+            *next = number;
+        }
     }
 
     /// Has each of the first `count` requests expect the number of compare-and-swaps before it, and

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The path of a connection, along which other queue pairs than its own can be connected.
+//!
+//! C header: `include/rdma/rdma_cm.h` (`rdma_init_qp_attr()`)
+
+use super::id::{
+    HandlerLock,
+    Id, //
+};
+use crate::{
+    bindings,
+    rdma::device::Transport, //
+};
+use kernel::{
+    error::to_result,
+    ffi::c_int,
+    prelude::*, //
+};
+
+impl Id {
+    /// Calls `use_path` with the attributes with which a queue pair is put into `state`, of
+    /// `enum ib_qp_state`, along the path of the connection. They are valid during the call only.
+    /// Process context; may sleep. Not in a handler of the identifier.
+    ///
+    /// For `IB_QPS_INIT` the identifier must be bound to a device, for `IB_QPS_RTR` the peer must
+    /// have asked for the connection, or have accepted it.
+    ///
+    /// # Errors
+    ///
+    /// `EOPNOTSUPP` on iWARP, which has no such path; `EINVAL` where the connection is not that
+    /// far, or not there any more; the error of `use_path`.
+    pub(in crate::rdma) fn with_path<R>(
+        &self,
+        state: bindings::ib_qp_state,
+        use_path: impl FnOnce(&mut bindings::ib_qp_attr) -> Result<R>,
+    ) -> Result<R> {
+        match self.device()?.transport() {
+            Transport::InfiniBand | Transport::Roce => (),
+            Transport::Iwarp | Transport::Other => {
+                return Err(Error::from_errno(-(bindings::EOPNOTSUPP as c_int)));
+            }
+        }
+        let mut attr = bindings::ib_qp_attr {
+            qp_state: state,
+            ..Default::default()
+        };
+        let mut mask = 0;
+        // No connection is begun meanwhile, so that the CM sees its identifier whole or not at all.
+        let _lock = HandlerLock::new(self);
+        // SAFETY: The identifier is valid and bound to a device; both are valid for writes. What
+        // the address refers to is the transport's identifier's, which lives as long as this one.
+        to_result(unsafe { bindings::rdma_init_qp_attr(self.as_ptr(), &mut attr, &mut mask) })?;
+        use_path(&mut attr)
+    }
+
+    /// Returns the bytes of data of a packet on the path, once the route has been resolved, or the
+    /// connection was asked for by the peer; `None` where there is no path record, as on iWARP.
+    /// Process context; may sleep. Not in a handler of the identifier.
+    pub(crate) fn path_mtu(&self) -> Option<u32> {
+        let _lock = HandlerLock::new(self);
+        // SAFETY: The identifier is valid, and no handler of it is at work.
+        let route = unsafe { &(*self.as_ptr()).route };
+        if route.num_pri_alt_paths < 1 {
+            return None;
+        }
+        // SAFETY: With a path, this is its record, which the identifier owns.
+        let code = unsafe { route.path_rec.as_ref() }?.mtu;
+        // `enum ib_mtu`.
+        (1..=5).contains(&code).then(|| 128 << code)
+    }
+}
