@@ -193,6 +193,20 @@ impl CmId {
         })
     }
 
+    /// Checks that a datagram of `size` bytes is no longer than a packet of the path, once the
+    /// route has been resolved, or with a connection request of the peer.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::AbovePathMtu`]; [`Failure::Unsupported`] where there is no such path.
+    pub(crate) fn check_datagram(&self, size: u32) -> Result<(), Failure> {
+        match self.id.path_mtu() {
+            None => Err(Failure::Unsupported(caps::NO_UD)),
+            Some(mtu) if size > mtu => Err(Failure::AbovePathMtu(mtu)),
+            Some(_) => Ok(()),
+        }
+    }
+
     /// Begins to connect the queue pair, as [`Self::connect`] does, and waits for the port only.
     ///
     /// # Errors

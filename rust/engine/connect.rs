@@ -103,8 +103,8 @@ pub(crate) trait Initiator {
     /// Posts the work requests that must be posted before the connection is made.
     fn prepare(workload: &mut Self::Workload, queue: &mut Queue<'_>) -> Result<(), Failure>;
 
-    /// Returns the private data of the connection request.
-    fn hello(&self) -> [u8; PrivateData::LEN];
+    /// Returns the private data of the connection request of `queue_pair`.
+    fn hello(&self, queue_pair: &QueuePair<Self::Workload>) -> [u8; PrivateData::LEN];
 
     /// Checks the server's answer and starts the client.
     ///
@@ -243,7 +243,7 @@ impl Attempt<'_> {
         queue_pair.with(I::prepare).ok_or(Failure::Interrupted)??;
         let device = id.device().map_err(failed("finding the device"))?;
         let limits = read_limits(&device, None, I::READS);
-        id.connect(&initiator.hello(), limits, self.timeout)?;
+        id.connect(&initiator.hello(queue_pair), limits, self.timeout)?;
         initiator.answered(connected, report)
     }
 }

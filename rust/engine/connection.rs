@@ -30,7 +30,8 @@ use crate::{
     cm::CmId,
     engine::{
         depths::Depths,
-        queue::Queue, //
+        queue::Queue,
+        queue_pair::QueuePair, //
     },
     kernel_ext::time::Deadline,
     logic::{
@@ -40,6 +41,7 @@ use crate::{
         },
         failure::Failure,
         pingpong::check_answer,
+        spec::service::Service,
         wire::{
             PeerRole,
             PrivateData, //
@@ -83,9 +85,14 @@ where
     }
 
     fn route(&self, id: &CmId) -> Result<(), Failure> {
-        self.command()
-            .mtu
-            .map_or(Ok(()), |bytes| id.lower_path_mtu(bytes))
+        let command = self.command();
+        if let Some(bytes) = command.mtu {
+            id.lower_path_mtu(bytes)?;
+        }
+        match command.load.service {
+            Service::Ud => id.check_datagram(command.size),
+            Service::Rc | Service::Uc => Ok(()),
+        }
     }
 
     fn check(&mut self, device: &Device<'_>) -> Result<(), Failure> {
@@ -111,8 +118,13 @@ where
         lead.prepare(queue)
     }
 
-    fn hello(&self) -> [u8; PrivateData::LEN] {
-        self.request().encode()
+    fn hello(&self, queue_pair: &QueuePair<W>) -> [u8; PrivateData::LEN] {
+        let number = queue_pair.unreliable_number();
+        PrivateData {
+            data_queue_pair: number.unwrap_or(0),
+            ..self.request()
+        }
+        .encode()
     }
 
     fn answered(
@@ -125,8 +137,11 @@ where
             .map_err(Failure::PrivateData)?;
         report.legacy = Some(answer.is_none());
         if let Some(answer) = answer {
-            return check_answer(&self.request(), &answer)
-                .map_err(|violation| Failure::Protocol(violation, 0));
+            check_answer(&self.request(), &answer)
+                .map_err(|violation| Failure::Protocol(violation, 0))?;
+            return connected
+                .queue_pair
+                .connect_unreliable(answer.data_queue_pair);
         }
         if command.test.is_microbench() {
             return Err(Failure::Unsupported(
@@ -177,6 +192,8 @@ impl<C, B> Leading<'_, C, B> {
             max_size: command.size,
             load: command.load,
             index: self.index,
+            // It has its number once it is made.
+            data_queue_pair: 0,
             txdepth: self.txdepth,
             duration_ms: command.duration_ms().unwrap_or(0),
             alive_ms: self.client.session.keepalive_ms(),

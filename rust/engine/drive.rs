@@ -60,8 +60,10 @@ pub(crate) fn drive<'a, W: Side>(
     polling: Polling,
     timeout: Option<u32>,
     interval: Option<u32>,
-    mut send_keepalives: impl FnMut() -> Result<(), Failure>,
+    send_keepalives: impl FnMut() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    let (interval, mut send_keepalives) =
+        with_ticks(queue_pairs.clone(), interval, send_keepalives);
     let outcomes = queue_pairs
         .clone()
         .map(|queue_pair| &**queue_pair.outcome());
@@ -89,6 +91,36 @@ pub(crate) fn drive<'a, W: Side>(
         attend,
         send_keepalives,
     )
+}
+
+/// Returns the interval, and what is to be done at it: that the workloads [tick](Side::tick), and
+/// `send_keepalives` every `keepalive` ms.
+fn with_ticks<'a, W: Side>(
+    queue_pairs: impl Iterator<Item = &'a QueuePair<W>> + Clone,
+    keepalive: Option<u32>,
+    mut send_keepalives: impl FnMut() -> Result<(), Failure>,
+) -> (Option<u32>, impl FnMut() -> Result<(), Failure>) {
+    let tick = queue_pairs
+        .clone()
+        .filter_map(|queue_pair| queue_pair.with(|workload, _| workload.tick_ms())?)
+        .min();
+    let mut next = Deadline::after(keepalive);
+    let at_interval = move || {
+        if tick.is_some() {
+            let mut queue_pairs = queue_pairs.clone();
+            queue_pairs.try_for_each(|queue_pair| queue_pair.with(W::tick).unwrap_or(Ok(())))?;
+            if !next.passed() {
+                return Ok(());
+            }
+            next = Deadline::after(keepalive);
+        }
+        send_keepalives()
+    };
+    let interval = match (tick, keepalive) {
+        (Some(tick), Some(keepalive)) => Some(tick.min(keepalive)),
+        (one, other) => one.or(other),
+    };
+    (interval, at_interval)
 }
 
 /// Sleeps until one of `queue_pairs` has a completion or a report, until `deadline`, or until one

@@ -252,10 +252,11 @@ impl<'a> Queue<'a> {
         self.inner.post(list, entry).map_err(posting)
     }
 
-    /// Fills `list` with copies of `template`.
+    /// Fills `list` with copies of `template`, whose completions carry `slot`.
     pub(crate) fn fill_list(
         &mut self,
         list: &mut PreparedList,
+        slot: usize,
         template: &Template,
     ) -> Result<(), Failure> {
         let op = match template.operation {
@@ -269,7 +270,7 @@ impl<'a> Queue<'a> {
             }
         };
         self.inner
-            .fill_list(list, self.layout.entry(op, 0), template)
+            .fill_list(list, self.layout.entry(op, slot), template)
             .map_err(|e| Failure::Kernel("preparing requests", e.to_errno()))
     }
 
@@ -294,6 +295,31 @@ impl<'a> Queue<'a> {
         len: u32,
     ) -> Result<(), Failure> {
         self.post_receive_at(slot, buffer, 0, len)
+    }
+
+    /// Returns true where the receive that `wc` is of took a message of the peer: datagrams can
+    /// come from anywhere.
+    pub(crate) fn is_of_peer(&self, wc: &WorkCompletion<'_>) -> bool {
+        self.inner.is_of_peer(&wc.raw)
+    }
+
+    /// Posts a receive of the unreliable queue pair into the first `len` bytes of `buffer`, as
+    /// number `slot`.
+    pub(crate) fn post_unreliable_receive(
+        &mut self,
+        slot: usize,
+        buffer: BufferId,
+        len: u32,
+    ) -> Result<(), Failure> {
+        let local = Local {
+            buffer,
+            offset: 0,
+            len,
+            region: None,
+        };
+        self.inner
+            .post_unreliable_receive(self.layout.entry(Operation::Receive, slot), &local)
+            .map_err(|e| Failure::Kernel("posting to the receive queue", e.to_errno()))
     }
 
     /// Posts a receive into `len` bytes from `offset` of `buffer`, as number `slot`.

@@ -243,6 +243,30 @@ impl<W: Workload> QueuePair<W> {
         self.inner.end_transfer(id)
     }
 
+    /// Returns the number of the unreliable queue pair beside it, which the peer needs; `None`
+    /// where there is none.
+    pub(crate) fn unreliable_number(&self) -> Option<u32> {
+        self.inner.unreliable_number()
+    }
+
+    /// Connects the unreliable queue pair beside it, if there is one, to the peer's number `peer`,
+    /// once the peer has asked for the connection or has accepted it. Process context; sleeps.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Kernel`], and a failure that was reported, of which it is a consequence.
+    pub(crate) fn connect_unreliable(&self, peer: u32) -> Result<(), Failure> {
+        if self.unreliable_number().is_none() {
+            return Ok(());
+        }
+        self.inner
+            .connect_unreliable(peer)
+            .map_err(|error| {
+                Failure::Kernel("connecting the unreliable queue pair", error.to_errno())
+            })
+            .map_err(|failure| self.outcome.cause_of(failure))
+    }
+
     /// Returns the number of requests that the send queue has room for.
     pub(crate) fn send_room(&self) -> u32 {
         self.inner.send_room()

@@ -20,7 +20,9 @@ pub(crate) fn rejection(failure: &Failure) -> Reject {
         Failure::PrivateData(PrivateDataError::Version(_)) => {
             (RejectReason::Version, u32::from(PrivateData::VERSION))
         }
-        Failure::TooLarge(most) | Failure::AboveReceives(most) => (RejectReason::TooLarge, most),
+        Failure::TooLarge(most) | Failure::AboveReceives(most) | Failure::AbovePathMtu(most) => {
+            (RejectReason::TooLarge, most)
+        }
         Failure::PrivateData(_) | Failure::Unsupported(_) | Failure::Protocol(..) => {
             (RejectReason::Test, 0)
         }

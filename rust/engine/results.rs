@@ -311,6 +311,10 @@ impl<'a> Report<'a> {
             .bool("imm", load.imm)?
             .bool("duplex", load.duplex)?
             .bool("untimed", load.untimed)?;
+        if let Some(loss) = &figures.loss {
+            object.str("qp", loss.service.as_str())?;
+            loss.write(object)?;
+        }
         if let Some((iterations, elapsed_ns)) = figures.peer {
             let bandwidth = per_second(self.bytes(iterations), elapsed_ns);
             object

@@ -28,7 +28,8 @@ use super::{
     session::Session,
     side::{
         Follow,
-        Side, //
+        Side,
+        Summary, //
     },
     worker::Worker, //
 };
@@ -180,7 +181,10 @@ impl Accepting<'_> {
                 build: Some(build),
             })
             .map_err(|failure| self.refuse(failure))?;
-        let answer = params.answer.as_ref().map_or(&[] as &[u8], |answer| answer);
+        let answer = self
+            .answer(params, &queue_pair)
+            .map_err(|failure| self.refuse(failure))?;
+        let answer = answer.as_ref().map_or(&[] as &[u8], |answer| answer);
         let result = self.accept(answer, params.limits).and_then(|()| {
             drive(
                 iter::once(&queue_pair),
@@ -193,6 +197,24 @@ impl Accepting<'_> {
         });
         self.finish(params, queue_pair, result, report);
         Ok(())
+    }
+
+    /// Connects the unreliable queue pair to that of the client, if there are any, and returns the
+    /// private data of the answer.
+    fn answer<W: Follow>(
+        &self,
+        params: &ServeParams,
+        queue_pair: &QueuePair<W>,
+    ) -> Result<Option<[u8; PrivateData::LEN]>, Failure> {
+        let Some(answer) = params.answer else {
+            return Ok(None);
+        };
+        queue_pair.connect_unreliable(params.data_queue_pair)?;
+        let answer = PrivateData {
+            data_queue_pair: queue_pair.unreliable_number().unwrap_or(0),
+            ..answer
+        };
+        Ok(Some(answer.encode()))
     }
 
     /// Decides if the client left or broke off, takes the connection down, and reports the result.
@@ -229,11 +251,15 @@ impl Accepting<'_> {
         report.failure = result.err();
         report.refused = !came;
         report.counters = self.worker.counters();
-        let Some(server) = server else {
-            self.session.report(report);
-            return;
-        };
-        let summary = server.summary();
+        match &server {
+            Some(server) => self.report(params, &server.summary(), report),
+            None => self.session.report(report),
+        }
+    }
+
+    /// Reports the result of a client that was served.
+    #[inline(never)]
+    fn report(&self, params: &ServeParams, summary: &Summary<'_>, report: &Report<'_>) {
         self.session.report(&Report {
             iterations: summary.iterations,
             elapsed_ns: summary.elapsed_ns(),
@@ -252,7 +278,9 @@ pub(crate) struct ServeParams {
     /// READ limits that were agreed on.
     pub(crate) limits: ReadLimits,
     /// Private data of the answer, for a client that understands it.
-    pub(crate) answer: Option<[u8; PrivateData::LEN]>,
+    pub(crate) answer: Option<PrivateData>,
+    /// The number of the client's unreliable queue pair, if it has one.
+    pub(crate) data_queue_pair: u32,
     /// Method of finding completions.
     pub(crate) polling: Polling,
     /// Bytes that each receive needs room for, for a workload that takes shared receives.

@@ -14,7 +14,10 @@ use crate::{
     logic::{
         command::Load,
         failure::Failure,
-        measure::histogram::Histogram, //
+        measure::{
+            histogram::Histogram,
+            loss::LossFigures, //
+        }, //
     }, //
 };
 
@@ -37,6 +40,8 @@ pub(crate) struct Figures {
     pub(crate) halvings: u32,
     /// Number of operations and nanoseconds that the peer measured.
     pub(crate) peer: Option<(u64, u64)>,
+    /// Figures of messages that may be lost.
+    pub(crate) loss: Option<LossFigures>,
 }
 
 impl Figures {
@@ -51,6 +56,10 @@ impl Figures {
                 (Some((count, ns)), Some((more, longer))) => {
                     Some((count.saturating_add(more), ns.max(longer)))
                 }
+                (one, other) => one.or(other),
+            },
+            loss: match (self.loss, other.loss) {
+                (Some(one), Some(other)) => Some(one.and(&other)),
                 (one, other) => one.or(other),
             },
             ..*self
@@ -97,6 +106,16 @@ pub(crate) trait Side: Workload {
 
     /// Sends the peer a keepalive if it would see no other traffic.
     fn keepalive(&mut self, _: &mut Queue<'_>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Returns the interval in ms at which [`tick`](Self::tick) is to be called; `None` for never.
+    fn tick_ms(&self) -> Option<u32> {
+        None
+    }
+
+    /// Looks for what has not come in time. Called at each [interval](Self::tick_ms).
+    fn tick(&mut self, _: &mut Queue<'_>) -> Result<(), Failure> {
         Ok(())
     }
 

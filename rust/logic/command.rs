@@ -204,11 +204,12 @@ impl Command {
         self.duration_s.map(|s| s.saturating_mul(1000))
     }
 
-    /// Returns true where WRITEs must carry immediate data even without `imm`: in a test whose
-    /// WRITEs otherwise show only in memory, a side that does not busy-poll needs the completion.
+    /// Returns true where WRITEs must carry immediate data even without `imm`: where they are all
+    /// compared, or may be lost and are compared; and in a test whose WRITEs otherwise show only in
+    /// memory, a side that does not busy-poll needs the completion.
     pub(crate) fn needs_imm(&self) -> bool {
         self.role != Role::Server
-            && match self.load.full {
+            && match self.load.full || self.validate && self.load.service.is_unreliable() {
                 true => self.test.takes_imm(),
                 false => self.test.shows_in_memory() && !self.poll,
             }

@@ -130,6 +130,8 @@ pub(crate) enum Failure {
     Unsupported(&'static str),
     /// The size is above this limit in bytes.
     TooLarge(u32),
+    /// The messages are longer than a packet of the path, whose data has so many bytes.
+    AbovePathMtu(u32),
     /// The messages are longer than the receives that others share, which have so many bytes.
     AboveReceives(u32),
     /// The buffers of a connection need more than the other connections leave of `max_memory=`,
@@ -306,6 +308,7 @@ impl Failure {
             Self::NoCpu(_) => errno::EINVAL,
             Self::OverMemory(_) => errno::ENOMEM,
             Self::TooLarge(_)
+            | Self::AbovePathMtu(_)
             | Self::AboveReceives(_)
             | Self::AboveP99(..)
             | Self::BelowBandwidth(..)
@@ -395,6 +398,10 @@ impl fmt::Display for Failure {
                     "the size is above {max} bytes, the most that can be registered here"
                 )
             }
+            Self::AbovePathMtu(mtu) => write!(
+                f,
+                "the size is above {mtu} bytes, the path MTU, and a datagram is one packet"
+            ),
             Self::AboveReceives(room) => write!(
                 f,
                 "the size is above {room} bytes, which the receives have that other clients share"

@@ -7,10 +7,13 @@
 //! - [`pace`] - the pace of several queue pairs
 //! - [`window`] - work requests in flight
 //! - [`sharing`] - a shared receive queue
+//! - [`sequence`], [`loss`] - the messages of an unreliable queue pair
 //! - [`slots`] - the places of messages that are all compared
 
 pub(crate) mod histogram;
+pub(crate) mod loss;
 pub(crate) mod pace;
+pub(crate) mod sequence;
 pub(crate) mod sharing;
 pub(crate) mod slots;
 pub(crate) mod stats;

@@ -61,6 +61,8 @@ pub(crate) enum Violation {
     DataLength(u32, u32),
     /// The peer's count of messages differs from the number that arrived: (arrived, peer's count).
     Miscounted(u64, u64),
+    /// A message on an unreliable queue pair does not carry its number.
+    Unnumbered,
 }
 
 impl fmt::Display for Violation {
@@ -117,6 +119,7 @@ impl fmt::Display for Violation {
                     "says that it sent {said} messages, and {arrived} arrived"
                 )
             }
+            Self::Unnumbered => f.write_str("sent a message without its number"),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! - [`tests`], [`options`] - the tables: a row for each test, a row for each option
 //! - [`option`], [`values`], [`limits`] - the facts that a row has; values with a grammar of their
 //!   own; ranges
-//! - [`role`], [`mem_mode`], [`load`] - types that options set
+//! - [`role`], [`mem_mode`], [`service`], [`load`] - types that options set
 //! - [`rules`], [`names`], [`places`], [`test_set`], [`opt_set`] - what goes together, and how
 //!   sentences name it
 //! - [`json`] - both tables for other programs
@@ -21,6 +21,7 @@ pub(crate) mod options;
 pub(crate) mod places;
 pub(crate) mod role;
 pub(crate) mod rules;
+pub(crate) mod service;
 pub(crate) mod test_set;
 pub(crate) mod tests;
 mod values;

@@ -118,11 +118,9 @@ fn run(session: &Session, worker: &Worker, addr: &SocketAddress) {
     if let Err(failure) = result {
         session.record(failure);
     }
-    session.report(&Report {
-        caps,
-        failure: result.err(),
-        ..report
-    });
+    report.caps = caps;
+    report.failure = result.err();
+    session.report(&report);
 }
 
 /// Finds the device that leads to `addr`, and returns its capabilities. The inner result is an

@@ -12,6 +12,7 @@
 //! - [`latency`], [`bandwidth`], [`poster`] - what follows a completion, and the posting of lists
 //! - [`control_channel`], [`buffers`] - control messages and receives; source and sink of the data
 //! - [`numbered`] - messages that are all compared
+//! - [`messages`], [`losses`] - messages of an unreliable queue pair, and those that are lost
 //! - [`team`] - what the queue pairs of one thread share
 
 #![forbid(unsafe_code)]
@@ -21,6 +22,8 @@ mod buffers;
 mod control_channel;
 pub(crate) mod entry;
 mod latency;
+mod losses;
+mod messages;
 mod numbered;
 mod plan;
 mod poster;
@@ -44,7 +47,7 @@ use crate::{
     logic::{
         data::pattern::Mismatch,
         failure::Failure,
-        measure::window::Window,
+        measure::loss::Arrived,
         pingpong::Violation,
         wire::{
             control::Control,
@@ -55,10 +58,7 @@ use crate::{
     rdma::{
         mr::Remote,
         wr::{
-            prepared::{
-                PreparedList,
-                Template, //
-            },
+            prepared::Template,
             List, //
         }, //
     }, //
@@ -74,6 +74,7 @@ use latency::{
     Latency,
     Mark, //
 };
+use messages::Messages;
 use plan::Plan;
 use poster::Poster;
 use team::Team;
@@ -100,6 +101,8 @@ enum Phase {
 pub(crate) struct Microbench {
     plan: Plan,
     channel: ControlChannel,
+    /// The messages of the unreliable queue pair, if there is one.
+    messages: Option<KBox<Messages>>,
     buffers: Buffers,
     work: Work,
     phase: Phase,
@@ -119,6 +122,12 @@ pub(crate) struct Microbench {
     mismatch: Option<Mismatch>,
     /// The peer has reported a mismatch in the data that arrived there.
     peer_mismatch: bool,
+    /// Figures of the peer's about what has arrived there, of messages that may be lost.
+    theirs: Option<Arrived>,
+    /// Messages that have not come are taken for lost.
+    rest_came: bool,
+    /// Number of arrivals at the last tick.
+    ticked: Option<u64>,
 }
 
 impl Microbench {
@@ -134,34 +143,19 @@ impl Microbench {
             memory,
             traffic.clone(),
             plan.size,
-            plan.data_comes(),
+            plan.data_comes_with_control(),
             plan.kind_of_receives(),
             plan.receive_buffers(),
         )?;
+        let messages = match plan.is_unreliable() {
+            true => {
+                let traffic = traffic.clone();
+                Some(Messages::new(&plan, memory, channel.buffers(), traffic)?)
+            }
+            false => None,
+        };
         let buffers = Buffers::new(&plan, memory)?;
-        let mut window = Window::new(
-            plan.depth(),
-            u32::from(plan.load.postlist),
-            u32::from(plan.load.signal_every),
-            plan.total(),
-        );
-        if let Some(hold) = plan.hold() {
-            window = window.holding_at(hold);
-        }
-        let capacity = if plan.posts() {
-            plan.list_capacity()
-        } else {
-            0
-        };
-        let list = PreparedList::new(capacity, usize::from(plan.load.sge))?;
-        let data = if plan.fetches() {
-            buffers.sink
-        } else {
-            buffers.source
-        };
-        let poster = Poster::new(window, list, plan.verb, plan.size, traffic)
-            .number(plan.numbered(), data)
-            .sig_all(plan.load.sig_all);
+        let poster = Poster::new(&plan, &buffers, traffic)?;
         let work = if !plan.posts() {
             Work::Passive
         } else if plan.test.is_latency() {
@@ -181,6 +175,7 @@ impl Microbench {
             Self {
                 plan,
                 channel,
+                messages,
                 buffers,
                 work,
                 phase: Phase::Waiting,
@@ -192,6 +187,9 @@ impl Microbench {
                 peer: None,
                 mismatch: None,
                 peer_mismatch: false,
+                theirs: None,
+                rest_came: false,
+                ticked: None,
             },
             GFP_KERNEL,
         )?)
@@ -214,8 +212,15 @@ impl Microbench {
     /// Checks the data that has arrived here, if that was requested and any has.
     fn check(&self, queue: &Queue<'_>) -> Result<Option<Mismatch>, Failure> {
         let plan = &self.plan;
+        let mut offset = 0;
         let buffer = if !plan.validate || plan.load.full {
             // Nobody wants to know, or all data has been compared when it came.
+            None
+        } else if let Some(messages) = self.messages.as_ref().filter(|_| plan.is_received()) {
+            offset = messages.offset();
+            messages.data()
+        } else if self.messages.is_some() && self.arrivals == 0 {
+            // All has been lost.
             None
         } else if plan.is_received() {
             self.channel.data()
@@ -226,7 +231,10 @@ impl Microbench {
             self.buffers.sink
         };
         match buffer {
-            Some(buffer) => verb::compare(plan.verb, &plan.data(), queue, buffer, self.iteration()),
+            Some(buffer) => {
+                let place = (buffer, offset);
+                verb::compare(plan.verb, &plan.data(), queue, place, self.iteration())
+            }
             None => Ok(None),
         }
     }
@@ -253,7 +261,7 @@ impl Microbench {
                 len: plan.size,
                 stride: plan.stride(),
                 inline: plan.load.inline,
-                numbered: false,
+                numbered: plan.numbers_messages(),
             };
             match &mut self.work {
                 Work::Latency(latency) => latency.poster.fill(queue, &template)?,
@@ -294,10 +302,12 @@ impl Microbench {
                 && phase == if self.plan.leading { Phase::Done } else { Phase::Running } =>
             {
                 let said = iterations.saturating_add(self.plan.warmup());
-                if self.plan.counts_arrivals() && said != self.arrivals {
+                let may_lose = self.plan.is_unreliable() && said > self.arrivals;
+                if self.plan.counts_arrivals() && said != self.arrivals && !may_lose {
                     return Err(self.broken(Violation::Miscounted(self.arrivals, said)));
                 }
                 self.peer = Some((iterations, elapsed_ns));
+                self.ticked = None;
                 if let Work::Latency(latency) = &mut self.work {
                     latency.close();
                 }
@@ -305,6 +315,7 @@ impl Microbench {
                 self.peer_goes_on(queue)?;
                 self.step(queue)
             }
+            (Control::Arrived(arrived), Phase::Done) => self.peer_arrived(arrived),
             _ => Err(self.broken(Violation::Early)),
         }
     }
@@ -423,6 +434,9 @@ impl Microbench {
             Work::Passive => true,
         };
         self.say_warm(queue)?;
+        if self.awaits_messages() {
+            return Ok(());
+        }
         if self.phase == Phase::Running && finished && (self.plan.leading || self.peer.is_some()) {
             if !self.may_end {
                 queue.outcome.advance(Progress::Measured);
@@ -432,6 +446,7 @@ impl Microbench {
                 self.mismatch = self.mismatch.or(self.check(queue)?);
             }
             self.phase = Phase::Done;
+            self.say_arrived(queue)?;
             let summary = self.summary();
             let done = Control::Done {
                 iterations: summary.iterations,

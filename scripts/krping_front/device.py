@@ -29,6 +29,8 @@ ANSWERS = (
 	("server_inv", "server_inv"),
 	("read_inv", "read_inv"),
 	("imm", "imm"),
+	("qp_uc", "qp=uc"),
+	("qp_ud", "qp=ud"),
 	("fetch_add", ", ".join(tables.of_verb("fetch_add"))),
 	("compare_swap", ", ".join(tables.of_verb("compare_swap"))),
 	("mtu", "mtu="),

@@ -73,6 +73,8 @@ class Limits(typing.TypedDict, total=False):
 	imm: Answer
 	fetch_add: Answer
 	compare_swap: Answer
+	qp_uc: Answer
+	qp_ud: Answer
 	mtu: Answer
 	blk: Answer
 

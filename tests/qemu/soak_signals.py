@@ -78,6 +78,8 @@ COMMANDS: dict[str, tuple[str, collections.abc.Callable]] = {
 	"sbw": (f"loopback,addr={ADDR},sbw,postlist=4,validate", nothing),
 	"casbw": (f"loopback,addr={ADDR},casbw,qps=2,duplex", nothing),
 	"all compared": (f"loopback,addr={ADDR},bw,size=16K,duplex,validate=full", nothing),
+	"uc": (f"loopback,addr={ADDR},bw,qp=uc,imm,qps=2", nothing),
+	"ud": (f"loopback,addr={ADDR},slat,qp=ud,qps=2", nothing),
 	"spin": (f"loopback,addr={ADDR},slat,qps=2,spin=20", nothing),
 	"client": (f"client,addr={ADDR},threads=2,port=%s", server),
 	"bw client": (f"client,addr={ADDR},bw,qps=3,port=%s", server),

@@ -151,7 +151,8 @@ def supported():
 			 re.escape(found["read_inv"]["reason"]))
 	assert found["imm"]["supported"], found
 	works("bw,imm")
-	for name, options in (("fetch_add", "alat"), ("compare_swap", "casbw"), ("mtu", "mtu=256")):
+	for name, options in (("fetch_add", "alat"), ("compare_swap", "casbw"), ("mtu", "mtu=256"),
+			      ("qp_uc", "bw,qp=uc"), ("qp_ud", "slat,qp=ud")):
 		assert found[name]["supported"], found
 		works(options)
 	assert found["blk"]["supported"], found

@@ -132,7 +132,7 @@ def moved():
 
 @suite.test("runs in mid-flap end in time or go on, the cause is named, and what comes next connects")
 def runs():
-	kinds = ("", "mem_mode=reg", "poll", "slat", "bw", "rbw", "sbw,qps=3")
+	kinds = ("", "mem_mode=reg", "poll", "slat", "bw", "rbw", "sbw,qps=3", "slat,qp=ud", "bw,qp=uc")
 	for seconds in (0.3, 2):
 		tag, log = new_tag(), Log()
 		# Less than the 4.3 s after which mem_mode=reg repeats what was lost, and goes on.

@@ -30,6 +30,7 @@ use crate::{
         limits::PATIENT_ACK_TIMEOUT,
         outcome::WaitQueue,
         queue::Queue,
+        queue_pair::QueuePair,
         quirks::{
             checksums_in_place,
             repeats_local_operations, //
@@ -152,7 +153,7 @@ where
         disk.prepare(queue)
     }
 
-    fn hello(&self) -> [u8; PrivateData::LEN] {
+    fn hello(&self, _: &QueuePair<Self::Workload>) -> [u8; PrivateData::LEN] {
         self.request().encode()
     }
 

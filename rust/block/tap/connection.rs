@@ -101,7 +101,7 @@ impl Initiator for Tapping<'_> {
         tap.prepare(queue)
     }
 
-    fn hello(&self) -> [u8; PrivateData::LEN] {
+    fn hello(&self, _: &QueuePair<Self::Workload>) -> [u8; PrivateData::LEN] {
         let hello = Hello {
             test: Test::Tap,
             disk: random(),

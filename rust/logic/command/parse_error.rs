@@ -110,6 +110,9 @@ pub(crate) enum Reason<'a> {
     PoolWith {
         other: &'static str,
     },
+    UnreliableWith {
+        other: &'static str,
+    },
     NeedsReg,
     NeedsDma,
     NeedsPath,
@@ -311,6 +314,10 @@ impl fmt::Display for ParseError<'_> {
                     "{option}=pool and {other} are both given; give one of them"
                 )
             }
+            Reason::UnreliableWith { other } => write!(
+                f,
+                "{option}=uc or ud and {other} are both given; give one of them"
+            ),
             Reason::NoAddr => write!(
                 f,
                 "{option} needs the server's address; give addr=192.0.2.1 or addr6=2001:db8::1"

@@ -30,6 +30,10 @@ pub(crate) const NO_IMM: &str = "imm: iWARP devices have no immediate data; wlat
 pub(crate) const NO_FETCH_ADD: &str = "fetch-and-add: the device has no atomic operations";
 /// The refusal of compare-and-swap by a device without atomic operations.
 pub(crate) const NO_COMPARE_SWAP: &str = "compare-and-swap: the device has no atomic operations";
+/// The refusal of `qp=uc` by an iWARP device.
+pub(crate) const NO_UC: &str = "qp=uc: iWARP devices have reliable queue pairs only";
+/// The refusal of `qp=ud` by an iWARP device.
+pub(crate) const NO_UD: &str = "qp=ud: iWARP devices have reliable queue pairs only";
 /// The refusal of `mtu` by an iWARP device.
 pub(crate) const NO_PATH_MTU: &str = "mtu: iWARP devices have no path MTU";
 /// The refusal of a device without fast registration, which no test can use.
@@ -86,7 +90,7 @@ impl Limits {
     }
 
     /// Returns the reasons why there is no such option, operation or disk; `None` where there is.
-    fn refusals(&self) -> [(&'static str, Option<&'static str>); 7] {
+    fn refusals(&self) -> [(&'static str, Option<&'static str>); 9] {
         let refused = |supported: bool, reason| (!supported).then_some(reason);
         [
             ("server_inv", refused(self.registers, NO_REGISTRATION)),
@@ -94,6 +98,8 @@ impl Limits {
             ("imm", refused(!self.iwarp, NO_IMM)),
             ("fetch_add", refused(self.has_atomics, NO_FETCH_ADD)),
             ("compare_swap", refused(self.has_atomics, NO_COMPARE_SWAP)),
+            ("qp_uc", refused(!self.iwarp, NO_UC)),
+            ("qp_ud", refused(!self.iwarp, NO_UD)),
             ("mtu", refused(!self.iwarp, NO_PATH_MTU)),
             ("blk", refused(self.registers, NO_REGISTRATION)),
         ]

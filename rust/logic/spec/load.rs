@@ -2,11 +2,16 @@
 
 //! The load that a test puts on its connection.
 
-use super::tests::Test;
+use super::{
+    service::Service,
+    tests::Test, //
+};
 
 /// The load that a microbenchmark or a transfer puts on its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Load {
+    /// The service of the queue pair that data is moved by.
+    pub(crate) service: Service,
     /// True where both sides send, write or read at once.
     pub(crate) duplex: bool,
     /// True where WRITEs carry immediate data, which is a completion for the peer.
@@ -39,6 +44,7 @@ impl Load {
     /// Returns the load of a `test` without options, the only one where the server is told of none.
     pub(crate) const fn new(test: Test) -> Self {
         Self {
+            service: Service::Rc,
             duplex: false,
             imm: false,
             inline: false,

@@ -14,6 +14,7 @@ use super::{
         Value, //
     },
     role::Role,
+    service::Service,
     tests::{
         Family,
         Test, //
@@ -367,6 +368,17 @@ options! {
         },
     )
     .goes(iterates);
+    /// The transport service of the queue pair that data is moved by.
+    Qp = OptionSpec::new(
+        &["qp"],
+        Value::Word {
+            example: "ud",
+            words: Service::NAMES,
+            set: |command, word| command.load.service = Service::named(word),
+            get: |command| command.load.service.as_str(),
+        },
+    )
+    .goes(|_, test| test.takes_unreliable());
     /// Receives that all connections of a server share.
     Srq = optional!("srq", "512", limits::SRQ, PLAIN, srq).goes(shares);
     /// Serves clients until interrupted.

@@ -18,6 +18,7 @@ use super::{
     options::Opt,
     places::Places,
     role::Role,
+    service::Service,
     test_set::TestSet,
     tests::Test, //
 };
@@ -89,6 +90,9 @@ pub(crate) fn finish(command: &mut Command, given: OptSet) -> Result<'static, ()
     if u32::from(sge) > size && test.has_size() {
         return Err(wrong(Opt::Sge, Reason::SgeAboveSize { sge, size }));
     }
+    if command.load.service.is_unreliable() {
+        may_lose(command)?;
+    }
     if command.load.full {
         compares_all(command, given)?;
     }
@@ -112,6 +116,34 @@ fn needs_own_queues(command: &Command) -> Option<Opt> {
         (None, Some(_)) => Some(Opt::Srq),
         (None, None) => None,
     }
+}
+
+/// Checks a command whose messages may be lost.
+fn may_lose(command: &Command) -> Result<'static, ()> {
+    let (test, load) = (command.test, &command.load);
+    let wrong_test = |fits: fn(Test) -> bool| {
+        let valid = TestSet::of(fits);
+        Reason::WrongTest { test, valid }
+    };
+    if load.service == Service::Ud && !test.takes_datagrams() && command.role != Role::Server {
+        return Err(invalid("qp=ud", wrong_test(Test::takes_datagrams)));
+    }
+    let clash = match command {
+        _ if load.duplex => Some(Opt::Duplex),
+        Command { srq: Some(_), .. } => Some(Opt::Srq),
+        _ => None,
+    };
+    if let Some(other) = clash {
+        let other = other.spec().name();
+        return Err(wrong(Opt::Qp, Reason::UnreliableWith { other }));
+    }
+    if load.full && !test.takes_datagrams() && command.role != Role::Server {
+        // The peer would write over what has not been compared yet.
+        let sends = |test: Test| test.takes_full() && test.takes_datagrams();
+        let reason = wrong_test(sends);
+        return Err(invalid("validate=full with qp=uc", reason));
+    }
+    Ok(())
 }
 
 /// Checks a command whose messages are all compared, and has a completion come often enough for the
@@ -164,7 +196,8 @@ fn is_covered(command: &Command) -> Result<'static, ()> {
 /// `validate` or not.
 pub(crate) fn suits(load: &Load, validate: bool, test: Test, size: u32) -> bool {
     let goes = |opt: Opt| opt.spec().goes_with(Role::Client, test);
-    (!load.duplex || goes(Opt::Duplex))
+    suits_service(load, validate, test)
+        && (!load.duplex || goes(Opt::Duplex))
         && (!load.imm || goes(Opt::Imm))
         && (!load.inline || goes(Opt::Inline))
         && (!load.untimed || goes(Opt::Untimed))
@@ -181,6 +214,21 @@ pub(crate) fn suits(load: &Load, validate: bool, test: Test, size: u32) -> bool 
         && test.only_size().is_none_or(|only| size == only)
         && (!validate || goes(Opt::Validate))
         && (!load.full || validate && compared(load, test, size))
+}
+
+/// Returns true where a client of `test` with this load, and `validate` or not, can have the
+/// service.
+fn suits_service(load: &Load, validate: bool, test: Test) -> bool {
+    let sends = test.takes_datagrams();
+    match load.service {
+        Service::Rc => true,
+        Service::Uc | Service::Ud if load.duplex => false,
+        Service::Uc => {
+            let compares = !validate || load.imm || sends;
+            test.takes_unreliable() && compares && (!load.full || sends)
+        }
+        Service::Ud => sends,
+    }
 }
 
 /// Returns true where all messages of a client of `test` with this load can be compared.

@@ -332,6 +332,17 @@ impl Test {
         matches!(self.spec().verb, Some(Verb::Write))
     }
 
+    /// Returns true where its operations need no answer of the device, so that an unreliable queue
+    /// pair has them.
+    pub(crate) const fn takes_unreliable(self) -> bool {
+        matches!(self.spec().verb, Some(Verb::Write | Verb::Send))
+    }
+
+    /// Returns true where its operations are SENDs, which datagrams can be.
+    pub(crate) const fn takes_datagrams(self) -> bool {
+        matches!(self.spec().verb, Some(Verb::Send))
+    }
+
     /// Returns true where the end of an operation shows in memory only, unless it carries immediate
     /// data.
     pub(crate) const fn shows_in_memory(self) -> bool {

@@ -10,6 +10,7 @@ use super::{
     Advertisement,
     Fields, //
 };
+use crate::logic::measure::loss::Arrived;
 
 /// A control message from one side of a microbenchmark to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub(crate) enum Control {
     Ready(Advertisement),
     /// A keepalive: the side is still at work.
     Alive,
+    /// The messages that have arrived on the unreliable queue pair of the side.
+    Arrived(Arrived),
     /// The side has done all that it was to do.
     Done {
         /// The number of operations, without the warmup.
@@ -51,10 +54,19 @@ impl Control {
             Self::Ready(_) => (1, false),
             Self::Alive => (2, false),
             Self::Done { mismatch, .. } => (3, *mismatch),
+            Self::Arrived(_) => (4, false),
         };
         let body: [u8; Advertisement::LEN] = match self {
             Self::Ready(advertisement) => advertisement.encode(),
             Self::Alive => [0; Advertisement::LEN],
+            Self::Arrived(arrived) => pack(
+                arrived
+                    .messages
+                    .to_be_bytes()
+                    .into_iter()
+                    .chain(arrived.late.to_be_bytes())
+                    .chain(arrived.repeated.to_be_bytes()),
+            ),
             Self::Done {
                 iterations,
                 elapsed_ns,
@@ -98,6 +110,14 @@ impl Control {
                     elapsed_ns: u64::from_be_bytes(fields.take()),
                     mismatch: mismatch != 0,
                 })
+            }
+            (4, 0) => {
+                let mut fields = Fields(&body);
+                Some(Self::Arrived(Arrived {
+                    messages: u64::from_be_bytes(fields.take()),
+                    late: u32::from_be_bytes(fields.take()),
+                    repeated: u32::from_be_bytes(fields.take()),
+                }))
             }
             _ => None,
         }

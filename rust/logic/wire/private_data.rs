@@ -13,6 +13,7 @@ use crate::logic::{
         load::Load,
         mem_mode::MemMode,
         options::Opt,
+        service::Service,
         tests::Test, //
     }, //
 };
@@ -74,6 +75,8 @@ pub(crate) struct PrivateData {
     /// The number of this queue pair among the client's, from 0. Like all that follows, 0 on the
     /// wire where the test has no load.
     pub(crate) index: u16,
+    /// The number of the sender's unreliable queue pair; 0 where the load has none.
+    pub(crate) data_queue_pair: u32,
     /// Depth of the client's send queue.
     pub(crate) txdepth: u32,
     /// The time after which the client stops, in milliseconds; 0 is never.
@@ -101,9 +104,14 @@ impl PrivateData {
         | Opt::Inline.spec().bit
         | Opt::Untimed.spec().bit
         | Opt::SigAll.spec().bit
-        | Self::FULL;
+        | Self::FULL
+        | Self::SERVICE;
     /// The flag of `validate=full`, beside that of `validate`.
     const FULL: u32 = 1 << 8;
+    /// The flags of the services that are not reliable.
+    const UC: u32 = 1 << 10;
+    const UD: u32 = 1 << 11;
+    const SERVICE: u32 = Self::UC | Self::UD;
     const RW_FLAGS: u32 = Opt::BioVec.spec().bit;
 
     /// Returns the number of a test; 0, which no test has, where nobody is told of it.
@@ -158,9 +166,19 @@ impl PrivateData {
             | flag(load.untimed, Opt::Untimed)
             | flag(load.sig_all, Opt::SigAll)
             | flag(load.biovec, Opt::BioVec)
-            | if load.full { Self::FULL } else { 0 };
-        let [high, low] = load.offset.to_be_bytes();
-        let segs = if self.test.is_rw() { load.segs } else { 0 };
+            | if load.full { Self::FULL } else { 0 }
+            | match load.service {
+                Service::Rc => 0,
+                Service::Uc => Self::UC,
+                Service::Ud => Self::UD,
+            };
+        let own = if self.test.is_rw() {
+            let [high, low] = load.offset.to_be_bytes();
+            [load.segs, high, low]
+        } else {
+            let [_, number @ ..] = self.data_queue_pair.to_be_bytes();
+            number
+        };
         let fields = pack(
             load.qps
                 .to_be_bytes()
@@ -169,7 +187,8 @@ impl PrivateData {
                 .chain(self.txdepth.to_be_bytes())
                 .chain(load.postlist.to_be_bytes())
                 .chain(load.signal_every.to_be_bytes())
-                .chain([load.sge, segs, high, low])
+                .chain([load.sge])
+                .chain(own)
                 .chain(self.duration_ms.to_be_bytes())
                 .chain(self.alive_ms.to_be_bytes()),
         );
@@ -233,6 +252,7 @@ impl PrivateData {
             max_size: u32::from_be_bytes(fields.take()),
             load: Load::new(Test::PingPong),
             index: 0,
+            data_queue_pair: 0,
             txdepth: 0,
             duration_ms: 0,
             alive_ms: 0,
@@ -269,15 +289,27 @@ impl PrivateData {
         self.txdepth = u32::from_be_bytes(fields.take());
         let postlist = u16::from_be_bytes(fields.take());
         let signal_every = u16::from_be_bytes(fields.take());
-        let [sge, rw @ ..]: [u8; 4] = fields.take();
+        let [sge, own @ ..]: [u8; 4] = fields.take();
         self.duration_ms = u32::from_be_bytes(fields.take());
         self.alive_ms = u32::from_be_bytes(fields.take());
         let is_rw = self.test.is_rw();
-        let (segs, offset, reserved) = match (is_rw, rw) {
-            (true, [segs, high, low]) => (segs, u16::from_be_bytes([high, low]), false),
-            (false, rw) => (1, 0, rw != [0; 3]),
+        let [first, second, third] = own;
+        let (segs, offset) = match is_rw {
+            true => (first, u16::from_be_bytes([second, third])),
+            false => (1, 0),
         };
+        let service = match flags & Self::SERVICE {
+            0 => Service::Rc,
+            Self::UC => Service::Uc,
+            Self::UD => Service::Ud,
+            _ => return Err(PrivateDataError::Flags(Self::SERVICE)),
+        };
+        if !is_rw {
+            self.data_queue_pair = u32::from_be_bytes([0, first, second, third]);
+        }
+        let reserved = self.data_queue_pair != 0 && !service.is_unreliable();
         self.load = Load {
+            service,
             duplex: is_set(flags, Opt::Duplex),
             imm: is_set(flags, Opt::Imm),
             inline: is_set(flags, Opt::Inline),
@@ -300,7 +332,9 @@ impl PrivateData {
             && limits::SGE.contains(&sge.into())
             && limits::SEGS.contains(&segs.into())
             && limits::OFFSET.contains(&offset.into())
-            && limits::ALIVE_MS.contains(&self.alive_ms.into());
+            && limits::ALIVE_MS.contains(&self.alive_ms.into())
+            // Those below are the special ones, of management.
+            && (!service.is_unreliable() || self.data_queue_pair >= 2);
         if reserved {
             Err(PrivateDataError::Reserved)
         } else if in_range {

@@ -82,7 +82,7 @@ pub(super) enum Receives {
 pub(crate) struct ControlChannel {
     /// One send buffer for each kind of control message, since the previous message may still be in
     /// flight.
-    outgoing: [BufferId; 3],
+    outgoing: [BufferId; 4],
     /// Buffers of receives, used in turn but for the last, which is for the first message: data may
     /// follow that at once.
     incoming: KVec<BufferId>,
@@ -122,7 +122,7 @@ impl ControlChannel {
         }
         let mut outgoing = || memory.add_buffer(Control::MAX_LEN);
         Ok(Self {
-            outgoing: [outgoing()?, outgoing()?, outgoing()?],
+            outgoing: [outgoing()?, outgoing()?, outgoing()?, outgoing()?],
             incoming,
             holds_data,
             turn: 0,
@@ -212,6 +212,11 @@ impl ControlChannel {
         Ok(arrival)
     }
 
+    /// Returns the number of buffers.
+    pub(super) fn buffers(&self) -> usize {
+        self.incoming.len()
+    }
+
     /// Returns the number of buffers that are used in turn.
     fn turns(&self) -> usize {
         self.incoming.len().saturating_sub(1)
@@ -246,10 +251,11 @@ impl ControlChannel {
         control: &Control,
         mut list: List,
     ) -> Result<(), Failure> {
-        let [ready, alive, done] = self.outgoing;
+        let [ready, alive, arrived, done] = self.outgoing;
         let buffer = match control {
             Control::Ready(_) => ready,
             Control::Alive => alive,
+            Control::Arrived(_) => arrived,
             Control::Done { .. } => done,
         };
         queue

@@ -37,9 +37,12 @@ use crate::{
         data::pattern::Pattern,
         failure::Failure,
         pingpong::Violation,
-        spec::tests::{
-            Family,
-            Verb, //
+        spec::{
+            service::Service,
+            tests::{
+                Family,
+                Verb, //
+            }, //
         },
         wire::{
             PeerRole,
@@ -105,6 +108,9 @@ fn check(accepting: &Accepting<'_>, asked: &Asked) -> Result<(PrivateData, Verb)
     check_size(&device, peer.size)?;
     let verb = verb_of(peer.test)?;
     verb::check(verb, &peer.load, &device)?;
+    if peer.load.service == Service::Ud {
+        accepting.id.check_datagram(peer.size)?;
+    }
     Ok((peer, verb))
 }
 
@@ -125,7 +131,7 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
             seed: peer.seed,
         },
         validate: peer.validate,
-        shared: session.command.srq.is_some(),
+        shared: session.command.srq.is_some() && !peer.load.service.is_unreliable(),
         unsafe_global_rkey: session.command.unsafe_global_rkey,
     };
     let answer = PrivateData {
@@ -137,14 +143,15 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
     let timeout = session.timeout();
     let params = ServeParams {
         limits: asked.limits,
-        answer: Some(answer.encode()),
+        answer: Some(answer),
+        data_queue_pair: peer.data_queue_pair,
         polling: match Polling::of(&session.command) {
             _ if shape.watches_memory() => Polling::Spin,
             // Polling would find no completions.
             Polling::Spin | Polling::SpinThenSleep(_) if shape.is_quiet() => Polling::Event,
             polling => polling,
         },
-        shares: Some(shape.room_of_receive()),
+        shares: (!shape.is_unreliable()).then(|| shape.room_of_receive()),
         // Keepalives are the only traffic of some clients.
         timeout: timeout.max(peer.alive_ms.saturating_mul(3)),
         // The client's timeout is three times its keepalive interval.

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    losses::QUIET_MS,
     plan::Plan,
     poster::Poster,
     team::Team, //
@@ -63,8 +64,15 @@ pub(crate) struct Latency {
     /// Number of warm-up operations, which are not measured.
     warmup: u64,
     duration_ms: Option<u32>,
+    /// Time in ns after which something was lost, and sent again by either side, so that the time
+    /// of the operation says nothing; `None` where nothing is lost.
+    patience_ns: Option<u64>,
     /// Deadline of a test that is limited by time, set when the measurement begins.
     until: Option<Deadline>,
+    /// Operations that were posted again.
+    unanswered: u64,
+    /// Number of operations that had ended at the last tick.
+    ticked: Option<u64>,
     /// The next operation is due, but it may not be posted yet.
     due: bool,
     /// Number of operations that have ended, including the warm-up.
@@ -101,7 +109,12 @@ impl Latency {
             timed: !plan.load.untimed,
             warmup: plan.warmup(),
             duration_ms: plan.duration_ms,
+            patience_ns: plan
+                .is_unreliable()
+                .then_some(u64::from(QUIET_MS) * 1_000_000),
             until: None,
+            unanswered: 0,
+            ticked: None,
             due: false,
             arrived: 0,
             closed: false,
@@ -184,6 +197,26 @@ impl Latency {
         self.post(queue)
     }
 
+    /// Posts the last operation again, if nothing has come since the last call that it waits for:
+    /// on an unreliable queue pair either that operation or the answer may be lost.
+    pub(crate) fn tick(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        let came = self.ticked.replace(self.arrived) != Some(self.arrived);
+        // The side that does not lead waits for the next operation after each.
+        let waits = !self.leading || self.arrived < self.poster.window.posted();
+        if came || !waits || self.due || self.closed {
+            return Ok(());
+        }
+        if self.poster.post_again(queue)? {
+            self.unanswered += 1;
+        }
+        Ok(())
+    }
+
+    /// Returns the number of operations that were posted again.
+    pub(crate) fn unanswered(&self) -> u64 {
+        self.unanswered
+    }
+
     /// Checks whether the first queue pair of the team has ended; `last` is true if this one has.
     /// The operation that was in flight at that time counts half.
     fn compare(&mut self, last: bool) {
@@ -208,8 +241,9 @@ impl Latency {
 
     fn take_time(&mut self, first: bool) {
         let now = monotonic_ns();
-        if self.timed && self.arrived > self.warmup {
-            let ns = now.saturating_sub(self.begun_ns);
+        let ns = now.saturating_sub(self.begun_ns);
+        let is_answered = self.patience_ns.is_none_or(|patience| ns < patience);
+        if self.timed && self.arrived > self.warmup && is_answered {
             let latency = ns.checked_shr(self.halvings()).unwrap_or(0);
             self.histogram.record(latency);
         }

@@ -32,7 +32,17 @@ use crate::{
             slots::Slots,
             window::warmup, //
         },
-        spec::tests::Verb, //
+        spec::{
+            service::Service,
+            tests::Verb, //
+        }, //
+    },
+    rdma::{
+        qp::{
+            UnreliableCaps,
+            GRH_BYTES, //
+        },
+        qp_type::QpType, //
     }, //
 };
 
@@ -119,6 +129,11 @@ impl Plan {
         self.leading || self.peer_posts_too()
     }
 
+    /// Returns true if each message carries its number, by which one that is lost is missed.
+    pub(super) fn numbers_messages(&self) -> bool {
+        self.is_unreliable() && (self.is_received() || self.load.imm)
+    }
+
     fn peer_posts_too(&self) -> bool {
         self.load.duplex || (self.test.is_latency() && !self.fetches())
     }
@@ -144,9 +159,14 @@ impl Plan {
         !self.peer_posts_too() && !self.is_seen()
     }
 
-    /// Returns true if this side posts operations that the peer does not notice.
+    /// Returns true if this side posts operations that the peer does not notice, or may not.
     pub(crate) fn is_unseen(&self) -> bool {
-        self.posts() && !self.is_seen()
+        self.posts() && (!self.is_seen() || self.is_unreliable())
+    }
+
+    /// Returns true if messages may be lost. They go by a queue pair of their own.
+    pub(crate) fn is_unreliable(&self) -> bool {
+        self.load.service.is_unreliable()
     }
 
     /// Returns true if the arrival of an operation can be seen only in memory.
@@ -195,8 +215,20 @@ impl Plan {
         self.room.txdepth.min(most).max(self.load.depth())
     }
 
-    fn sends(&self) -> u32 {
-        CONTROL_SENDS.saturating_add(if self.posts() { self.depth() } else { 0 })
+    /// Returns the operations that the send queue has room for.
+    fn operations(&self) -> u32 {
+        match (self.posts(), self.is_unreliable()) {
+            (false, _) => 0,
+            (true, false) => self.depth(),
+            // One is sent again while no answer comes.
+            (true, true) => self.depth().saturating_add(1),
+        }
+    }
+
+    /// Returns the control messages that the send queue has room for.
+    fn control_sends(&self) -> u32 {
+        // One tells how many messages have arrived.
+        CONTROL_SENDS + u32::from(self.is_unreliable())
     }
 
     /// Returns the receives, and whether they are shared.
@@ -215,32 +247,81 @@ impl Plan {
         self.is_target() && self.is_received()
     }
 
-    /// Returns the bytes that each receive needs room for.
-    pub(super) fn room_of_receive(&self) -> u32 {
-        control_channel::room_for(self.size, self.data_comes())
+    /// Returns true if data arrives among the control messages.
+    pub(super) fn data_comes_with_control(&self) -> bool {
+        self.data_comes() && !self.is_unreliable()
     }
 
-    /// Returns the number of receives to keep posted. If many operations are in flight, it is twice
-    /// their number, so that the sender need not wait until a receive is posted again.
+    /// Returns the bytes that each receive needs room for.
+    pub(super) fn room_of_receive(&self) -> u32 {
+        control_channel::room_for(self.size, self.data_comes_with_control())
+    }
+
+    /// Returns the number of receives to keep posted for control messages, and for operations that
+    /// take the same.
     pub(crate) fn receives(&self) -> u32 {
-        if self.shared {
-            return 0;
+        match (self.shared, self.is_unreliable()) {
+            (true, _) => 0,
+            (false, true) => CONTROL_RECEIVES,
+            (false, false) => self.receives_beside(CONTROL_RECEIVES),
         }
+    }
+
+    /// Returns the number of receives to keep posted of an unreliable queue pair.
+    pub(super) fn message_receives(&self) -> u32 {
+        if self.is_unreliable() && self.counts_arrivals() {
+            // The data of the last message stays, and one may be sent again.
+            self.receives_beside(2)
+        } else {
+            0
+        }
+    }
+
+    /// Returns the bytes before the data in the buffer of such a receive.
+    pub(super) fn message_header(&self) -> u32 {
+        match (self.load.service, self.data_comes()) {
+            (Service::Ud, true) => GRH_BYTES,
+            _ => 0,
+        }
+    }
+
+    /// Returns the bytes of the buffer of such a receive.
+    pub(super) fn room_of_message(&self) -> u32 {
+        let data = if self.data_comes() { self.size } else { 1 };
+        data.saturating_add(self.message_header())
+    }
+
+    /// Returns the number of buffers that such receives take. Each has its own where all data is
+    /// compared, or where others than the peer may send some.
+    pub(super) fn message_buffers(&self) -> usize {
+        let receives = self.message_receives() as usize;
+        if self.data_comes() && (self.load.full || self.load.service == Service::Ud) {
+            receives
+        } else {
+            receives.min(control_channel::SLOTS)
+        }
+    }
+
+    /// Returns the number of receives to keep posted for operations, beside `others`. If many
+    /// operations are in flight, it is twice their number, so that the sender need not wait until a
+    /// receive is posted again.
+    fn receives_beside(&self, others: u32) -> u32 {
         let data = match (self.counts_arrivals(), self.test.is_latency()) {
             (false, _) => 0,
             (true, true) => 2,
             (true, false) => self.depth().saturating_mul(2).min(MOST_RECEIVES),
         };
-        let mut most = self.room.completions.saturating_sub(self.sends());
+        let sends = self.control_sends().saturating_add(self.operations());
+        let mut most = self.room.completions.saturating_sub(sends);
         if self.load.full {
             most = most.min(self.slots().receives());
         }
-        (data + CONTROL_RECEIVES).min(most).min(self.room.requests)
+        (data + others).min(most).min(self.room.requests)
     }
 
     /// Returns the number of buffers that receives take in turn, beside that of the first.
     pub(crate) fn receive_buffers(&self) -> usize {
-        if self.load.full && !self.shared {
+        if self.load.full && !self.shared && !self.is_unreliable() {
             self.receives() as usize
         } else {
             control_channel::SLOTS
@@ -250,6 +331,11 @@ impl Plan {
     /// Returns the size that the queue pair must have.
     pub(crate) fn depths(&self) -> Depths {
         let posts = self.posts();
+        let sends = match self.is_unreliable() {
+            true => self.control_sends(),
+            false => self.control_sends().saturating_add(self.operations()),
+        };
+        let slots = self.receive_buffers() + 1 + self.message_buffers();
         Depths {
             pieces: if posts { self.load.sge } else { 1 },
             inline: if posts && self.load.inline {
@@ -258,7 +344,22 @@ impl Plan {
                 0
             },
             signal_all: self.load.sig_all,
-            ..Depths::plain(self.sends(), self.receives()).with_slots(self.receive_buffers() + 1)
+            unreliable: self.unreliable(),
+            ..Depths::plain(sends, self.receives()).with_slots(slots)
         }
+    }
+
+    /// Returns the sizes of the unreliable queue pair, if there is to be one.
+    fn unreliable(&self) -> Option<UnreliableCaps> {
+        let qp_type = match self.load.service {
+            Service::Rc => return None,
+            Service::Uc => QpType::Uc,
+            Service::Ud => QpType::Ud,
+        };
+        Some(UnreliableCaps {
+            qp_type,
+            max_send_wr: self.operations(),
+            max_recv_wr: self.message_receives(),
+        })
     }
 }

@@ -5,7 +5,9 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    buffers::Buffers,
     numbered::Numbered,
+    plan::Plan,
     verb, //
 };
 use crate::{
@@ -25,11 +27,21 @@ use crate::{
         Template, //
     }, //
 };
-use kernel::sync::Arc;
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
+
+/// The slot of the completion of an operation that was posted again.
+pub(super) const AGAIN: usize = 1;
 
 /// Posts lists of equal requests, and counts operations, lists and completions.
 pub(crate) struct Poster {
     list: PreparedList,
+    /// The operation that is posted again where no answer comes; `None` where none is.
+    again: Option<KBox<PreparedList>>,
+    /// `again` has not completed.
+    is_again: bool,
     /// Operations that were posted and done.
     pub(crate) window: Window,
     verb: Verb,
@@ -44,40 +56,52 @@ pub(crate) struct Poster {
     sig_all: bool,
 }
 
+/// Makes the list of an operation that is posted again. May sleep.
+#[inline(never)]
+fn new_list_of_one(sges: usize) -> Result<KBox<PreparedList>> {
+    Ok(KBox::new(PreparedList::new(1, sges)?, GFP_KERNEL)?)
+}
+
 impl Poster {
-    /// Creates a poster of operations of `size` bytes, limited by `window`, by way of `list`, which
-    /// is to be [filled](Self::fill) before.
-    pub(crate) fn new(
-        window: Window,
-        list: PreparedList,
-        verb: Verb,
-        size: u32,
-        traffic: Arc<Traffic>,
-    ) -> Self {
-        Self {
-            list,
+    /// Creates the poster of the operations of `plan`, which is to be [filled](Self::fill) before
+    /// it posts any. May sleep.
+    #[inline(never)]
+    pub(crate) fn new(plan: &Plan, buffers: &Buffers, traffic: Arc<Traffic>) -> Result<Self> {
+        let load = &plan.load;
+        let mut window = Window::new(
+            plan.depth(),
+            u32::from(load.postlist),
+            u32::from(load.signal_every),
+            plan.total(),
+        );
+        if let Some(hold) = plan.hold() {
+            window = window.holding_at(hold);
+        }
+        let capacity = if plan.posts() {
+            plan.list_capacity()
+        } else {
+            0
+        };
+        let sges = usize::from(load.sge);
+        let data = if plan.fetches() {
+            buffers.sink
+        } else {
+            buffers.source
+        };
+        let repeats = plan.posts() && plan.is_unreliable() && plan.test.is_latency();
+        Ok(Self {
+            list: PreparedList::new(capacity, sges)?,
+            again: repeats.then(|| new_list_of_one(sges)).transpose()?,
+            is_again: false,
             window,
-            verb,
-            size,
+            verb: plan.verb,
+            size: plan.size,
             traffic,
             completions: 0,
             posts: 0,
-            numbered: None,
-            sig_all: false,
-        }
-    }
-
-    /// Has no request ask for a completion, if the queue pair has each complete.
-    pub(super) fn sig_all(self, sig_all: bool) -> Self {
-        Self { sig_all, ..self }
-    }
-
-    /// Has each message be numbered, and its data be in `buffer`.
-    pub(super) fn number(self, numbered: Option<Numbered>, buffer: Option<BufferId>) -> Self {
-        Self {
-            numbered: numbered.zip(buffer),
-            ..self
-        }
+            numbered: plan.numbered().zip(data),
+            sig_all: load.sig_all,
+        })
     }
 
     /// Returns true if the operations bring data to this side.
@@ -95,7 +119,28 @@ impl Poster {
         queue: &mut Queue<'_>,
         template: &Template,
     ) -> Result<(), Failure> {
-        queue.fill_list(&mut self.list, template)
+        if let Some(again) = &mut self.again {
+            queue.fill_list(again, AGAIN, template)?;
+        }
+        queue.fill_list(&mut self.list, 0, template)
+    }
+
+    /// Posts the last operation again, unless that is under way, and returns true if it did.
+    pub(super) fn post_again(&mut self, queue: &mut Queue<'_>) -> Result<bool, Failure> {
+        let last = self.window.posted().checked_sub(1);
+        let Some((last, again)) = last.zip(self.again.as_mut()).filter(|_| !self.is_again) else {
+            return Ok(false);
+        };
+        again.number_from(last as u32);
+        queue.post_list(again, 1, |_| true)?;
+        self.is_again = true;
+        self.traffic.moved(verb::operation(self.verb), 1, self.size);
+        Ok(true)
+    }
+
+    /// Notes that the operation that was posted again has completed.
+    pub(super) fn completed_again(&mut self) {
+        self.is_again = false;
     }
 
     /// Posts one list. Returns false if `window` has no room for it.

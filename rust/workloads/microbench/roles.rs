@@ -7,6 +7,8 @@
 
 use super::{
     control_channel::Arrival,
+    losses::QUIET_MS,
+    poster::AGAIN,
     verb,
     Microbench,
     Phase,
@@ -44,6 +46,9 @@ impl Workload for Microbench {
 
     fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion<'_>) -> Result<(), Failure> {
         match wc.op {
+            Operation::Receive if self.messages.as_ref().is_some_and(|m| m.has(wc.slot)) => {
+                self.receive_message(queue, wc)
+            }
             Operation::Receive => {
                 let iteration = self.iteration();
                 match self.channel.receive(queue, wc, iteration)? {
@@ -65,6 +70,9 @@ impl Workload for Microbench {
             Operation::Register => Ok(()),
             _ => {
                 match &mut self.work {
+                    Work::Latency(latency) if wc.slot == AGAIN => {
+                        latency.poster.completed_again();
+                    }
                     Work::Latency(latency) => latency.completed(queue)?,
                     Work::Bandwidth(bandwidth) => {
                         let found = bandwidth.completed(queue)?;
@@ -107,7 +115,18 @@ impl Side for Microbench {
     }
 
     fn prepare(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        if let Some(messages) = &self.messages {
+            messages.prepare(queue)?;
+        }
         self.channel.prepare(queue)
+    }
+
+    fn tick_ms(&self) -> Option<u32> {
+        self.plan.is_unreliable().then_some(QUIET_MS)
+    }
+
+    fn tick(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        self.look_for_losses(queue)
     }
 
     fn keepalive(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
@@ -139,6 +158,7 @@ impl Side for Microbench {
             busy_ns: self.elapsed_ns(),
             halvings,
             peer: self.peer,
+            loss: self.loss(),
         };
         match &self.work {
             Work::Latency(latency) => Summary {

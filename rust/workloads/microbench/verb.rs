@@ -18,7 +18,10 @@ use crate::{
             Failure,
             Operation, //
         },
-        spec::tests::Verb, //
+        spec::{
+            service::Service,
+            tests::Verb, //
+        }, //
     },
     mr::{
         self,
@@ -99,7 +102,7 @@ pub(super) fn request(verb: Verb, remote: Remote, immediate: bool) -> prepared::
 /// # Errors
 ///
 /// [`Failure::Unsupported`] for more scatter/gather elements than a work request can have, or for
-/// immediate data on iWARP.
+/// immediate data or an unreliable queue pair on iWARP.
 pub(super) fn check(verb: Verb, load: &Load, device: &Device<'_>) -> Result<(), Failure> {
     let most = if fetches(verb) {
         device.max_sge_rd()
@@ -116,6 +119,11 @@ pub(super) fn check(verb: Verb, load: &Load, device: &Device<'_>) -> Result<(), 
             Verb::CompareSwap => caps::NO_COMPARE_SWAP,
             _ => caps::NO_FETCH_ADD,
         }));
+    }
+    match load.service {
+        Service::Uc if !device.has_unreliable() => return Err(Failure::Unsupported(caps::NO_UC)),
+        Service::Ud if !device.has_unreliable() => return Err(Failure::Unsupported(caps::NO_UD)),
+        Service::Rc | Service::Uc | Service::Ud => (),
     }
     if load.imm && !device.has_immediates() {
         return Err(Failure::Unsupported(caps::NO_IMM));
@@ -135,17 +143,17 @@ pub(super) fn fill(verb: Verb, data: &Data, memory: &mut Memory, buffer: BufferI
     }
 }
 
-/// Compares `buffer` with what `done` operations with `data`, of the peer or of this side, have
-/// left there, and returns the first difference, if any.
+/// Compares a buffer, from an offset, with what `done` operations with `data`, of the peer or of
+/// this side, have left there, and returns the first difference, if any.
 pub(super) fn compare(
     verb: Verb,
     data: &Data,
     queue: &Queue<'_>,
-    buffer: BufferId,
+    (buffer, offset): (BufferId, usize),
     done: u64,
 ) -> Result<Option<Mismatch>, Failure> {
     let compared = match verb {
-        Verb::Write | Verb::Read | Verb::Send => client::compare(queue, buffer, 0, data),
+        Verb::Write | Verb::Read | Verb::Send => client::compare(queue, buffer, offset, data),
         Verb::FetchAdd | Verb::CompareSwap => compare_count(queue, buffer, done),
     };
     match compared {

@@ -169,7 +169,8 @@ pub(crate) fn serve(
     });
     let params = ServeParams {
         limits,
-        answer: answer.map(|answer| answer.encode()),
+        answer,
+        data_queue_pair: 0,
         polling: Polling::of(&session.command),
         timeout: session.timeout(),
         keepalive_ms: session.keepalive_ms(),

@@ -133,7 +133,8 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
     };
     let params = ServeParams {
         limits: asked.limits,
-        answer: Some(answer.encode()),
+        answer: Some(answer),
+        data_queue_pair: 0,
         polling: Polling::of(&session.command),
         timeout: session.timeout(),
         keepalive_ms: session.keepalive_ms(),

@@ -125,6 +125,9 @@ fn word(opt: Opt, side: &Side) -> BoxedStrategy<Word> {
     let sizes = side.sizes();
     let value = match &opt.spec().value {
         Value::Number { range, .. } => number(*range.start(), *range.end(), 1),
+        Value::Word { .. } if opt == Opt::Qp && !side.test.takes_datagrams() => {
+            select(vec!["rc", "uc"]).prop_map(String::from).boxed()
+        }
         Value::Word { words, .. } => select(*words).prop_map(String::from).boxed(),
         Value::Late(_) if opt == Opt::Size && sizes == limits::STORE => {
             number(*sizes.start(), *sizes.end(), limits::SECTOR)
@@ -153,7 +156,10 @@ fn clash(one: &Word, other: &Word) -> bool {
         Needs::Dma => *other == Opt::MemMode && text != "mem_mode=dma",
         Needs::Latencies => *other == Opt::Untimed,
         _ if word == "validate=full" => {
-            matches!(*other, Opt::Size | Opt::PostList | Opt::SignalEvery)
+            matches!(
+                *other,
+                Opt::Size | Opt::PostList | Opt::SignalEvery | Opt::Qp
+            )
         }
         Needs::Nothing | Needs::Path => {
             let number = |text: &str| text.split('=').nth(1).and_then(|n| n.parse::<u32>().ok());
@@ -166,6 +172,7 @@ fn clash(one: &Word, other: &Word) -> bool {
                 (Opt::Sge, Opt::Size) => number(word) > number(text),
                 (Opt::Size, Opt::Offset) => !covers,
                 (Opt::Poll | Opt::Spin | Opt::Srq, Opt::Cq) => text == "cq=pool",
+                (Opt::Duplex | Opt::Srq, Opt::Qp) => text != "qp=rc",
                 _ => false,
             }
         }

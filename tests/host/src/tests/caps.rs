@@ -153,6 +153,8 @@ fn all_of_it_in_a_result() {
             "imm": {"supported": true},
             "fetch_add": {"supported": true},
             "compare_swap": {"supported": true},
+            "qp_uc": {"supported": true},
+            "qp_ud": {"supported": true},
             "mtu": {"supported": true},
             "blk": {"supported": true},
         })
@@ -182,6 +184,8 @@ fn what_iwarp_lacks() {
         ("server_inv", true),
         ("read_inv", true),
         ("imm", false),
+        ("qp_uc", false),
+        ("qp_ud", false),
         ("mtu", false),
         ("blk", true),
     ] {
@@ -208,7 +212,7 @@ fn a_device_with_little_of_everything() {
         said,
         "size_dma_bytes=0 size_reg_bytes=0 txdepth=0 qps=10 sge=1 sge_read=1 inline_bytes=0 \
          depth=20 server_inv=no read_inv=no imm=yes fetch_add=no compare_swap=no \
-         mtu=yes blk=no"
+         qp_uc=yes qp_ud=yes mtu=yes blk=no"
     );
     for (change, qps) in [
         (Claims { max_qp: 3, ..few }, 3),

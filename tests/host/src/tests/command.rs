@@ -22,6 +22,7 @@ use crate::logic::{
         verdict::apply_expectation,
         Failure, //
     },
+    spec::service::Service,
     text::IfName, //
 };
 use proptest::prelude::*;
@@ -65,6 +66,7 @@ fn defaults() {
 }
 
 const LOAD: Load = Load {
+    service: Service::Rc,
     duplex: false,
     imm: false,
     inline: false,

@@ -120,6 +120,47 @@ fn queues_of_the_pool_are_not_polled() {
 }
 
 #[test]
+fn what_unreliable_queue_pairs_are_for() {
+    for role in ["client,addr=192.0.2.1", "loopback,addr=192.0.2.1"] {
+        let ok = |text: &str| assert!(Command::parse(&format!("{role},{text}")).is_ok(), "{text}");
+        let refused = |text: &str, option: &str, sentence: &str| {
+            invalid(&format!("{role},{text}"), option, sentence);
+        };
+        for test in ["slat", "sbw"] {
+            ok(&format!("{test},qp=uc"));
+            ok(&format!("{test},qp=ud"));
+        }
+        ok("bw,qp=uc");
+        ok("wlat,qp=uc");
+        ok("sbw,qp=uc,validate=full");
+        ok("sbw,qp=ud,validate=full");
+        ok("bw,qp=uc,validate");
+        ok("sbw,qp=rc,duplex");
+        for test in ["bw", "wlat"] {
+            let sentence = format!("qp=ud does not go with {test}; it is for slat or sbw");
+            refused(&format!("{test},qp=ud"), "qp=ud", &sentence);
+        }
+        for test in ["rlat", "rbw", "alat", "casbw"] {
+            let sentence = format!("qp does not go with {test}; it is for wlat, slat, bw or sbw");
+            refused(&format!("{test},qp=rc"), "qp", &sentence);
+        }
+        let sentence = "qp=uc or ud and duplex are both given; give one of them";
+        refused("sbw,qp=uc,duplex", "qp", sentence);
+        refused("sbw,qp=ud,duplex", "qp", sentence);
+        let full = "validate=full with qp=uc";
+        let sentence = format!("{full} does not go with bw; it is for sbw");
+        refused("bw,qp=uc,validate=full", full, &sentence);
+    }
+    let sentence = "qp=uc or ud and srq are both given; give one of them";
+    invalid("loopback,addr=192.0.2.1,slat,qp=ud,srq=16", "qp", sentence);
+    let command = Command::parse("client,addr=192.0.2.1,bw,qp=uc,validate").unwrap();
+    assert!(
+        command.load.imm,
+        "or the receiver would not know what has come"
+    );
+}
+
+#[test]
 fn each_piece_has_a_byte() {
     let sentence = "sge=3 does not go with size=2; each piece needs a byte";
     invalid("client,addr=192.0.2.1,rbw,sge=3,size=2", "sge", sentence);

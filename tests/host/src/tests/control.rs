@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
 use super::cases;
-use crate::logic::wire::{
-    control::Control,
-    Advertisement, //
+use crate::logic::{
+    measure::loss::Arrived,
+    wire::{
+        control::Control,
+        Advertisement, //
+    }, //
 };
 use proptest::prelude::*;
 
@@ -12,6 +15,8 @@ const READY: [u8; 25] =
 const ALIVE: [u8; 25] = *b"krpc\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 const DONE: [u8; 25] =
     *b"krpc\x03\x01\0\0\x31\x32\x33\x34\x35\x36\x37\x38\x41\x42\x43\x44\x45\x46\x47\x48\0";
+const ARRIVED: [u8; 25] =
+    *b"krpc\x04\0\0\0\x51\x52\x53\x54\x55\x56\x57\x58\x61\x62\x63\x64\x71\x72\x73\x74\0";
 
 #[test]
 fn layouts() {
@@ -25,7 +30,17 @@ fn layouts() {
         elapsed_ns: 0x4142_4344_4546_4748,
         mismatch: true,
     };
-    for (message, bytes) in [(ready, READY), (Control::Alive, ALIVE), (done, DONE)] {
+    let arrived = Control::Arrived(Arrived {
+        messages: 0x5152_5354_5556_5758,
+        late: 0x6162_6364,
+        repeated: 0x7172_7374,
+    });
+    for (message, bytes) in [
+        (ready, READY),
+        (Control::Alive, ALIVE),
+        (done, DONE),
+        (arrived, ARRIVED),
+    ] {
         assert_eq!(message.encode(), bytes, "{message:?}");
         assert_eq!(Control::decode(&bytes), Some(message));
     }
@@ -48,16 +63,17 @@ fn what_makes_no_sense_is_none() {
         Control::decode(&bytes)
     };
     assert_eq!(Control::decode(&[0; 25]), None);
-    for message in [READY, ALIVE, DONE] {
+    for message in [READY, ALIVE, DONE, ARRIVED] {
         for place in [0, 1, 2, 3, 6, 7, 24] {
             assert_eq!(with(message, place, 1), None, "byte {place}");
         }
-        for kind in (0..=255).filter(|kind| !(1..=3).contains(kind)) {
+        for kind in (0..=255).filter(|kind| !(1..=4).contains(kind)) {
             assert_eq!(with(message, 4, kind), None, "kind {kind}");
         }
     }
     for mismatch in 1..=255 {
         assert_eq!(with(READY, 5, mismatch), None);
+        assert_eq!(with(ARRIVED, 5, mismatch), None);
         assert_eq!(with(ALIVE, 5, mismatch), None);
         assert!(mismatch == 1 || with(DONE, 5, mismatch).is_none());
     }
@@ -74,6 +90,13 @@ fn control() -> impl Strategy<Value = Control> {
             size
         })),
         Just(Control::Alive),
+        any::<(u64, u32, u32)>().prop_map(|(messages, late, repeated)| {
+            Control::Arrived(Arrived {
+                messages,
+                late,
+                repeated,
+            })
+        }),
         any::<(u64, u64, bool)>().prop_map(|(iterations, elapsed_ns, mismatch)| Control::Done {
             iterations,
             elapsed_ns,

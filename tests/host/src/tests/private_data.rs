@@ -13,6 +13,7 @@ use crate::logic::{
         PatternKind,
         Test, //
     },
+    spec::service::Service,
     wire::{
         PeerRole,
         PrivateData,
@@ -39,6 +40,7 @@ fn example() -> PrivateData {
         max_size: 0x3132_3334,
         load: Load::new(Test::FastReg),
         index: 0,
+        data_queue_pair: 0,
         txdepth: 0,
         duration_ms: 0,
         alive_ms: 0,
@@ -67,6 +69,7 @@ fn loaded() -> PrivateData {
         mem_mode: MemMode::Dma,
         server_inv: false,
         load: Load {
+            service: Service::Rc,
             duplex: true,
             imm: false,
             inline: true,
@@ -287,6 +290,7 @@ fn each_error_is_found() {
         assert_eq!(PrivateData::decode(&bytes), Err(error));
         let mut bytes = LOADED;
         bytes[8..12].copy_from_slice(&(1u32 << bit | 3).to_be_bytes());
+        // Those of an unreliable service demand its queue pair.
         assert_eq!(PrivateData::decode(&bytes).is_err(), bit >= 10);
     }
     let mut bytes = EXAMPLE;
@@ -300,6 +304,38 @@ fn each_error_is_found() {
         bytes[place] = 1;
         assert_eq!(PrivateData::decode(&bytes), Err(PrivateDataError::Reserved));
     }
+}
+
+#[test]
+fn unreliable_queue_pairs() {
+    for (service, flag) in [(Service::Uc, 0b100), (Service::Ud, 0b1000)] {
+        let data = PrivateData {
+            load: Load {
+                service,
+                ..loaded().load
+            },
+            data_queue_pair: 0x00a1_b2c3,
+            ..loaded()
+        };
+        let mut bytes = LOADED;
+        bytes[10] = flag;
+        bytes[45..48].copy_from_slice(&[0xa1, 0xb2, 0xc3]);
+        assert_eq!(
+            (data.encode(), PrivateData::decode(&bytes)),
+            (bytes, Ok(Some(data)))
+        );
+        // Those below are of management.
+        for number in [0, 1] {
+            bytes[45..48].copy_from_slice(&[0, 0, number]);
+            assert_eq!(PrivateData::decode(&bytes), Err(PrivateDataError::Load));
+        }
+    }
+    let mut both = LOADED;
+    both[10] = 0b1100;
+    assert_eq!(
+        PrivateData::decode(&both),
+        Err(PrivateDataError::Flags(0b1100 << 8))
+    );
 }
 
 #[test]
@@ -366,6 +402,11 @@ pub(super) fn private_data() -> impl Strategy<Value = PrivateData> {
                 max_size,
                 load,
                 index: index % load.qps,
+                data_queue_pair: if load.service.is_unreliable() {
+                    2 + max_size % 0x00ff_fffe
+                } else {
+                    0
+                },
                 txdepth: own(txdepth),
                 duration_ms: own(duration_ms),
                 alive_ms: own(alive_ms),

@@ -21,6 +21,7 @@ use crate::logic::{
         ServerStep,
         Violation, //
     },
+    spec::service::Service,
     wire::{
         Advertisement,
         PeerRole,
@@ -195,6 +196,7 @@ fn request(test: Test) -> PrivateData {
         max_size: 64,
         load: Load::new(test),
         index: 0,
+        data_queue_pair: 0,
         txdepth: 64,
         duration_ms: 0,
         alive_ms: 1000,
@@ -218,7 +220,7 @@ fn requests_that_go_together_and_those_that_do_not() {
     let full = |data: &mut PrivateData| {
         (data.validate, data.load.full, data.load.signal_every) = (true, true, 8);
     };
-    let table: [(&str, fn(&mut PrivateData)); 23] = [
+    let table: [(&str, fn(&mut PrivateData)); 29] = [
         ("yyyyyyyy", |_| ()),
         ("yyyyyyyy", |data| data.pattern = PatternKind::Binary),
         ("yynnnnnn", |data| data.mem_mode = MemMode::Reg),
@@ -250,6 +252,23 @@ fn requests_that_go_together_and_those_that_do_not() {
             (data.validate, data.load.full, data.load.imm) = (true, true, true);
         }),
         ("nnnnnnnn", |data| data.load.full = true),
+        ("nnynyyny", |data| data.load.service = Service::Uc),
+        ("nnnnynny", |data| data.load.service = Service::Ud),
+        ("nnnnnnnn", |data| {
+            (data.load.service, data.load.duplex) = (Service::Uc, true);
+        }),
+        // Of a WRITE that may be lost the receiver must know.
+        ("nnnnnnny", |data| {
+            (data.load.service, data.validate) = (Service::Uc, true);
+        }),
+        ("nnnnnynn", |data| {
+            (data.load.service, data.validate, data.load.imm) = (Service::Uc, true, true);
+        }),
+        // A sender on an unreliable queue pair does not wait until its WRITE has been compared.
+        ("nnnnnnnn", |data| {
+            (data.validate, data.load.full, data.load.imm) = (true, true, true);
+            data.load.service = Service::Uc;
+        }),
         ("nnnnnnnn", |data| {
             (data.validate, data.load.full, data.size) = (true, true, (128 << 10) + 1);
         }),
@@ -292,7 +311,7 @@ fn an_answer_that_differs_is_none() {
         change(&mut answer);
         assert_eq!(check_answer(&asked, &answer), Ok(()), "{i}");
     }
-    let other: [fn(&mut PrivateData); 20] = [
+    let other: [fn(&mut PrivateData); 21] = [
         |data| data.test = Test::ReadBandwidth,
         |data| data.mem_mode = MemMode::Reg,
         |data| data.server_inv = true,
@@ -300,6 +319,7 @@ fn an_answer_that_differs_is_none() {
         |data| data.validate = true,
         |data| data.pattern = PatternKind::Binary,
         |data| data.size = 65,
+        |data| data.load.service = Service::Ud,
         |data| data.load.duplex = true,
         |data| data.load.imm = true,
         |data| data.load.inline = true,

@@ -89,7 +89,7 @@ fn violations() -> impl Iterator<Item = Failure> {
         Length(1), Empty, TooLarge(2, 1), SizeChanged(2, 1), Immediate, Early,
         NotInvalidated(1), Unasked(1), WrongKey(2, 1), NoReads, Role, Contradiction, Answer,
         TransferSize(2, 1), Wraps, OtherTransfer,
-        PastEnd, Control, DataLength(1, 2), Miscounted(1, 2),
+        PastEnd, Control, DataLength(1, 2), Miscounted(1, 2), Unnumbered,
     );
     violations
         .into_iter()
@@ -128,7 +128,8 @@ fn failures() -> Vec<Failure> {
         Disconnected, Replaced, OtherStore("SENTENCE"), Busy("SENTENCE"), OldWork, DeviceRemoved,
         Async(2, "NAME"), TimedOut("STEP", 1), Overdue(1), Interrupted, Cancelled,
         Rejected(1, "TEXT", None), Unreachable(0), Moved, PortDown, AddressGone, ManagementDead,
-        Unsupported("SENTENCE"), TooLarge(1), AboveReceives(1), OverMemory(1), AboveP99(2, 1),
+        Unsupported("SENTENCE"), TooLarge(1), AboveReceives(1), AbovePathMtu(1),
+        OverMemory(1), AboveP99(2, 1),
         BelowBandwidth(1, 2), Deviates(1, 2), NoCpu(1), Unexpected(errno::ENOMEM),
         Kernel("STEP", -errno::ENOMEM),
     );
@@ -206,7 +207,8 @@ fn every_refusal_of_a_command_has_its_words() {
         NotV6 { value: value }, NotInterface { value: value }, NoInterface { value: value },
         NotCpus { value: value }, NotNetworks { value: value }, NotErrno { value: value },
         NotText { max: 1 }, NoRole, TwoRoles { other: other }, Both { other: other }, NoAddr,
-        NoDevice, PoolWith { other: other }, NeedsReg, NeedsDma, NeedsPath, NeedsServer,
+        NoDevice, PoolWith { other: other }, UnreliableWith { other: other },
+        NeedsReg, NeedsDma, NeedsPath, NeedsServer,
         FollowsClient,
         WrongTest { test: test, valid: one }, RegWithTest { test: test },
         SgeAboveSize { sge: 2, size: 1 }, SizeAbove { max: 1, what: "OF ALL" },

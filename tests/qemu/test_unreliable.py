@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Unreliable queue pairs: qp=uc and qp=ud. Messages may be lost, which is counted, and
+what arrives is what was sent."""
+
+import contextlib
+import errno
+import time
+
+import compiled
+import krping
+import network
+from krping import ADDR, DEVICE, Program, new_port, new_tag, rdma, run_fails, run_ok, wait_for
+from ktap import Suite, diag
+from microbench import warmup
+
+suite = Suite(check=krping.check)
+
+SENDS = ("slat", "sbw")
+# The tests that each has.
+CASES = [("uc", test) for test in ("wlat", "slat", "bw", "sbw")] + [("ud", test) for test in SENDS]
+COUNT = 500 // krping.SLOW
+# The network device's 1500 bytes hold 1024 of data, the next smaller power of two.
+PATH = 1024
+QKEY = "0x01234567"
+STRANGER = compiled.Compiled("krping-stranger", "stranger.c", "-libverbs")
+
+
+def figures(found, service, sent):
+	"""The result FOUND is of a run over SERVICE with SENT messages, all of which are
+	accounted for. Returns its figures."""
+	assert (found["status"], found["qp"]) == ("ok", service), found
+	loss = found["loss"]
+	assert loss["sent"] == sent, (sent, loss)
+	if "arrived" in loss:
+		assert loss["arrived"] + loss["lost"] == sent and loss["arrived"] > 0, loss
+	return loss
+
+
+def loopback(service, test, size, options="", qps=1):
+	"""The figures of the client and of the servers of a loopback."""
+	tag = new_tag()
+	run_ok(f"loopback,addr={ADDR},{test},qp={service},size={size},count={COUNT},qps={qps},"
+	       f"timeout={20000 * krping.SLOW},tag={tag}{options and ','}{options}")
+	servers = wait_for(lambda: len(found := [each for each in krping.results(tag)
+						 if each["role"] == "server"]) == qps and found)
+	client = krping.result(tag, "client")
+	every = 1 if "sig_all" in options else 16
+	sent = COUNT + warmup(size, every)
+	assert client["iterations"] == COUNT * qps, client
+	said = figures(client, service, sent * qps)
+	told = [figures(server, service, sent) for server in servers]
+	for key in ("arrived", "lost", "late", "repeated"):
+		# WRITEs without immediate data are noticed by nobody.
+		assert (key in said) == all(key in each for each in told), (said, told)
+		assert key not in said or said[key] == sum(each[key] for each in told), (key, said, told)
+	if test.endswith("lat") and "arrived" in said:
+		assert said["lost"] == 0, said
+	return said, told
+
+
+@suite.test("each test moves its messages, and none is unaccounted for")
+def each():
+	for service, test in CASES:
+		for size in (1, 64, PATH):
+			for options in ("", "poll", "spin=50", "cq=pool", "sig_all", "inline", "untimed"):
+				if (options == "inline" and size > 64) or \
+				   (options == "untimed" and test.endswith("bw")):
+					continue
+				said, _ = loopback(service, test, size, options)
+				quiet = test == "bw" or (test == "wlat" and options == "poll")
+				assert ("arrived" in said) != quiet, (test, options, said)
+
+
+@suite.test("several queue pairs, lists, pieces of memory, and long messages of uc")
+def several():
+	for service, test in CASES:
+		loopback(service, test, 1000, "sge=3", qps=3)
+		if test.endswith("bw"):
+			loopback(service, test, 1000, "postlist=8,signal_every=16", qps=2)
+	for test in ("bw,imm", "sbw", "slat", "wlat"):
+		loopback("uc", test, 65536)
+
+
+@suite.test("what arrives is compared, each message too")
+def compared():
+	for service in ("uc", "ud"):
+		for size in (1, 24, 64, 1000, PATH):
+			for options in ("validate", "validate=full", "validate=full,cq=pool"):
+				for pattern in ("text", "binary"):
+					loopback(service, "sbw", size, f"{options},pattern={pattern}")
+	loopback("uc", "sbw", 65536, "validate=full")
+	for size in (64, 65536):
+		said, _ = loopback("uc", "bw", size, "validate")
+		assert "arrived" in said, said
+
+
+@suite.test("a datagram is one packet: more than the path MTU is refused before anything is connected")
+def packets():
+	sentence = "the size is above %u bytes, the path MTU, and a datagram is one packet"
+	for mtu in (256, 512, PATH):
+		for test in SENDS:
+			run_ok(f"loopback,addr={ADDR},{test},qp=ud,size={mtu},mtu={mtu},count=10")
+			tag = new_tag()
+			run_fails(f"client,addr={ADDR},port={new_port()},{test},qp=ud,size={mtu + 1},"
+				  f"mtu={mtu},count=10,tag={tag}", errno.ERANGE, sentence % mtu)
+	run_ok(f"loopback,addr={ADDR},slat,qp=uc,size={PATH + 1},count=10")
+
+
+@suite.test("a server with a shared receive queue has receives of its own for these")
+def beside_shared():
+	port, tag = new_port(), new_tag()
+	server = krping.serve(f"server,addr={ADDR},port={port},threads=3,srq=16,tag={tag}")
+	for service in ("rc", "uc", "ud"):
+		run_ok(f"client,addr={ADDR},port={port},sbw,qp={service},size=64,count={COUNT},"
+		       "validate=full")
+	assert server.wait() == 0
+	assert ["srq" in found for found in krping.results(tag)] == [True, False, False]
+
+
+@suite.test("datagrams of strangers are counted, and change nothing")
+def strangers():
+	program = STRANGER.build()
+	for test, size in (("slat", 64), ("sbw", 256)):
+		tag = new_tag()
+		validate = ",validate=full" if test == "sbw" else ""
+		run = krping.Command(f"loopback,addr={ADDR},{test},qp=ud,size={size}{validate},"
+				     f"duration={4 * krping.SLOW},tag={tag}")
+
+		def queue_pairs():
+			found = [each["lqpn"] for each in rdma("resource", "show", "qp")
+				 if each["type"] == "UD" and each["state"] == "RTS"]
+			return len(found) == 2 and found
+		found = wait_for(queue_pairs)
+		# Those with a wrong Q_Key do not even arrive.
+		for qkey in (QKEY, "0x7654321"):
+			status, output = Program(program, DEVICE, ADDR, "50", str(size), qkey,
+						 *map(str, found)).finish(60)
+			assert status == 0, output
+		assert run.wait(60) == 0
+		client, server = (krping.result(tag, role)["loss"] for role in ("client", "server"))
+		diag(f"{test}: {client} {server}")
+		assert 0 < client["foreign"] + server["foreign"] <= 100, (client, server)
+		assert client["repeated"] == 0, client
+
+
+@contextlib.contextmanager
+def far(options=""):
+	"""Within, another host on whose link something is wrong, and a server there."""
+	with network.Lab() as lab:
+		port, tag = new_port(), new_tag()
+		server = lab.command(f"server,port={port},persist,tag={tag},timeout=20000")
+		wait_for(lambda: krping.listens(port))
+		lab.disturb(options)
+
+		def run(text):
+			own = new_tag()
+			run_ok(f"client,addr={lab.FAR},port={port},{text},timeout=20000,tag={own}")
+			return krping.result(own, "client")
+		try:
+			yield run
+		finally:
+			lab.calm()
+			assert server.interrupt() == errno.EINTR
+
+
+@suite.test("messages that the network loses are counted, and no error", limit=200)
+def lost():
+	with far("loss 10%") as run:
+		for service, test in CASES:
+			if not test.endswith("bw"):
+				continue
+			for size in (64, PATH):
+				imm = ",imm" if test == "bw" else ",validate=full"
+				found = run(f"{test},qp={service},size={size},count=1000{imm}")
+				loss = figures(found, service, 1000 + warmup(size, 16))
+				# 10%, and what a receiver is too slow for.
+				assert 30 < loss["lost"] < loss["sent"], (service, test, loss)
+		# Long ones of many packets are lost more often.
+		found = run("sbw,qp=uc,size=16K,count=300,validate=full")
+		assert found["loss"]["lost"] > 100, found["loss"]
+
+
+@suite.test("a latency goes on where its messages are lost", limit=200)
+def unanswered():
+	with far("loss 10%") as run:
+		for service, test in CASES:
+			if not test.endswith("lat"):
+				continue
+			for poll in ("", ",poll"):
+				start = time.monotonic()
+				found = run(f"{test},qp={service},size=64,count=60,signal_every=1{poll}")
+				diag(f"{test} {service}{poll}: {found['loss']} {found['p50_ns']} "
+				     f"{time.monotonic() - start:.0f} s")
+				assert found["iterations"] == 60, found
+				assert found["loss"]["unanswered"] > 0, found["loss"]
+				# What was sent again is not timed.
+				timed = sum(count for _, _, count in found["histogram_ns"])
+				assert timed < 60 and found["max_ns"] < 200_000_000, found
+
+
+@suite.test("messages that come twice or late are counted, and compared all the same")
+def strange_order():
+	with far("delay 2ms duplicate 20%") as run:
+		loss = run("sbw,qp=ud,size=64,count=1000,validate=full")["loss"]
+		assert loss["repeated"] > 50, loss
+		run("slat,qp=ud,size=64,count=50")
+		run("slat,qp=uc,size=64,count=50")
+	with far("delay 5ms reorder 50% 50%") as run:
+		loss = run("sbw,qp=ud,size=64,count=1000,validate=full")["loss"]
+		assert loss["late"] > 50 and loss["repeated"] == 0, loss
+
+
+@suite.test("a signal ends it, and leaves nothing")
+def interrupted():
+	for service, test in CASES:
+		run = krping.Command(f"loopback,addr={ADDR},{test},qp={service},size=64,count=0")
+		time.sleep(0.3 * krping.SLOW)
+		assert run.interrupt() == errno.EINTR
+		krping.check()
+
+
+if __name__ == "__main__":
+	suite.main()
