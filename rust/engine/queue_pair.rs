@@ -148,6 +148,9 @@ impl EventHandler for Outcome {
     }
 }
 
+/// Name of the step of connecting an unreliable queue pair, for failures.
+pub(crate) const CONNECTING_UNRELIABLE: &str = "connecting the unreliable queue pair";
+
 /// A queue pair that drives a workload. Fields are in drop order.
 pub(crate) struct QueuePair<W: Workload> {
     inner: Pin<KBox<qp::QueuePair<Driven<W>>>>,
@@ -261,9 +264,7 @@ impl<W: Workload> QueuePair<W> {
         }
         self.inner
             .connect_unreliable(peer)
-            .map_err(|error| {
-                Failure::Kernel("connecting the unreliable queue pair", error.to_errno())
-            })
+            .map_err(|error| Failure::Kernel(CONNECTING_UNRELIABLE, error.to_errno()))
             .map_err(|failure| self.outcome.cause_of(failure))
     }
 

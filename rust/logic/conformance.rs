@@ -81,12 +81,18 @@ pub(crate) enum Case {
     SrqLimit,
     /// The drain of a queue pair that takes the receives of a shared queue.
     SrqDrain,
+    /// A datagram to a queue pair with another Q_Key.
+    UdBadQkey,
+    /// A datagram to an address that nobody has.
+    UdBadAh,
+    /// A datagram that is longer than a packet.
+    UdAboveMtu,
     /// A WRITE, and then a message of the CM, while a person has taken the port down.
     PortDown,
 }
 
 /// All cases with their names, in the order in which they run.
-const NAMES: [(Case, &str); 32] = [
+const NAMES: [(Case, &str); 35] = [
     (Case::StaleRkey, "stale_rkey"),
     (Case::ReadOfWriteOnly, "read_of_write_only"),
     (Case::WriteOfReadOnly, "write_of_read_only"),
@@ -118,6 +124,9 @@ const NAMES: [(Case, &str); 32] = [
     (Case::SrqEmpty, "srq_empty"),
     (Case::SrqLimit, "srq_limit"),
     (Case::SrqDrain, "srq_drain"),
+    (Case::UdBadQkey, "ud_bad_qkey"),
+    (Case::UdBadAh, "ud_bad_ah"),
+    (Case::UdAboveMtu, "ud_above_mtu"),
     (Case::PortDown, "port_down"),
 ];
 

@@ -421,6 +421,35 @@ impl<C: Completions> QueuePair<C> {
         self.unreliable.as_ref().ok_or(EINVAL)?.connect(peer)
     }
 
+    /// Gives the queue pair for datagrams beside it, which is connected, another Q_Key: those with
+    /// the former do not arrive any more. Process context; may sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where there is none, or it is not connected; the driver's.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn set_datagram_qkey(&self, qkey: u32) -> Result {
+        self.unreliable.as_ref().ok_or(EINVAL)?.set_qkey(qkey)
+    }
+
+    /// Has the datagrams of lists that are filled from now on go to an address that nobody has, one
+    /// for documentation. Once. Process context; may sleep. Not in a handler of the identifier.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where there is no queue pair for datagrams with a peer, or they do not go by IPv4;
+    /// `EBUSY` where that was done before; `ENOMEM`; the driver's.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn misdirect_datagrams(&self) -> Result {
+        self.unreliable.as_ref().ok_or(EINVAL)?.misdirect()
+    }
+
     /// Handles up to `budget` completions, for [`PollMode::Direct`], and returns their number.
     /// Process context.
     pub(crate) fn poll(&self, budget: u16) -> usize {

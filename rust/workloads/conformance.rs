@@ -11,15 +11,16 @@
 //! An event that has not come by then is an observation, too.
 //!
 //! - [`runner`] - the thread, which runs one case after the other
-//! - [`cases`], [`limits`], [`order`], [`events`], [`shared`] - the cases; [`setup`]: queue sizes
-//!   and memory of each
+//! - [`cases`], [`limits`], [`order`], [`events`], [`shared`], [`datagrams`] - the cases;
+//!   [`setup`]: queue sizes and memory of each
 //! - [`pair`], [`end`], [`probe`], [`recorder`] - the connection of a case, its ends, requests that
 //!   may be wrong, and the record of completions
 
 #![forbid(unsafe_code)]
 
 pub(crate) mod cases;
-pub(crate) mod end;
+pub(crate) mod datagrams;
+mod end;
 mod events;
 mod limits;
 mod order;

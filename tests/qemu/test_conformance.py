@@ -22,6 +22,10 @@ REFUSED = (r"remote access error \(10\); requester ERR, responder ERR; event at 
 GOES_ON = (r"; requester RTS, responder RTS; other requests: ([0-9]+) posted, \1 done; "
 	   r"(receives: ([0-9]+) posted, \3 done; )?goes on")
 
+# A datagram behind one that has arrived.
+ASTRAY = (r"success \(0\); requester RTS, responder RTS; receives: 2 posted, %s"
+	  "; goes on")
+
 # What is seen on soft-RoCE, up to the new connection that works.
 PASS = {
 	"stale_rkey": REFUSED,
@@ -62,6 +66,8 @@ PASS = {
 	"srq_empty": r"RNR retry counter exceeded \(13\); requester ERR, responder RTS; "
 		     r"other requests: 2 posted, 2 flushed",
 	"srq_limit": r"success \(0\)" + GOES_ON,
+	"ud_bad_qkey": ASTRAY % "1 done, 1 not completed",
+	"ud_above_mtu": ASTRAY % "1 done, 1 not completed",
 	"srq_drain": r"success \(0\); requester (RTS|ERR), responder ERR; .*",
 }
 
@@ -77,6 +83,8 @@ FAIL = {
 			  "how the request ended; how the receive ended"),
 	# It calls the handler with the lock of the completion queue held.
 	"handler_polls": ("no completion" + GOES_ON, "how the request ended"),
+	# It looks at the link-layer address only where that is its own.
+	"ud_bad_ah": (ASTRAY % "2 done; memory changed", "memory is not as it must be"),
 }
 
 suite = Suite(check=krping.check)

@@ -50,6 +50,9 @@ PASS = {
 SKIP = {
 	"atomic_misaligned": "the device has no atomic operations",
 	"atomic_no_right": "the device has no atomic operations",
+	"ud_bad_qkey": "the transport has no datagrams",
+	"ud_bad_ah": "the transport has no datagrams",
+	"ud_above_mtu": "the transport has no datagrams",
 	"write_then_flag": "iWARP places what arrives in any order until a receive completes",
 }
 

@@ -425,6 +425,10 @@ impl Rule {
                        before; the connection goes on",
                 ..HARMLESS
             },
+            Case::UdBadQkey | Case::UdBadAh | Case::UdAboveMtu => Self {
+                text: "success, and the datagram arrives nowhere; the connection goes on",
+                ..HARMLESS
+            },
             Case::SrqDrain => Self {
                 text:
                     "the drain ends after the event of the last receive, and no receive completes \

@@ -113,13 +113,15 @@ unsafe impl Sync for Datagram {}
 /// # Invariants
 ///
 /// `raw` was created in the domain `_pd` and is destroyed by this object alone, once, and after it
-/// the address handle of `peer`, if there is one.
+/// the address handles of `peer` and `astray`, if there are any.
 pub(in crate::rdma) struct Unreliable {
     raw: NonNull<bindings::ib_qp>,
     qp_type: QpType,
     drain: Drain,
     /// The peer's queue pair; its address for UD.
     peer: SetOnce<Option<Datagram>>,
+    /// An address that nobody has, where later datagrams are to go.
+    astray: SetOnce<Datagram>,
     /// 1 once it has been destroyed.
     destroyed: Atomic<u32>,
     /// The context of its events.
@@ -176,6 +178,7 @@ impl Unreliable {
             qp_type,
             drain,
             peer: SetOnce::new(),
+            astray: SetOnce::new(),
             destroyed: Atomic::new(0),
             events: events.clone(),
             _pd: pd.clone(),
@@ -262,13 +265,57 @@ impl Unreliable {
         self.modify(&mut attr, bindings::ib_qp_attr_mask_IB_QP_SQ_PSN)
     }
 
-    /// Has it receive datagrams, and makes the address handle of the peer.
-    fn begin_datagrams(&self, path: &mut bindings::ib_qp_attr, peer: u32) -> Result<Datagram> {
+    /// Gives a queue pair for datagrams, which is connected, another Q_Key: those with the former
+    /// do not arrive any more. Process context; may sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for another type or before it is connected; the driver's.
+    pub(super) fn set_qkey(&self, qkey: u32) -> Result {
         let mut attr = bindings::ib_qp_attr {
-            qp_state: bindings::ib_qp_state_IB_QPS_RTR,
+            qp_state: bindings::ib_qp_state_IB_QPS_RTS,
+            qkey,
             ..Default::default()
         };
-        self.modify(&mut attr, 0)?;
+        self.modify(&mut attr, bindings::ib_qp_attr_mask_IB_QP_QKEY)
+    }
+
+    /// Has the datagrams of lists that are filled from now on go to an address that nobody has, one
+    /// for documentation (RFC 5737). Once. Process context; may sleep. Not in a handler of the
+    /// identifier.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where it has no peer, or datagrams do not go by IPv4; `EBUSY` where that was done
+    /// before; `ENOMEM`; the driver's.
+    pub(super) fn misdirect(&self) -> Result {
+        const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
+        let peer = self.datagram()?.ok_or(EINVAL)?;
+        let rtr = bindings::ib_qp_state_IB_QPS_RTR;
+        let datagram = self.id().with_path(rtr, |path| {
+            // SAFETY: Every bit pattern is valid for either member of this union.
+            let [prefix @ .., a, b, c, d] = unsafe { path.ah_attr.grh.dgid.raw.as_mut() };
+            if *prefix != MAPPED {
+                return Err(EINVAL);
+            }
+            (*a, *b, *c, *d) = (203, 0, 113, 1);
+            Ok(Datagram {
+                ah: self.create_handle(path)?,
+                ..peer
+            })
+        })?;
+        // INVARIANT: The handle was created for this queue pair.
+        if self.astray.populate(datagram) {
+            Ok(())
+        } else {
+            // SAFETY: Nobody has seen it.
+            unsafe { destroy_handle(datagram.ah) };
+            Err(EBUSY)
+        }
+    }
+
+    /// Makes an address handle of where `path` leads.
+    fn create_handle(&self, path: &mut bindings::ib_qp_attr) -> Result<NonNull<bindings::ib_ah>> {
         // SAFETY: The domain is alive. What the address refers to is, too, during this call; the
         // handle takes its own reference.
         let ah = from_err_ptr(unsafe {
@@ -278,20 +325,32 @@ impl Unreliable {
                 bindings::rdma_create_ah_flags_RDMA_CREATE_AH_SLEEPABLE,
             )
         })?;
+        NonNull::new(ah).ok_or(ENOMEM)
+    }
+
+    /// Has it receive datagrams, and makes the address handle of the peer.
+    fn begin_datagrams(&self, path: &mut bindings::ib_qp_attr, peer: u32) -> Result<Datagram> {
+        let mut attr = bindings::ib_qp_attr {
+            qp_state: bindings::ib_qp_state_IB_QPS_RTR,
+            ..Default::default()
+        };
+        self.modify(&mut attr, 0)?;
         Ok(Datagram {
-            ah: NonNull::new(ah).ok_or(ENOMEM)?,
+            ah: self.create_handle(path)?,
             queue_pair: peer,
             qkey: QKEY,
         })
     }
 
-    /// Returns the destination of its requests; `None` where they have none of their own.
+    /// Returns the destination of its requests, whose queue pair is the peer's; `None` where they
+    /// have none of their own.
     ///
     /// # Errors
     ///
     /// `EINVAL` before it is connected.
     pub(super) fn datagram(&self) -> Result<Option<Datagram>> {
-        self.peer.copy().ok_or(EINVAL)
+        let astray = self.astray.copy();
+        astray.map_or_else(|| self.peer.copy().ok_or(EINVAL), |astray| Ok(Some(astray)))
     }
 
     /// Notes that the request of the drain with entry `index` has completed. In the context of
@@ -326,7 +385,8 @@ impl Unreliable {
         // only. The address handle goes after the requests that name it.
         unsafe {
             bindings::ib_destroy_qp_user(self.as_ptr(), core::ptr::null_mut());
-            if let Some(datagram) = self.peer.copy().flatten() {
+            let peer = self.peer.copy().flatten();
+            for datagram in [peer, self.astray.copy()].into_iter().flatten() {
                 destroy_handle(datagram.ah);
             }
         }

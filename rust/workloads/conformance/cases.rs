@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    datagrams,
     end::{
         failed,
         Place, //
@@ -202,6 +203,9 @@ pub(crate) fn run(
         Case::Rearm => events::rearm(rule, pair),
         Case::SrqLimit => shared::limit(rule, pair),
         Case::SrqDrain => shared::drain(rule, pair),
+        Case::UdBadQkey => datagrams::bad_qkey(rule, pair),
+        Case::UdBadAh => datagrams::bad_address(rule, pair),
+        Case::UdAboveMtu => datagrams::above_mtu(rule, pair),
         Case::SqFull => limits::send_queue(rule, pair),
         Case::CqExact => limits::completion_queue(rule, pair, false),
         Case::CqOverrun => limits::completion_queue(rule, pair, true),

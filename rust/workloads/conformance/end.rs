@@ -4,6 +4,8 @@
 
 #![forbid(unsafe_code)]
 
+mod datagrams;
+
 use super::{
     probe::Probe,
     setup::{

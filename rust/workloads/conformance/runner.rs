@@ -273,6 +273,11 @@ impl<'a> CaseRunner<'a> {
             {
                 Some("the device has no shared receive queues")
             }
+            Case::UdBadQkey | Case::UdBadAh | Case::UdAboveMtu
+                if !self.device()?.has_unreliable() =>
+            {
+                Some("the transport has no datagrams")
+            }
             Case::PortDown if self.fabric == Fabric::Iwarp => Some(OVER_TCP),
             _ => None,
         };

@@ -13,6 +13,10 @@ use crate::{
     logic::conformance::{
         expectation::Fabric,
         Case, //
+    },
+    rdma::{
+        qp::UnreliableCaps,
+        qp_type::QpType, //
     }, //
 };
 
@@ -32,7 +36,7 @@ const FEW: u32 = 40;
 const BULK: u32 = 1 << 19;
 
 /// Size in bytes of data that does not fit into one packet.
-const LONG: u32 = 1 << 14;
+pub(super) const LONG: u32 = 1 << 14;
 
 /// ACK timeout of 67 ms, in the logarithmic form of the CM.
 const SHORT_ACK_TIMEOUT: u8 = 14;
@@ -62,6 +66,8 @@ pub(crate) struct Setup {
     pub(super) notified: bool,
     /// The responder takes the receives of a shared queue.
     pub(super) shared: bool,
+    /// Both ends have a queue pair for datagrams beside their own.
+    datagrams: bool,
     /// The case needs another connection, in another protection domain.
     pub(crate) needs_third_party: bool,
 }
@@ -79,6 +85,7 @@ impl Setup {
         reads: READS,
         notified: false,
         shared: false,
+        datagrams: false,
         needs_third_party: false,
     };
 
@@ -145,6 +152,11 @@ impl Setup {
                 shared: true,
                 ..IMPATIENT
             },
+            Case::UdBadQkey | Case::UdBadAh | Case::UdAboveMtu => Self {
+                exposed: LONG,
+                datagrams: true,
+                ..Self::PLAIN
+            },
             Case::StaleRkey
             | Case::ReadOfWriteOnly
             | Case::WriteOfReadOnly
@@ -168,6 +180,11 @@ impl Setup {
     pub(super) fn depths(&self, requests: bool) -> Depths {
         Depths {
             completions: self.completions.filter(|_| requests),
+            unreliable: self.datagrams.then_some(UnreliableCaps {
+                qp_type: QpType::Ud,
+                max_send_wr: FEW,
+                max_recv_wr: FEW,
+            }),
             ..Depths::plain(if requests { self.sends } else { FEW }, self.receives)
         }
         .with_slots(self.slots as usize)

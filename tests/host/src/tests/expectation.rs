@@ -103,6 +103,9 @@ fn right(case: Case) -> Seen {
         | Case::WriteThenFlag
         | Case::HandlerPolls
         | Case::SrqLimit
+        | Case::UdBadQkey
+        | Case::UdBadAh
+        | Case::UdAboveMtu
         | Case::Rearm => harmless(),
         Case::SrqDrain => Seen {
             requester: State::RTS,

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Conformance cases about datagrams, which go by an unreliable queue pair beside that of the
+//! connection.
+//!
+//! In each, a good datagram arrives before the one under test, which must not.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    end::{
+        seed,
+        Place, //
+    },
+    pair::Pair,
+    setup::{
+        LONG,
+        SIZE, //
+    }, //
+};
+use crate::logic::{
+    conformance::{
+        expectation::Rule,
+        observation::{
+            Ended,
+            Seen, //
+        }, //
+    },
+    failure::Failure, //
+};
+use kernel::prelude::*;
+
+/// A Q_Key that no sender has.
+const OTHER_QKEY: u32 = 0x0055_aa55;
+
+/// Sends a datagram to a queue pair that has another Q_Key by then.
+pub(super) fn bad_qkey(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
+    connect(pair)?;
+    pair.responder.set_datagram_qkey(OTHER_QKEY)?;
+    lost(rule, pair, SIZE)
+}
+
+/// Sends a datagram to an address that nobody has.
+pub(super) fn bad_address(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
+    connect(pair)?;
+    pair.requester.misdirect_datagrams()?;
+    lost(rule, pair, SIZE)
+}
+
+/// Sends a datagram that does not fit into a packet.
+pub(super) fn above_mtu(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
+    connect(pair)?;
+    lost(rule, pair, LONG)
+}
+
+/// Connects the queue pairs for datagrams, and checks them with one.
+fn connect(pair: &mut Pair<'_>) -> Result<(), Failure> {
+    let numbers = (
+        pair.requester.datagram_number()?,
+        pair.responder.datagram_number()?,
+    );
+    pair.requester.connect_datagrams(numbers.1)?;
+    pair.responder.connect_datagrams(numbers.0)?;
+    let receive = pair.responder.receive_datagram()?;
+    let _ = pair.requester.post_datagram(SIZE);
+    let ends = [&pair.requester, &pair.responder];
+    let came = || pair.responder.received(receive) == Ended::Status(0);
+    let sent = seed(true, Place::Exposed);
+    if !pair.hears(&ends, came)? || !pair.responder.holds_datagram(SIZE, sent)? {
+        return Err(Failure::WrongData("the datagram"));
+    }
+    pair.responder.clear_inbox()
+}
+
+/// Sends a datagram of `len` bytes, which must not arrive.
+fn lost(rule: &Rule, pair: &mut Pair<'_>, len: u32) -> Result<Seen, Failure> {
+    let receive = pair.responder.receive_datagram()?;
+    pair.requester.begin();
+    let first = pair.requester.post_datagram(len);
+    let ends = [&pair.requester, &pair.responder];
+    let came = || pair.responder.received(receive) != Ended::Missing;
+    let came = pair.hears(&ends, came)?;
+    pair.look(rule, first, None, |pair| {
+        Ok(!came && pair.responder.is_intact(false, Place::Inbox, 0)?)
+    })
+}

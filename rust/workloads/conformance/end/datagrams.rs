@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Datagrams of an end, which go by an unreliable queue pair beside that of the connection.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    failed,
+    flatten,
+    piece,
+    seed,
+    End,
+    Place,
+    Taken,
+    PIECE, //
+};
+use crate::{
+    engine::{
+        queue_pair::CONNECTING_UNRELIABLE,
+        tag::Layout, //
+    },
+    logic::failure::{
+        errno,
+        Failure,
+        Operation, //
+    },
+    rdma::{
+        qp::GRH_BYTES,
+        wr::prepared::{
+            self,
+            PreparedList,
+            Template, //
+        }, //
+    },
+    workloads::conformance::Recorder, //
+};
+use kernel::prelude::*;
+
+impl End {
+    const DATAGRAMS: Layout = Layout::new(Recorder::OPERATIONS);
+
+    /// Returns the number of the queue pair for datagrams.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub(in crate::workloads::conformance) fn datagram_number(&self) -> Result<u32, Failure> {
+        let number = self.queue_pair.unreliable_number();
+        number.ok_or_else(|| failed(EINVAL))
+    }
+
+    /// Connects the queue pair for datagrams to the peer's. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// The device refuses.
+    pub(in crate::workloads::conformance) fn connect_datagrams(
+        &self,
+        peer: u32,
+    ) -> Result<(), Failure> {
+        let connected = self.queue_pair.connect_unreliable(peer);
+        connected.map_err(|e| Failure::Kernel(CONNECTING_UNRELIABLE, e.to_errno()))
+    }
+
+    /// Gives the queue pair for datagrams another Q_Key. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// The device refuses.
+    pub(in crate::workloads::conformance) fn set_datagram_qkey(
+        &self,
+        qkey: u32,
+    ) -> Result<(), Failure> {
+        let set = self.queue_pair.set_datagram_qkey(qkey);
+        set.map_err(|e| Failure::Kernel("setting the Q_Key", e.to_errno()))
+    }
+
+    /// Has datagrams go to an address that nobody has. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unsupported`] where they do not go by IPv4; the device refuses.
+    pub(in crate::workloads::conformance) fn misdirect_datagrams(&self) -> Result<(), Failure> {
+        self.queue_pair
+            .misdirect_datagrams()
+            .map_err(|error| match error {
+                EINVAL => Failure::Unsupported("datagrams do not go by IPv4 there"),
+                error => Failure::Kernel("creating an address handle", error.to_errno()),
+            })
+    }
+
+    /// Posts a datagram of the first `len` bytes of [`Place::Exposed`]. May sleep.
+    pub(in crate::workloads::conformance) fn post_datagram(&mut self, len: u32) -> Taken {
+        if self.sent >= self.slots {
+            return Err(errno::ENOSPC);
+        }
+        let template = Template {
+            operation: prepared::Operation::Send,
+            buffer: self.buffer(Place::Exposed),
+            region: None,
+            len,
+            stride: 0,
+            inline: false,
+            numbered: false,
+        };
+        let entry = Self::DATAGRAMS.entry(Operation::Send, self.sent);
+        // The device copies the list when it is posted.
+        let posted = PreparedList::new(1, 1).and_then(|mut list| {
+            self.with(|_, queue| {
+                queue.fill_list(&mut list, entry, &template)?;
+                queue.post_list(&mut list, 1, |_| true)
+            })
+        });
+        flatten(posted)?;
+        self.sent += 1;
+        Ok(self.sent - 1)
+    }
+
+    /// Posts a receive for a datagram into the inbox, and returns its slot number.
+    pub(in crate::workloads::conformance) fn receive_datagram(&mut self) -> Result<usize, Failure> {
+        let local = self.local(Place::Inbox, self.exposed);
+        let entry = Self::DATAGRAMS.entry(Operation::Receive, self.received);
+        self.with(|_, queue| queue.post_unreliable_receive(entry, &local))
+            .and_then(|posted| posted)
+            .map_err(|e| Failure::Kernel("posting to the receive queue", e.to_errno()))?;
+        self.received += 1;
+        Ok(self.received - 1)
+    }
+
+    /// Returns true if a datagram in the inbox has the first `len` bytes that are derived from
+    /// `seed`, a multiple of 64, behind its header.
+    pub(in crate::workloads::conformance) fn holds_datagram(
+        &self,
+        len: u32,
+        seed: u8,
+    ) -> Result<bool, Failure> {
+        for offset in (0..len as usize).step_by(PIECE) {
+            let mut bytes = [0; PIECE];
+            let place = offset.saturating_add(GRH_BYTES as usize);
+            self.with(|_, queue| queue.memory().read(self.inbox, place, &mut bytes))
+                .and_then(|read| read)
+                .map_err(failed)?;
+            if bytes != piece(seed, offset) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Gives the inbox of a responder its initial content again.
+    pub(in crate::workloads::conformance) fn clear_inbox(&mut self) -> Result<(), Failure> {
+        self.fill(Place::Inbox, seed(false, Place::Inbox))
+            .map_err(failed)
+    }
+}
