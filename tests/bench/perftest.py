@@ -6,10 +6,10 @@
 Both ends of each run are in the guest, on its soft-RoCE device, and so share its
 two CPUs with the device's own work. All ways to run a test take turns, A B C A B C;
 each ratio is of one turn, and the median of the ratios is what counts. PAIRS in the
-environment is how many turns, TESTS the names of those to run ('wlat slat,srq'), else all.
+environment is how many turns, TESTS the names of those to run ('wlat slat,qp=ud'), else all.
 
-perftest connects with -R, through the RDMA CM, as krping does. Else it has its
-defaults; in the tables, of its options:
+perftest connects with -R, through the RDMA CM, as krping does, so it has no unreliable
+connected queue pairs (UC). Else it has its defaults; in the tables, of its options:
 
 	-e	sleeps until a completion comes, instead of spinning
 	-N	no clock read for each completion
@@ -42,6 +42,8 @@ DEPTH = 128
 # Operations by size. The bandwidths' are multiples of the longest list.
 LATENCY = {2: 1000, 64: 1000}
 BANDWIDTH = {64: 9600, 65536: 512, 1048576: 48}
+# A datagram is one packet.
+DATAGRAMS = {64: 9600, 1024: 9600}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,8 +60,8 @@ class Row:
 
 	@property
 	def name(self):
-		"""The name in TESTS, with that of krping's option."""
-		return f"{self.test},{self.own.split('=')[0]}" if self.own else self.test
+		"""The name in TESTS, with krping's option."""
+		return f"{self.test},{self.own}" if self.own else self.test
 
 	@property
 	def is_latency(self):
@@ -84,11 +86,14 @@ ROWS = (
 	Row("caslat", "ib_atomic_lat", "compare-and-swap latency", {8: 1000}, ("-A", "CMP_AND_SWAP")),
 	Row("slat", "ib_send_lat", "SEND latency with shared receives (half the round trip)", LATENCY,
 	    ("--use-srq",), "srq=512"),
+	Row("slat", "ib_send_lat", "datagram latency (half the round trip)", LATENCY, ("-c", "UD"),
+	    "qp=ud"),
 	Row("bw", "ib_write_bw", "RDMA WRITE bandwidth", BANDWIDTH),
 	Row("rbw", "ib_read_bw", "RDMA READ bandwidth", BANDWIDTH),
 	Row("sbw", "ib_send_bw", "SEND bandwidth", BANDWIDTH),
 	Row("sbw", "ib_send_bw", "SEND bandwidth with shared receives", BANDWIDTH, ("--use-srq",),
 	    "srq=512"),
+	Row("sbw", "ib_send_bw", "datagram bandwidth, as sent", DATAGRAMS, ("-c", "UD"), "qp=ud"),
 	Row("abw", "ib_atomic_bw", "fetch-and-add rate", {8: 9600}, ("-A", "FETCH_AND_ADD")),
 	Row("casbw", "ib_atomic_bw", "compare-and-swap rate", {8: 9600}, ("-A", "CMP_AND_SWAP")),
 )
