@@ -302,8 +302,8 @@ impl Microbench {
                 && phase == if self.plan.leading { Phase::Done } else { Phase::Running } =>
             {
                 let said = iterations.saturating_add(self.plan.warmup());
-                let may_lose = self.plan.is_unreliable() && said > self.arrivals;
-                if self.plan.counts_arrivals() && said != self.arrivals && !may_lose {
+                let counts = self.plan.counts_arrivals() && !self.may_lack(said);
+                if counts && said != self.arrivals {
                     return Err(self.broken(Violation::Miscounted(self.arrivals, said)));
                 }
                 self.peer = Some((iterations, elapsed_ns));

@@ -44,6 +44,10 @@ impl Microbench {
         queue: &mut Queue<'_>,
         wc: &WorkCompletion<'_>,
     ) -> Result<(), Failure> {
+        if self.rest_came || self.phase == Phase::Done && !self.plan.leading {
+            // It was taken for lost.
+            return self.messages_mut()?.post_next(queue, wc, false);
+        }
         let iteration = self.arrivals;
         let messages = self.messages_mut()?;
         let message = messages.receive(queue, wc, iteration)?;
@@ -66,10 +70,6 @@ impl Microbench {
         number: u64,
         buffer: BufferId,
     ) -> Result<(), Failure> {
-        if self.rest_came || self.phase == Phase::Done && !self.plan.leading {
-            // It was taken for lost.
-            return Ok(());
-        }
         let latest = match &self.work {
             // The next is sent when this one has been answered.
             Work::Latency(_) => Some(self.arrivals),
@@ -89,12 +89,16 @@ impl Microbench {
         self.step(queue)
     }
 
+    /// Returns true where some of `said` messages may be lost: those of a latency have all been
+    /// answered.
+    pub(super) fn may_lack(&self, said: u64) -> bool {
+        self.plan.is_unreliable() && !self.plan.test.is_latency() && self.arrivals < said
+    }
+
     /// Returns true where messages of the peer, who has told of the end, may still come.
     pub(super) fn awaits_messages(&self) -> bool {
-        let Some(said) = self.said().filter(|_| self.plan.is_unreliable()) else {
-            return false;
-        };
-        !self.rest_came && self.plan.counts_arrivals() && self.arrivals < said
+        let lacks = self.said().is_some_and(|said| self.may_lack(said));
+        lacks && !self.rest_came && self.plan.counts_arrivals()
     }
 
     /// Returns the number of messages that the peer says it has sent, once it has.
