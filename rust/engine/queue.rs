@@ -29,6 +29,7 @@ use crate::{
         RegionId, //
     },
     rdma::{
+        cq,
         qp,
         rw::{
             Part,
@@ -297,10 +298,18 @@ impl<'a> Queue<'a> {
         self.post_receive_at(slot, buffer, 0, len)
     }
 
-    /// Returns true where the receive that `wc` is of took a message of the peer: datagrams can
-    /// come from anywhere.
+    /// Returns true unless `wc` is of a receive that took a datagram of another queue pair than the
+    /// peer's: these can come from anywhere.
     pub(crate) fn is_of_peer(&self, wc: &WorkCompletion<'_>) -> bool {
         self.inner.is_of_peer(&wc.raw)
+    }
+
+    /// Returns true where the success of an operation is a sign that the peer is at work.
+    ///
+    /// A completed keepalive of this side is none, but the only one where data goes by an
+    /// unreliable queue pair to a peer that has nothing to say.
+    pub(super) fn is_sign_of_peer(&self, op: Operation, wc: &cq::WorkCompletion<'_>) -> bool {
+        (op != Operation::Control || self.inner.has_unreliable()) && self.inner.is_of_peer(wc)
     }
 
     /// Posts a receive of the unreliable queue pair into the first `len` bytes of `buffer`, as

@@ -21,10 +21,7 @@ use crate::{
     engine::completion::WorkCompletion,
     kernel_ext::blk::request::Request,
     logic::{
-        failure::{
-            Failure,
-            Operation, //
-        },
+        failure::Failure,
         measure::sharing::SharingFigures,
         wire::Advertisement, //
     },
@@ -83,8 +80,7 @@ impl<W: Workload> Driven<W> {
             if outcome.settled() {
                 return None;
             }
-            // A completed keepalive of this side is no sign of the other.
-            if tag.op != Operation::Control {
+            if queue.is_sign_of_peer(tag.op, wc) {
                 outcome.touch();
             }
             let wc = WorkCompletion {

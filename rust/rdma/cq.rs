@@ -106,6 +106,16 @@ impl<'a> WorkCompletion<'a> {
             .then(|| unsafe { *self.wc.ex.invalidate_rkey.as_ref() })
     }
 
+    /// Returns the queue pair that the completion is of.
+    pub(super) fn qp(&self) -> *mut bindings::ib_qp {
+        self.wc.qp
+    }
+
+    /// Returns true for a request to the send queue.
+    pub(super) fn is_send(&self) -> bool {
+        self.wc.opcode & bindings::ib_wc_opcode_IB_WC_RECV == 0
+    }
+
     /// Returns the number of the queue pair that sent a datagram, for a receive.
     pub(super) fn src_qp(&self) -> u32 {
         self.wc.src_qp

@@ -411,7 +411,7 @@ impl<C: Completions> QueuePair<C> {
     /// # Errors
     ///
     /// `EINVAL` where there is none, for a number that no queue pair has, or where the connection
-    /// is not that far, or not there any more; `EISCONN` where that was done before; `ENOMEM`; the
+    /// is not that far, or not there any more; `EBUSY` where that was done before; `ENOMEM`; the
     /// driver's.
     #[allow(
         dead_code,

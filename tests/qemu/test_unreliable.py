@@ -11,7 +11,7 @@ import krping
 import network
 from krping import ADDR, DEVICE, Program, new_port, new_tag, rdma, run_fails, run_ok, wait_for
 from ktap import Suite, diag
-from microbench import warmup
+from microbench import moving, warmup
 
 suite = Suite(check=krping.check)
 
@@ -141,6 +141,30 @@ def strangers():
 		diag(f"{test}: {client} {server}")
 		assert 0 < client["foreign"] + server["foreign"] <= 100, (client, server)
 		assert client["repeated"] == 0, client
+
+
+@suite.test("neither side takes strangers, or its own datagrams, for signs of its peer", limit=200)
+def kept():
+	program = STRANGER.build()
+	with network.Lab() as lab:
+		port, tag = new_port(), new_tag()
+		server = krping.serve(f"server,addr={lab.NEAR},port={port},tag={tag},timeout=2000")
+		client = lab.command(f"client,addr={lab.NEAR},port={port},sbw,qp=ud,size=64,count=0,"
+				     "timeout=2000")
+		wait_for(lambda: moving(1))
+		found = [str(each["lqpn"]) for each in rdma("resource", "show", "qp")
+			 if each["type"] == "UD" and each["ifname"] == "rxe8"]
+		assert len(found) == 1, found
+		stranger = Program(program, "rxe8", lab.NEAR, "30000", "64", QKEY, *found)
+		wait_for(lambda: stranger.poll() is None)
+		lab.cut()
+		# Its client's keepalive interval is a third of 2 s.
+		assert server.wait(20) == errno.ETIMEDOUT
+		assert stranger.poll() is None, "it did not send to the end"
+		assert krping.result(tag, "server")["loss"]["foreign"] > 100
+		assert client.wait(20) == errno.ETIMEDOUT
+		stranger.stop()
+		lab.mend()
 
 
 @contextlib.contextmanager

@@ -331,20 +331,29 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
         self.post_receive_to(self.target.qp.as_ptr(), entry, local)
     }
 
-    /// Returns true where the receive that `wc` is of took a message of the peer: datagrams can
-    /// come from anywhere.
+    /// Returns true where `wc`, which is successful, shows that the peer is there: by its message,
+    /// or by its acknowledgment. On an unreliable queue pair nothing is acknowledged, and datagrams
+    /// can come from anywhere.
     #[allow(
         dead_code,
         reason = "there are these, whichever the users of the module take"
     )]
     pub(crate) fn is_of_peer(&self, wc: &WorkCompletion<'_>) -> bool {
-        let datagram = self.unreliable.map(Unreliable::datagram);
-        match datagram {
-            Some(Ok(Some(peer))) => wc.src_qp() == peer.queue_pair,
+        let Some(unreliable) = self.unreliable.filter(|other| wc.qp() == other.as_ptr()) else {
+            return true;
+        };
+        match unreliable.datagram() {
+            _ if wc.is_send() => false,
+            Ok(Some(peer)) => wc.src_qp() == peer.queue_pair,
             // Nobody is the peer yet.
-            Some(Err(_)) => false,
-            Some(Ok(None)) | None => true,
+            Err(_) => false,
+            Ok(None) => true,
         }
+    }
+
+    /// Returns true where there is an unreliable queue pair.
+    pub(crate) fn has_unreliable(&self) -> bool {
+        self.unreliable.is_some()
     }
 
     /// Posts a receive of the unreliable queue pair, as [`post_receive`](Self::post_receive) does
