@@ -15,7 +15,7 @@
 //!
 //! - [`completions`], [`queue`] - the handler of completions, and the view that it posts through
 //! - [`caps`], [`entry`], [`drain`] - sizes, completion entries, and the end
-//! - [`unreliable`] - UC and UD queue pairs, each beside that of a connection
+//! - [`unreliable`], [`second`] - UC and UD queue pairs, each beside that of a connection
 //! - [`trial`] - queues that are only tried
 
 mod caps;
@@ -23,6 +23,7 @@ mod completions;
 mod drain;
 pub(in crate::rdma) mod entry;
 mod queue;
+mod second;
 pub(crate) mod trial;
 pub(in crate::rdma) mod unreliable;
 
@@ -103,6 +104,7 @@ use kernel::{
         Arc, //
     }, //
 };
+use second::handle_unreliable_drained;
 use unreliable::Unreliable;
 
 struct Inner<C: Completions> {
@@ -394,62 +396,6 @@ impl<C: Completions> QueuePair<C> {
         flushed.and(unreliable.map_or(Ok(()), |other| other.flush(&self.cq, timeout_ms)))
     }
 
-    /// Returns the number of the unreliable queue pair beside it, which the peer needs; `None`
-    /// where there is none.
-    #[allow(
-        dead_code,
-        reason = "there are these, whichever the users of the module take"
-    )]
-    pub(crate) fn unreliable_number(&self) -> Option<u32> {
-        self.unreliable.as_ref().map(Unreliable::number)
-    }
-
-    /// Connects the unreliable queue pair beside it to the peer's number `peer`, once, along the
-    /// path of the connection, which the peer must have asked for or accepted. Process context;
-    /// sleeps. Not in a handler of the identifier.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` where there is none, for a number that no queue pair has, or where the connection
-    /// is not that far, or not there any more; `EBUSY` where that was done before; `ENOMEM`; the
-    /// driver's.
-    #[allow(
-        dead_code,
-        reason = "there are these, whichever the users of the module take"
-    )]
-    pub(crate) fn connect_unreliable(&self, peer: u32) -> Result {
-        self.unreliable.as_ref().ok_or(EINVAL)?.connect(peer)
-    }
-
-    /// Gives the queue pair for datagrams beside it, which is connected, another Q_Key: those with
-    /// the former do not arrive any more. Process context; may sleep.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` where there is none, or it is not connected; the driver's.
-    #[allow(
-        dead_code,
-        reason = "there are these, whichever the users of the module take"
-    )]
-    pub(crate) fn set_datagram_qkey(&self, qkey: u32) -> Result {
-        self.unreliable.as_ref().ok_or(EINVAL)?.set_qkey(qkey)
-    }
-
-    /// Has the datagrams of lists that are filled from now on go to an address that nobody has, one
-    /// for documentation. Once. Process context; may sleep. Not in a handler of the identifier.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` where there is no queue pair for datagrams with a peer, or they do not go by IPv4;
-    /// `EBUSY` where that was done before; `ENOMEM`; the driver's.
-    #[allow(
-        dead_code,
-        reason = "there are these, whichever the users of the module take"
-    )]
-    pub(crate) fn misdirect_datagrams(&self) -> Result {
-        self.unreliable.as_ref().ok_or(EINVAL)?.misdirect()
-    }
-
     /// Handles up to `budget` completions, for [`PollMode::Direct`], and returns their number.
     /// Process context.
     pub(crate) fn poll(&self, budget: u16) -> usize {
@@ -585,23 +531,5 @@ unsafe extern "C" fn handle_drained<C: Completions>(
     unsafe {
         let (queue_pair, entry) = target::<QueuePair<C>, ()>(&*wc);
         queue_pair.drain.done(entry.index);
-    }
-}
-
-/// The callback of the requests that drain the unreliable queue pair beside another.
-///
-/// # Safety
-///
-/// As for [`handle_drained`].
-unsafe extern "C" fn handle_unreliable_drained<C: Completions>(
-    _cq: *mut bindings::ib_cq,
-    wc: *mut bindings::ib_wc,
-) {
-    // SAFETY: As for `handle_drained`.
-    unsafe {
-        let (queue_pair, entry) = target::<QueuePair<C>, ()>(&*wc);
-        if let Some(unreliable) = &queue_pair.unreliable {
-            unreliable.drained(entry.index);
-        }
     }
 }
