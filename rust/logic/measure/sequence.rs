@@ -58,12 +58,12 @@ impl Sequence {
         let known = behind <= REMEMBERED;
         match self.next.checked_sub(behind).filter(|_| known) {
             Some(number) if self.mark(number, true) => {
-                self.arrived += 1;
-                self.late += 1;
+                self.arrived = self.arrived.wrapping_add(1);
+                self.late = self.late.wrapping_add(1);
                 Arrival::New(number)
             }
             _ => {
-                self.repeated += 1;
+                self.repeated = self.repeated.wrapping_add(1);
                 Arrival::Repeated
             }
         }
@@ -78,7 +78,7 @@ impl Sequence {
         self.mark(number, false);
         self.mark(number, true);
         self.next = number.saturating_add(1);
-        self.arrived += 1;
+        self.arrived = self.arrived.wrapping_add(1);
     }
 
     /// Sets the bit of `number`, and returns true where that changes it.
