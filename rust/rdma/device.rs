@@ -5,6 +5,7 @@
 //! C header: `include/rdma/ib_verbs.h`
 
 mod attributes;
+mod hw_stats;
 
 pub(crate) use attributes::{
     device_cap,
@@ -12,6 +13,8 @@ pub(crate) use attributes::{
     AtomicScope,
     Attributes, //
 };
+#[allow(unused_imports, reason = "for the users of the module")]
+pub(crate) use hw_stats::HwStats;
 
 use crate::{
     bindings,
