@@ -307,6 +307,14 @@ impl<W: Workload> QueuePair<W> {
         .unwrap_or(false)
     }
 
+    /// Notes the operations per second of the connection, which has ended, where it takes part in a
+    /// shared receive queue. May sleep.
+    pub(crate) fn note_rate(&self, per_second: u64) {
+        if let Some(share) = &self.share {
+            share.note_rate(per_second);
+        }
+    }
+
     /// Returns the figures of the shared receive queue, if it takes part in one. May sleep.
     pub(crate) fn sharing(&self) -> Option<SharingFigures> {
         self.share.as_ref().map(Share::figures)

@@ -25,6 +25,7 @@ use crate::{
         },
         measure::{
             histogram::Histogram,
+            rate::per_second,
             sharing::SharingFigures,
             stats::{
                 BlockFigures,
@@ -388,16 +389,6 @@ impl fmt::Display for Report<'_> {
 }
 
 forward_display!(Report<'_>);
-
-/// Returns the rate per second of `count` events in `ns` nanoseconds.
-fn per_second(count: u64, ns: u64) -> u64 {
-    let ms = (ns / 1_000_000).max(1);
-    match count.checked_mul(1_000_000_000) {
-        Some(scaled) => scaled.checked_div(ns).unwrap_or(0),
-        // A count this large takes long enough to measure in milliseconds.
-        None => count.checked_div(ms).unwrap_or(0).saturating_mul(1000),
-    }
-}
 
 /// The last finished runs of each origin, oldest first.
 #[pin_data]

@@ -252,6 +252,9 @@ impl Accepting<'_> {
         report.refused = !came;
         report.counters = self.worker.counters();
         match &server {
+        if let Some(server) = &server {
+            queue_pair.note_rate(server.summary().rate());
+        }
             Some(server) => self.report(params, &server.summary(), report),
             None => self.session.report(report),
         }

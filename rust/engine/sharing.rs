@@ -20,7 +20,10 @@ use crate::{
     },
     logic::{
         failure::Failure,
-        measure::sharing::SharingFigures, //
+        measure::sharing::{
+            Rates,
+            SharingFigures, //
+        }, //
     },
     mr::{
         new_domain,
@@ -127,6 +130,8 @@ struct Queue {
     limit: u32,
     /// Connections that have a part in it.
     users: u32,
+    /// Rates of connections that have ended.
+    rates: Rates,
     _thread: Thread,
 }
 
@@ -173,6 +178,7 @@ impl Queue {
             queue,
             limit,
             users: 0,
+            rates: Rates::default(),
             _thread: Thread {
                 refilling: refilling.clone(),
                 _handle: handle,
@@ -195,6 +201,7 @@ impl Queue {
             limit_events: self.refilling.limit_events.load(Relaxed),
             refills: self.refilling.refills.load(Relaxed),
             reposted: self.refilling.reposted.load(Relaxed),
+            rates: self.rates,
         }
     }
 }
@@ -286,6 +293,14 @@ impl Share {
         let queues = self.session.sharings.queues.lock();
         let own = queues.iter().find(|queue| self.is_in(queue));
         own.map(Queue::figures).unwrap_or_default()
+    }
+
+    /// Notes the operations per second of the connection, which has ended. May sleep.
+    pub(crate) fn note_rate(&self, per_second: u64) {
+        let mut queues = self.session.sharings.queues.lock();
+        if let Some(queue) = queues.iter_mut().find(|queue| self.is_in(queue)) {
+            queue.rates.add(per_second);
+        }
     }
 
     fn is_in(&self, queue: &Queue) -> bool {

@@ -16,7 +16,8 @@ use crate::{
         failure::Failure,
         measure::{
             histogram::Histogram,
-            loss::LossFigures, //
+            loss::LossFigures,
+            rate::per_second, //
         }, //
     }, //
 };
@@ -88,6 +89,13 @@ impl Summary<'_> {
     /// Returns the time that the workload took, in nanoseconds.
     pub(crate) fn elapsed_ns(&self) -> u64 {
         self.times.map_or(0, elapsed_ns)
+    }
+
+    /// Returns the operations per second: those of the side that measured them.
+    pub(crate) fn rate(&self) -> u64 {
+        let peer = self.figures.and_then(|figures| figures.peer);
+        let (count, ns) = peer.unwrap_or((self.iterations, self.elapsed_ns()));
+        per_second(count, ns)
     }
 }
 

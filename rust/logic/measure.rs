@@ -6,6 +6,7 @@
 //! - [`histogram`] - latencies
 //! - [`pace`] - the pace of several queue pairs
 //! - [`window`] - work requests in flight
+//! - [`rate`] - rates per second
 //! - [`sharing`] - a shared receive queue
 //! - [`sequence`], [`loss`] - the messages of an unreliable queue pair
 //! - [`slots`] - the places of messages that are all compared
@@ -13,6 +14,7 @@
 pub(crate) mod histogram;
 pub(crate) mod loss;
 pub(crate) mod pace;
+pub(crate) mod rate;
 pub(crate) mod sequence;
 pub(crate) mod sharing;
 pub(crate) mod slots;

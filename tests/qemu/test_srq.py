@@ -6,7 +6,7 @@ import errno
 import krping
 import network
 from krping import ADDR, Command, Log, new_port, new_tag, rdma, run, run_fails, run_ok, wait_for
-from ktap import Suite
+from ktap import Suite, diag
 from microbench import TESTS, Case, moving
 
 suite = Suite(check=krping.check)
@@ -95,6 +95,11 @@ def fan_in():
 		shared(each, receives=512)
 		assert each["peer_iterations"] == MESSAGES * 10, each
 	assert max(each["srq"]["connections"] for each in served) > 1, "they came one by one"
+	rates = [each["peer_iterations"] * 10**9 // each["peer_elapsed_ns"] for each in served]
+	last = max((each["srq"] for each in served), key=lambda figures: figures["measured"])
+	assert (last["measured"], last["slowest_per_s"], last["fastest_per_s"]) == \
+		(CLIENTS, min(rates), max(rates)), (last, rates)
+	diag(f"operations per second of the slowest and the fastest: {min(rates)} {max(rates)}")
 	assert not queues()
 
 

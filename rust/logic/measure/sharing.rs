@@ -22,6 +22,33 @@ pub(crate) struct SharingFigures {
     pub(crate) refills: u64,
     /// Receives that were posted again, each time that they were.
     pub(crate) reposted: u64,
+    /// Rates of the connections that have ended.
+    pub(crate) rates: Rates,
+}
+
+/// Rates of the connections of a shared receive queue that have ended, by which one sees whether
+/// the queue served all alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rates {
+    count: u32,
+    slowest: u64,
+    fastest: u64,
+}
+
+impl Rates {
+    /// Adds the operations per second of a connection. One that has measured nothing does not
+    /// count.
+    pub(crate) fn add(&mut self, per_second: u64) {
+        if per_second == 0 {
+            return;
+        }
+        self.slowest = match self.count {
+            0 => per_second,
+            _ => self.slowest.min(per_second),
+        };
+        self.fastest = self.fastest.max(per_second);
+        self.count = self.count.saturating_add(1);
+    }
 }
 
 impl SharingFigures {
@@ -34,7 +61,10 @@ impl SharingFigures {
             .num("connections", self.connections)?
             .num("limit_events", self.limit_events)?
             .num("refills", self.refills)?
-            .num("reposted", self.reposted)?;
+            .num("reposted", self.reposted)?
+            .num("measured", self.rates.count)?
+            .num("slowest_per_s", self.rates.slowest)?
+            .num("fastest_per_s", self.rates.fastest)?;
         srq.finish()
     }
 }
