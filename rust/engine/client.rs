@@ -11,6 +11,7 @@ use super::{
         drive,
         failed, //
     },
+    hw_counters::HwCounters,
     limits::QueueLimits,
     session::Session,
     side::{
@@ -133,6 +134,10 @@ impl Client<'_> {
                 Err(failure) => result = Err(failure),
             }
         }
+        let counters = connections.first().and_then(|first| {
+            let device = first.id.device().ok()?;
+            Some(HwCounters::begin(&device))
+        });
         let result = result
             .and_then(|()| self.converse(&connections))
             .map_err(|failure| {
@@ -153,8 +158,16 @@ impl Client<'_> {
         for connection in &connections {
             connection.wait_disconnected(deadline);
         }
+        let moved = counters
+            .zip(connections.first())
+            .and_then(|(counters, first)| Some(counters.moved(&first.id.device().ok()?)))
+            .unwrap_or_default();
         drop(connections);
-        self.conclude(report, &totals, result);
+        let report = Report {
+            hw_counters: &moved,
+            ..*report
+        };
+        self.conclude(&report, &totals, result);
         Ok(())
     }
 

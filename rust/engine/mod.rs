@@ -31,6 +31,7 @@
 //!
 //! - [`queue_pair`], [`queue`], [`workload`], [`completion`], [`tag`] - queue pairs that drive a
 //!   workload
+//! - [`hw_counters`] - the device's own counters before and after a run
 //! - [`sharing`] - shared receive queues of servers
 //! - [`depths`], [`limits`], [`quirks`] - sizes, limits of devices, defects of drivers
 //!
@@ -56,6 +57,7 @@ pub(crate) mod dial;
 pub(crate) mod drive;
 pub(crate) mod entry;
 pub(crate) mod histogram;
+pub(crate) mod hw_counters;
 pub(crate) mod limits;
 pub(crate) mod management;
 pub(crate) mod outcome;

@@ -7,7 +7,13 @@
 
 #![forbid(unsafe_code)]
 
-use super::side::Figures;
+use super::{
+    hw_counters::{
+        self,
+        Moved, //
+    },
+    side::Figures, //
+};
 use crate::{
     cm::addr::SocketAddress,
     engine::print::forward_display,
@@ -100,6 +106,8 @@ pub(crate) struct Report<'a> {
     pub(crate) histogram: Option<&'a Histogram>,
     /// Measurement of a microbenchmark.
     pub(crate) measured: Option<Measured>,
+    /// The device's own counters that have moved meanwhile.
+    pub(crate) hw_counters: &'a [Moved],
     /// Figures of the shared receive queue that a server's connection took part in.
     pub(crate) sharing: Option<SharingFigures>,
     /// Figures of a disk, a tap or a server of one.
@@ -151,6 +159,7 @@ impl<'a> Report<'a> {
             counters: Counters::default(),
             histogram: None,
             measured: None,
+            hw_counters: &[],
             sharing: None,
             block: None,
             stages: &[],
@@ -247,6 +256,9 @@ impl<'a> Report<'a> {
         }
         if let Some(figures) = &self.sharing {
             figures.write(&mut object)?;
+        }
+        if !self.hw_counters.is_empty() {
+            hw_counters::write(self.hw_counters, &mut object)?;
         }
         if let Some(figures) = &self.block {
             self.write_block(&mut object, figures)?;

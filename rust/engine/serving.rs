@@ -19,6 +19,7 @@ use super::{
         workload,
         Serve, //
     },
+    hw_counters::HwCounters,
     limits::{
         QueueLimits,
         READS, //
@@ -185,6 +186,7 @@ impl Accepting<'_> {
             .answer(params, &queue_pair)
             .map_err(|failure| self.refuse(failure))?;
         let answer = answer.as_ref().map_or(&[] as &[u8], |answer| answer);
+        let counters = self.device().ok().map(|device| HwCounters::begin(&device));
         let result = self.accept(answer, params.limits).and_then(|()| {
             drive(
                 iter::once(&queue_pair),
@@ -195,7 +197,7 @@ impl Accepting<'_> {
                 || queue_pair.with(Side::keepalive).unwrap_or(Ok(())),
             )
         });
-        self.finish(params, queue_pair, result, report);
+        self.finish(params, queue_pair, result, counters, report);
         Ok(())
     }
 
@@ -224,6 +226,7 @@ impl Accepting<'_> {
         params: &ServeParams,
         queue_pair: QueuePair<W>,
         result: Result<(), Failure>,
+        counters: Option<HwCounters>,
         report: &mut Report<'_>,
     ) {
         let state = queue_pair.with(|server, _| (server.may_end(), server.served_all()));
@@ -246,17 +249,25 @@ impl Accepting<'_> {
             let deadline = disconnect_deadline(self.session, &result);
             self.id.wait_disconnected(deadline);
         }
+        if let Some(server) = &server {
+            queue_pair.note_rate(server.summary().rate());
+        }
         report.sharing = queue_pair.sharing();
+        let moved = counters
+            .zip(self.device().ok())
+            .map(|(counters, device)| counters.moved(&device))
+            .unwrap_or_default();
         drop(queue_pair);
         report.failure = result.err();
         report.refused = !came;
         report.counters = self.worker.counters();
+        let report = Report {
+            hw_counters: &moved,
+            ..*report
+        };
         match &server {
-        if let Some(server) = &server {
-            queue_pair.note_rate(server.summary().rate());
-        }
-            Some(server) => self.report(params, &server.summary(), report),
-            None => self.session.report(report),
+            Some(server) => self.report(params, &server.summary(), &report),
+            None => self.session.report(&report),
         }
     }
 

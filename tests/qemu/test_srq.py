@@ -2,6 +2,7 @@
 """Shared receive queues of servers: srq=."""
 
 import errno
+import os
 
 import krping
 import network
@@ -76,8 +77,30 @@ def refilled():
 @suite.test("fewer receives than messages under way: senders repeat, and nothing is lost")
 def scarce():
 	for options in ("sbw,qps=4", "sbw,qps=2,duplex", "slat,qps=4", "bw,imm,qps=2"):
-		run_ok(f"loopback,addr={ADDR},{options},size=64,count={MESSAGES},srq=2,timeout=60000"
-		       + (",validate=full" if options.startswith("sbw") else ""))
+		tag = new_tag()
+		run_ok(f"loopback,addr={ADDR},{options},size=64,count={MESSAGES},srq=2,timeout=60000,"
+		       f"tag={tag}" + (",validate=full" if options.startswith("sbw") else ""))
+		found = krping.result(tag, "client")["hw_counters"]
+		assert found["send_rnr_err"] > 0 and found["rcvd_rnr_err"] > 0, found
+
+
+@suite.test("the counters of the device say what it has sent, and only what has moved")
+def device_counters():
+	def now():
+		path = f"/sys/class/infiniband/{krping.DEVICE}/ports/1/hw_counters"
+		found = {}
+		for name in os.listdir(path):
+			with open(f"{path}/{name}", encoding="ascii") as file:
+				found[name] = int(file.read())
+		return found
+	before, tag = now(), new_tag()
+	run_ok(f"loopback,addr={ADDR},sbw,size=64,count=1000,tag={tag}")
+	after = now()
+	for role in ("client", "server"):
+		found = krping.result(tag, role)["hw_counters"]
+		assert all(0 < by <= after[name] - before[name] for name, by in found.items()), found
+		# Each message is a packet.
+		assert found["sent_pkts"] >= 1000 and found["rdma_sends"] >= 1000, found
 
 
 @suite.test(f"{CLIENTS} clients share one queue", limit=300)
