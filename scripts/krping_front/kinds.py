@@ -56,12 +56,9 @@ class Kind(typing.NamedTuple):
 # A module that is newer than this front may have tests of another kind.
 KINDS = {row["name"]: Kind.of(row) for row in TESTS if row["family"] in MEASURES}
 
-# Those that measure something by size.
+# Those that measure something by size, which some have one of.
 SIZED = {name: kind for name, kind in KINDS.items()
 	 if kind.measure in ("latency", "bandwidth", "rate")}
-
-# Tests that a sweep can run: size= says how large their operations are.
-SWEPT = {name: kind for name, kind in SIZED.items() if kind.size is None}
 
 # By the option that asks for it.
 OPTIONS = {kind.option: kind for kind in KINDS.values() if kind.option}

@@ -9,7 +9,7 @@ import sys
 from . import options, progress, results, rows, runner, table
 from .command import PLACE, Command, place, variant
 from .errors import FAILED, INTERRUPTED, MISSED, OK, Quit, stdout_gone
-from .kinds import SWEPT, Kind
+from .kinds import SIZED, Kind
 from .result import SWEEP, Result, Stopped
 from .rows import Row
 from .runner import Outcome
@@ -25,6 +25,9 @@ examples:
   krping sweep --addr 192.0.2.1 --test wlat,rlat --option poll --json poll.json
   krping sweep --addr 192.0.2.1 --test bw --sizes 64..1M --duration 5
   krping sweep --addr 192.0.2.1 --test bw,rbw --option qps=4,postlist=8 --csv -
+  krping sweep --addr 192.0.2.1 --test all --sizes 64,64K --count 1000
+
+Tests whose operations have one size, such as alat, are run once, with that.
 
 iterations of each run, without --count and --duration:
   latency    1000, from 64 KiB on as many as move 64 MiB, at least 20
@@ -57,9 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 			  help="the address is one of this host: run both sides")
 	parser.add_argument("--port", metavar="P", type=options.number_of("port"),
 			    help="the server's port")
-	parser.add_argument("--test", metavar="TEST,...", type=options.kinds(SWEPT),
-			    default=[SWEPT["wlat"], SWEPT["bw"]],
-			    help=f"{', '.join(SWEPT)} (default wlat,bw)")
+	parser.add_argument("--test", metavar="TEST,...", type=options.kinds(SIZED),
+			    default=[SIZED["wlat"], SIZED["bw"]],
+			    help=f"{', '.join(SIZED)}, or all (default wlat,bw)")
 	parser.add_argument("--sizes", metavar="SIZES", type=options.sizes,
 			    default=options.sizes("2..8M"),
 			    help="2..8M doubles (default), 64,4K,1M is a list")
@@ -137,7 +140,7 @@ def command(kind: Kind, size: int, arguments: argparse.Namespace, extra: list[st
 	words = [arguments.role, place(arguments.addr)]
 	words += [f"port={arguments.port}"] if arguments.port else []
 	words += [kind.option] if kind.option else []
-	words += [f"size={size}"]
+	words += [f"size={size}"] if kind.size is None else []
 	words += [f"count={count}"] if count else []
 	words += [f"duration={arguments.duration}"] if arguments.duration else []
 	return Command(",".join(words + extra))
@@ -148,8 +151,9 @@ def _test(kind: Kind, arguments: argparse.Namespace, extra: list[str], sweep: Sw
 	"""Run KIND over all sizes, and print its table unless PLACE is None (else it is the
 	table's number). Return whether the next test is to be run."""
 	shown = None
-	for number, size in enumerate(arguments.sizes, 1):
-		label = f"{kind.name} {size} bytes ({number} of {len(arguments.sizes)})"
+	sizes = arguments.sizes if kind.size is None else [kind.size]
+	for number, size in enumerate(sizes, 1):
+		label = f"{kind.name} {size} bytes ({number} of {len(sizes)})"
 		outcome = runner.run(command(kind, size, arguments, extra),
 				     progress.wanted(arguments.quiet), label)
 		clients = [each for each in outcome.results if each["role"] == "client"]

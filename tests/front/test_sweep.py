@@ -12,7 +12,7 @@ import canned
 import front
 from front import Module, krping
 from krping_front import options, sweep
-from krping_front.kinds import KINDS
+from krping_front.kinds import KINDS, SIZED
 from krping_front.tables import option
 from ktap import Suite
 
@@ -89,11 +89,24 @@ def option_words():
 			(["--option", "poll", "--option", "inline,txdepth=9"],
 			 "client,addr=192.0.2.1,wlat,size=64,count=1000,poll,inline,txdepth=9"),
 			(["--test", "pingpong"], "client,addr=192.0.2.1,size=64,count=1000"),
+			(["--test", "alat", "--sizes", "64,1M"],
+			 "client,addr=192.0.2.1,alat,count=1000"),
 			(["--test", "fastreg"], "client,addr=192.0.2.1,fr,size=64,count=1000")):
 		with front.directory():
 			module, _, _ = run(device(), *(["--test", "wlat", "--sizes", "64"] + words))
 		text, = module.commands
 		assert text.text == f"{expected},tag={text.tag}", (words, text.text)
+
+
+@suite.test("all tests, those of one size once")
+def every():
+	with front.directory():
+		module, out, err = run(device(), "--test", "all", "--sizes", "64,128")
+	measured = {name: kind for name, kind in KINDS.items() if name in SIZED}
+	runs = [text.kind.name for text in module.commands]
+	assert runs == [name for name, kind in measured.items()
+			for _ in range(1 if kind.size else 2)], runs
+	assert out.count("# ") == len(measured) and err == "", (out, err)
 
 
 @suite.test("options that the sweep sets itself, and values that are none, are refused by name")
@@ -107,8 +120,8 @@ def refused_options():
 			(["--option", "count=5"], "'count=5'"),
 			(["--test", "wlat,warp"], "'warp' is no test"),
 			(["--test", ""], "'' is no test"),
-			# Its operations have one size.
-			(["--test", "wlat,alat"], "'alat' is not for this; there are pingpong"),
+			(["--test", "wlat,blk"], "'blk' is not for this; there are pingpong"),
+			(["--test", "all,wlat"], "'all' is no test"),
 			(["--sizes", "big"], "'big' is no size"),
 			(["--count", "0"], "'0' is no whole"),
 			(["--duration", str(longest + 1)], f"from 1 to {longest}"),
