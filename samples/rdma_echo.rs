@@ -164,6 +164,7 @@ impl Echo {
             invalidate: None,
             fence: false,
             signaled: true,
+            solicited: false,
         };
         queue.post(&[request], |_| MESSAGES + number)
     }

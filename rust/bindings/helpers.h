@@ -30,7 +30,7 @@ void rust_helper_dealloc_pd(struct ib_pd *pd);
 struct ib_cq *rust_helper_alloc_cq(struct ib_device *device, void *context, int cqe,
 				   enum ib_poll_context poll);
 void rust_helper_settle_softirq_cq(struct ib_cq *cq);
-int rust_helper_req_notify_cq(struct ib_cq *cq);
+int rust_helper_req_notify_cq(struct ib_cq *cq, enum ib_cq_notify_flags flags);
 bool rust_helper_drains_itself(struct ib_qp *qp);
 struct ib_qp *rust_helper_create_qp(struct ib_pd *pd, struct ib_qp_init_attr *attr);
 int rust_helper_dereg_mr(struct ib_mr *mr);

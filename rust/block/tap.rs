@@ -347,6 +347,7 @@ impl Tap {
                 invalidate: None,
                 fence: false,
                 signaled: true,
+                solicited: false,
             }],
         )?;
         self.traffic.sent(len);

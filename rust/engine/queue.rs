@@ -38,6 +38,7 @@ use crate::{
         wr::{
             prepared::{
                 self,
+                Notify,
                 PreparedList,
                 Template, //
             },
@@ -275,16 +276,15 @@ impl<'a> Queue<'a> {
             .map_err(|e| Failure::Kernel("preparing requests", e.to_errno()))
     }
 
-    /// Posts the first `count` requests of `list`; `signaled` says which of them ask for a
-    /// completion.
+    /// Posts the first `count` requests of `list`; `notify` says what each of them asks for.
     pub(crate) fn post_list(
         &mut self,
         list: &mut PreparedList,
         count: u32,
-        signaled: impl Fn(u32) -> bool,
+        notify: impl Fn(u32) -> Notify,
     ) -> Result<(), Failure> {
         self.inner
-            .post_list(list, count as usize, signaled)
+            .post_list(list, count as usize, notify)
             .map_err(posting)
     }
 

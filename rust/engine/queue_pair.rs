@@ -29,6 +29,7 @@ use crate::{
     rdma::{
         cq::{
             self,
+            NextEvent,
             PollMode, //
         },
         event::{
@@ -282,7 +283,7 @@ impl<W: Workload> QueuePair<W> {
     ///
     /// `EINVAL` in any other mode; the driver's.
     pub(crate) fn arm(&self) -> Result<bool> {
-        self.inner.arm()
+        self.inner.arm(NextEvent::Any)
     }
 
     /// Returns true where the workload is to [`look`](Workload::look) at all.

@@ -44,6 +44,29 @@ pub(crate) enum PollMode {
     Notified,
 }
 
+/// The completions of which the next one raises an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(
+    dead_code,
+    reason = "there are these, whichever the users of the module take"
+)]
+pub(crate) enum NextEvent {
+    /// All.
+    Any,
+    /// Receives of messages whose sender asked for the event, and errors.
+    Solicited,
+}
+
+impl NextEvent {
+    fn flags(self) -> bindings::ib_cq_notify_flags {
+        let which = match self {
+            Self::Any => bindings::ib_cq_notify_flags_IB_CQ_NEXT_COMP,
+            Self::Solicited => bindings::ib_cq_notify_flags_IB_CQ_SOLICITED,
+        };
+        which | bindings::ib_cq_notify_flags_IB_CQ_REPORT_MISSED_EVENTS
+    }
+}
+
 /// A completion, successful or not.
 ///
 /// Only the callback of completions makes one, and it is shown only as long as it is handled. So
@@ -260,19 +283,19 @@ impl CompletionQueue {
         }
     }
 
-    /// Asks the device for an event when the next completion comes. Returns true where
+    /// Asks the device for an event when the next completion of those comes. Returns true where
     /// completions that have come already may have none, so that it has to be polled once more.
     /// Any context but the event's own.
     ///
     /// # Errors
     ///
     /// `EINVAL` where the events are not the owner's; the driver's.
-    pub(super) fn arm(&self) -> Result<bool> {
+    pub(super) fn arm(&self, next: NextEvent) -> Result<bool> {
         if self.mode != PollMode::Notified {
             return Err(EINVAL);
         }
         // SAFETY: The queue is alive.
-        match unsafe { bindings::rust_helper_req_notify_cq(self.as_ptr()) } {
+        match unsafe { bindings::rust_helper_req_notify_cq(self.as_ptr(), next.flags()) } {
             0 => Ok(false),
             error if error < 0 => Err(Error::from_errno(error)),
             _ => Ok(true),

@@ -49,6 +49,7 @@ use super::{
     cm::QueuePairPlace,
     cq::{
         CompletionQueue,
+        NextEvent,
         PollMode,
         WorkCompletion, //
     },
@@ -402,7 +403,7 @@ impl<C: Completions> QueuePair<C> {
         self.cq.poll(budget)
     }
 
-    /// Asks the device for an event when the next completion comes, for
+    /// Asks the device for an event when the next completion of those comes, for
     /// [`PollMode::Notified`]. Returns true where completions may have come meanwhile that have
     /// none: poll once more. Any context but the event's own.
     ///
@@ -413,8 +414,8 @@ impl<C: Completions> QueuePair<C> {
         dead_code,
         reason = "there are these, whichever the users of the module take"
     )]
-    pub(crate) fn arm(&self) -> Result<bool> {
-        self.cq.arm()
+    pub(crate) fn arm(&self, next: NextEvent) -> Result<bool> {
+        self.cq.arm(next)
     }
 
     /// Returns the number of completions that the device says their queue holds.

@@ -85,6 +85,8 @@ pub(crate) enum WorkRequest {
         fence: bool,
         /// Complete on success too.
         signaled: bool,
+        /// Raise an event at a peer that waits for those of solicited messages only.
+        solicited: bool,
     },
     /// SEND with immediate data.
     SendImmediate {
@@ -297,13 +299,18 @@ fn header(
     };
     // SAFETY: Every bit pattern is valid for either member of this union.
     *unsafe { wr.__bindgen_anon_1.wr_cqe.as_mut() } = cqe;
-    if fence {
-        wr.send_flags |= bindings::ib_send_flags_IB_SEND_FENCE;
-    }
-    if signaled {
-        wr.send_flags |= bindings::ib_send_flags_IB_SEND_SIGNALED;
-    }
+    wr.send_flags = flag(fence, bindings::ib_send_flags_IB_SEND_FENCE)
+        | flag(signaled, bindings::ib_send_flags_IB_SEND_SIGNALED);
     wr
+}
+
+/// Returns `flag` where it is set.
+fn flag(set: bool, flag: bindings::ib_send_flags) -> bindings::ib_send_flags {
+    if set {
+        flag
+    } else {
+        0
+    }
 }
 
 fn set_operand(wr: &mut bindings::ib_send_wr, sge: &mut bindings::ib_sge) {
@@ -348,12 +355,14 @@ impl WorkRequest {
                 invalidate,
                 fence,
                 signaled,
+                solicited,
             } => {
                 let opcode = match invalidate {
                     None => bindings::ib_wr_opcode_IB_WR_SEND,
                     Some(_) => bindings::ib_wr_opcode_IB_WR_SEND_WITH_INV,
                 };
                 let mut wr = header(opcode, cqe, fence, signaled);
+                wr.send_flags |= flag(solicited, bindings::ib_send_flags_IB_SEND_SOLICITED);
                 set_operand(&mut wr, local.write_sge(memory, slot)?);
                 if let Some(key) = invalidate {
                     set_invalidate(&mut wr, key);

@@ -117,6 +117,7 @@ impl Exchange {
             invalidate,
             fence,
             signaled,
+            solicited: false,
         }
     }
 

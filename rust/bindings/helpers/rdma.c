@@ -59,9 +59,9 @@ void rust_helper_settle_softirq_cq(struct ib_cq *cq)
 	mutex_unlock(&one_at_a_time);
 }
 
-int rust_helper_req_notify_cq(struct ib_cq *cq)
+int rust_helper_req_notify_cq(struct ib_cq *cq, enum ib_cq_notify_flags flags)
 {
-	return ib_req_notify_cq(cq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS);
+	return ib_req_notify_cq(cq, flags);
 }
 
 bool rust_helper_drains_itself(struct ib_qp *qp)

@@ -141,6 +141,7 @@ impl Sender {
             invalidate: None,
             fence: false,
             signaled: self.window.signaled(0),
+            solicited: false,
         });
         queue.post(list.as_slice())?;
         self.window.post(1);

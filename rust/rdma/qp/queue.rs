@@ -29,6 +29,7 @@ use crate::{
             atomic::Atomic,
             build_receive,
             prepared::{
+                Notify,
                 PreparedList,
                 Template, //
             },
@@ -298,7 +299,7 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
     }
 
     /// Posts the first `count` requests of `list`, to the unreliable queue pair where there is one;
-    /// `signaled` says which of them ask for a completion.
+    /// `notify` says what each of them asks for.
     ///
     /// # Errors
     ///
@@ -308,9 +309,9 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
         &mut self,
         list: &mut PreparedList,
         count: usize,
-        signaled: impl Fn(u32) -> bool,
+        notify: impl Fn(u32) -> Notify,
     ) -> Result {
-        let head = list.link(self.memory.owner(), count, signaled)?;
+        let head = list.link(self.memory.owner(), count, notify)?;
         let qp = match self.unreliable {
             Some(unreliable) => unreliable.as_ptr(),
             None => self.target.qp.as_ptr(),

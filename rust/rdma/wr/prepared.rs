@@ -9,6 +9,7 @@
 
 use super::{
     atomic::AtomicOp,
+    flag,
     header,
     BufferId,
     RegionId, //
@@ -138,6 +139,32 @@ pub(crate) struct Template {
     /// Carry the number of the request as immediate data: 0 in the first, and 0 again after the
     /// largest. For SENDs, and for WRITEs with immediate data.
     pub(crate) numbered: bool,
+}
+
+/// The notifications that one request of a list asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Notify {
+    /// A completion on this side, of success too.
+    pub(crate) signaled: bool,
+    /// An event on the peer's side, where it takes a receive.
+    pub(crate) solicited: bool,
+}
+
+impl Notify {
+    /// A completion.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) const SIGNALED: Self = Self {
+        signaled: true,
+        solicited: false,
+    };
+
+    fn flags(self) -> bindings::ib_send_flags {
+        let signaled = flag(self.signaled, bindings::ib_send_flags_IB_SEND_SIGNALED);
+        signaled | flag(self.solicited, bindings::ib_send_flags_IB_SEND_SOLICITED)
+    }
 }
 
 /// A request in C's form. All variants begin with an `ib_send_wr`.
@@ -276,8 +303,8 @@ impl PreparedList {
         Ok(())
     }
 
-    /// Links the first `count` requests, or the next ones of a ring, to a list, of which those ask
-    /// for a completion that `signaled` says, and returns its head. Any context.
+    /// Links the first `count` requests, or the next ones of a ring, to a list, of which each asks
+    /// for what `notify` says, and returns its head. Any context.
     ///
     /// # Errors
     ///
@@ -287,9 +314,10 @@ impl PreparedList {
         &mut self,
         owner: Owner,
         count: usize,
-        signaled: impl Fn(u32) -> bool,
+        notify: impl Fn(u32) -> Notify,
     ) -> Result<*const bindings::ib_send_wr> {
-        const SIGNALED: bindings::ib_send_flags = bindings::ib_send_flags_IB_SEND_SIGNALED;
+        const EITHER: bindings::ib_send_flags =
+            bindings::ib_send_flags_IB_SEND_SIGNALED | bindings::ib_send_flags_IB_SEND_SOLICITED;
         let capacity = self.requests.len();
         if self.owner != Some(owner) || count == 0 || count > capacity {
             return Err(EINVAL);
@@ -309,11 +337,7 @@ impl PreparedList {
                 // SAFETY: Every bit pattern is valid for either member of this union.
                 *unsafe { wr.ex.imm_data.as_mut() } = immediate;
             }
-            if signaled(index as u32) {
-                wr.send_flags |= SIGNALED;
-            } else {
-                wr.send_flags &= !SIGNALED;
-            }
+            wr.send_flags = wr.send_flags & !EITHER | notify(index as u32).flags();
             wr.next = next;
             // From the request, of which the device's driver reads all.
             next = core::ptr::from_mut(request).cast();

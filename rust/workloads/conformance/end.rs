@@ -45,7 +45,10 @@ use crate::{
         RegionId, //
     },
     rdma::{
-        cq::PollMode,
+        cq::{
+            NextEvent,
+            PollMode, //
+        },
         memory,
         qp::{
             Queue,
@@ -287,7 +290,7 @@ impl End {
     /// The device refuses.
     pub(super) fn arm(&self) -> Result<bool, Failure> {
         self.queue_pair
-            .arm()
+            .arm(NextEvent::Any)
             .map_err(|e| Failure::Kernel("arming the completion queue", e.to_errno()))
     }
 

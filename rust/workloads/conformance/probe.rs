@@ -117,6 +117,7 @@ impl Probe {
                 invalidate,
                 fence,
                 signaled,
+                solicited: false,
             },
             Self::Write { local, remote } => WorkRequest::Write {
                 local,

@@ -272,6 +272,7 @@ impl ControlChannel {
             invalidate: None,
             fence: false,
             signaled: true,
+            solicited: false,
         });
         queue.post_control(list.as_slice())?;
         self.under_way = self.under_way.wrapping_add(1);

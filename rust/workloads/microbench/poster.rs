@@ -23,6 +23,7 @@ use crate::{
     },
     mr::BufferId,
     rdma::wr::prepared::{
+        Notify,
         PreparedList,
         Template, //
     }, //
@@ -132,7 +133,7 @@ impl Poster {
             return Ok(false);
         };
         again.number_from(last as u32);
-        queue.post_list(again, 1, |_| true)?;
+        queue.post_list(again, 1, |_| Notify::SIGNALED)?;
         self.is_again = true;
         self.traffic.moved(verb::operation(self.verb), 1, self.size);
         Ok(true)
@@ -154,8 +155,9 @@ impl Poster {
             numbered.prepare(queue, source, window.posted(), count)?;
         }
         let asks = !self.sig_all;
-        queue.post_list(&mut self.list, count, |ahead| {
-            asks && window.signaled(ahead)
+        queue.post_list(&mut self.list, count, |ahead| Notify {
+            signaled: asks && window.signaled(ahead),
+            solicited: false,
         })?;
         self.window.post(count);
         self.posts = self.posts.wrapping_add(1);

@@ -114,6 +114,7 @@ impl Messages {
             invalidate: None,
             fence: false,
             signaled: true,
+            solicited: false,
         })
     }
 

@@ -342,6 +342,7 @@ fn send(local: Local, invalidate: Option<u32>, signaled: bool) -> WorkRequest {
         invalidate,
         fence: false,
         signaled,
+        solicited: false,
     }
 }
 

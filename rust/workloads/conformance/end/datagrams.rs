@@ -28,6 +28,7 @@ use crate::{
         qp::GRH_BYTES,
         wr::prepared::{
             self,
+            Notify,
             PreparedList,
             Template, //
         }, //
@@ -108,7 +109,7 @@ impl End {
         let posted = PreparedList::new(1, 1).and_then(|mut list| {
             self.with(|_, queue| {
                 queue.fill_list(&mut list, entry, &template)?;
-                queue.post_list(&mut list, 1, |_| true)
+                queue.post_list(&mut list, 1, |_| Notify::SIGNALED)
             })
         });
         flatten(posted)?;
