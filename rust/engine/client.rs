@@ -162,6 +162,8 @@ impl Client<'_> {
             .zip(connections.first())
             .and_then(|(counters, first)| Some(counters.moved(&first.id.device().ok()?)))
             .unwrap_or_default();
+        let polling = Polling::of_load(&self.session.command, load);
+        report.events = polling.events(connections.iter().map(|each| &each.queue_pair));
         drop(connections);
         let report = Report {
             hw_counters: &moved,
@@ -206,7 +208,7 @@ impl Client<'_> {
         drive(
             connections.iter().map(|connection| &connection.queue_pair),
             goal,
-            Polling::of(command),
+            Polling::of_load(command, &command.load),
             Some(self.session.timeout()),
             interval,
             || send_keepalives(connections).and_then(|()| each(connections, impatient)),

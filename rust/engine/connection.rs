@@ -111,7 +111,8 @@ where
     }
 
     fn poll_mode(&self) -> PollMode {
-        Polling::of(self.command()).mode()
+        let command = self.command();
+        Polling::of_load(command, &command.load).mode()
     }
 
     fn prepare(lead: &mut W, queue: &mut Queue<'_>) -> Result<(), Failure> {

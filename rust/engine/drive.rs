@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    events,
     session::Session,
     worker::Worker, //
 };
@@ -28,23 +29,29 @@ use crate::{
         Deadline, //
     },
     logic::failure::Failure,
-    rdma::device::Device, //
+    rdma::{
+        cq::NextEvent,
+        device::Device, //
+    }, //
 };
 use kernel::prelude::*;
 
 /// Number of completions that a polling thread handles at a time.
-const POLL_BUDGET: u16 = 16;
+pub(super) const POLL_BUDGET: u16 = 16;
 
 /// Number of polling rounds between two checks of deadlines, keepalives and the scheduler.
-const SLOW_ROUNDS: u32 = 64;
+pub(super) const SLOW_ROUNDS: u32 = 64;
 
 /// Returns a function that turns an errno into a failure in the step `what`.
 pub(crate) fn failed(what: &'static str) -> impl Fn(kernel::error::Error) -> Failure {
     move |error| Failure::Kernel(what, error.to_errno())
 }
 
+/// Name of the step in which a device does not take the wish for an event.
+pub(super) const ARMING: &str = "arming the completion queue";
+
 /// Name of the step that a timeout reports.
-const WHAT: &str = "waiting for the peer";
+pub(super) const WHAT: &str = "waiting for the peer";
 
 /// Waits until all workloads have reached `goal`, or one of the outcomes has failed. The wait times
 /// out after `timeout` ms without activity. The calling thread polls the completion queues if
@@ -72,6 +79,15 @@ pub(crate) fn drive<'a, W: Side>(
         queue_pairs.try_fold(false, |more, queue_pair| Ok(W::attend(queue_pair)? || more))
     };
     outcomes.clone().for_each(Outcome::touch);
+    if polling == Polling::Solicited {
+        events::follow(
+            queue_pairs.clone(),
+            goal,
+            timeout,
+            interval,
+            &mut send_keepalives,
+        )?;
+    }
     if let Some(patience) = polling.patience() {
         spin(
             queue_pairs.clone(),
@@ -137,10 +153,7 @@ fn sleep<'a, W: Side>(
     let mut wait = deadline;
     for queue_pair in queue_pairs.clone() {
         wait = wait.sooner(queue_pair.outcome().deadline(timeout));
-        if queue_pair
-            .arm()
-            .map_err(failed("arming the completion queue"))?
-        {
+        if queue_pair.arm(NextEvent::Any).map_err(failed(ARMING))? {
             return Ok(());
         }
     }

@@ -24,7 +24,8 @@
 //! - [`server`], [`accept`], [`asked`], [`serving`] - listening, accepting, what a client asked
 //!   for, and the thread of a test's server
 //! - [`reopening_listener`], [`rejection`], [`peer_log`] - of servers of every kind
-//! - [`drive`] - waiting for workloads, or polling for them
+//! - [`drive`], [`polling`] - waiting for workloads, or polling for them
+//! - [`events`] - sleeping until events of completion queues
 //! - [`management`] - asks a device whether its connection management answers
 //!
 //! Queue pairs:
@@ -56,6 +57,7 @@ pub(crate) mod detached;
 pub(crate) mod dial;
 pub(crate) mod drive;
 pub(crate) mod entry;
+pub(crate) mod events;
 pub(crate) mod histogram;
 pub(crate) mod hw_counters;
 pub(crate) mod limits;

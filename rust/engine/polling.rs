@@ -4,9 +4,16 @@
 
 #![forbid(unsafe_code)]
 
+use super::{
+    queue_pair::QueuePair,
+    workload::Workload, //
+};
 use crate::{
     kernel_ext::time::monotonic_ns,
-    logic::command::Command,
+    logic::command::{
+        Command,
+        Load, //
+    },
     rdma::cq::PollMode, //
 };
 
@@ -22,9 +29,20 @@ pub(crate) enum Polling {
     /// The thread polls until nothing has come for so many microseconds, and then sleeps until an
     /// event of the device.
     SpinThenSleep(u32),
+    /// The thread sleeps until an event of the device, and then polls. Messages that the peer has
+    /// not solicited raise none.
+    Solicited,
 }
 
 impl Polling {
+    /// Returns the way that a command asks for, for a connection with this load.
+    pub(crate) fn of_load(command: &Command, load: &Load) -> Self {
+        match load.solicited {
+            true => Self::Solicited,
+            false => Self::of(command),
+        }
+    }
+
     /// Returns the way that a command asks for.
     pub(crate) fn of(command: &Command) -> Self {
         match command.spin_us {
@@ -41,14 +59,26 @@ impl Polling {
             Self::Event => PollMode::Event,
             Self::Pool => PollMode::Pool,
             Self::Spin => PollMode::Direct,
-            Self::SpinThenSleep(_) => PollMode::Notified,
+            Self::SpinThenSleep(_) | Self::Solicited => PollMode::Notified,
+        }
+    }
+
+    /// Returns the number of events of the completion queues of `queue_pairs`, for a way in which
+    /// events wake the thread.
+    pub(super) fn events<'a, W: Workload>(
+        self,
+        queue_pairs: impl Iterator<Item = &'a QueuePair<W>>,
+    ) -> Option<u64> {
+        match self {
+            Self::Solicited => Some(queue_pairs.map(|each| each.events().count()).sum()),
+            Self::Event | Self::Pool | Self::Spin | Self::SpinThenSleep(_) => None,
         }
     }
 
     /// Returns the patience of a thread that polls; `None` where it does not.
     pub(super) fn patience(self) -> Option<Patience> {
         let ns = match self {
-            Self::Event | Self::Pool => return None,
+            Self::Event | Self::Pool | Self::Solicited => return None,
             Self::Spin => None,
             Self::SpinThenSleep(us) => Some(u64::from(us) * 1000),
         };

@@ -6,6 +6,7 @@
 
 use super::{
     depths::Depths,
+    events::Events,
     outcome::Outcome,
     queue::Queue,
     sharing::Share,
@@ -134,10 +135,6 @@ pub(crate) fn say_undrained(error: Error) {
 }
 
 impl EventHandler for Outcome {
-    fn completion_event(&self) {
-        self.wake();
-    }
-
     fn async_event(&self, event: AsyncEvent) {
         if event.is_error() {
             self.fail(Failure::Async(event.number(), event.as_str()));
@@ -152,6 +149,7 @@ pub(crate) const CONNECTING_UNRELIABLE: &str = "connecting the unreliable queue 
 pub(crate) struct QueuePair<W: Workload> {
     inner: Pin<KBox<qp::QueuePair<Driven<W>>>>,
     outcome: Arc<Outcome>,
+    events: Arc<Events>,
     /// Its part in a shared receive queue.
     share: Option<Share>,
     /// Stays until the queue pair is gone, so that its end is told to the peer when it can be.
@@ -179,17 +177,12 @@ impl<W: Workload> QueuePair<W> {
             workload,
             outcome: outcome.clone(),
         };
+        let events = Arc::new(Events::new(outcome.clone()), GFP_KERNEL)?;
         let tags = tags(W::OPERATIONS, depths.slots)?;
         Ok(Self {
-            inner: qp::QueuePair::new(
-                memory,
-                &depths.caps(),
-                poll,
-                &tags,
-                outcome.clone(),
-                driven,
-            )?,
+            inner: qp::QueuePair::new(memory, &depths.caps(), poll, &tags, events.clone(), driven)?,
             outcome,
+            events,
             share,
             _id: id.clone(),
         })
@@ -276,14 +269,25 @@ impl<W: Workload> QueuePair<W> {
         self.inner.poll(budget)
     }
 
-    /// Asks for an event that wakes the waiting thread when the next completion comes, for
+    /// Asks for an event that wakes the waiting thread when the next completion of those comes, for
     /// [`PollMode::Notified`]. Returns true where one may have come meanwhile: poll once more.
     ///
     /// # Errors
     ///
     /// `EINVAL` in any other mode; the driver's.
-    pub(crate) fn arm(&self) -> Result<bool> {
-        self.inner.arm(NextEvent::Any)
+    pub(crate) fn arm(&self, next: NextEvent) -> Result<bool> {
+        self.inner.arm(next)
+    }
+
+    /// Returns the events of its completion queue.
+    pub(crate) fn events(&self) -> &Events {
+        &self.events
+    }
+
+    /// Returns the completions that the workload waits for; all where it has been stopped.
+    pub(super) fn next_event(&self) -> NextEvent {
+        self.with(|workload, _| workload.next_event())
+            .unwrap_or(NextEvent::Any)
     }
 
     /// Returns true where the workload is to [`look`](Workload::look) at all.

@@ -108,6 +108,8 @@ pub(crate) struct Report<'a> {
     pub(crate) measured: Option<Measured>,
     /// The device's own counters that have moved meanwhile.
     pub(crate) hw_counters: &'a [Moved],
+    /// Events of the completion queues, for a run that counts them.
+    pub(crate) events: Option<u64>,
     /// Figures of the shared receive queue that a server's connection took part in.
     pub(crate) sharing: Option<SharingFigures>,
     /// Figures of a disk, a tap or a server of one.
@@ -160,6 +162,7 @@ impl<'a> Report<'a> {
             histogram: None,
             measured: None,
             hw_counters: &[],
+            events: None,
             sharing: None,
             block: None,
             stages: &[],
@@ -253,6 +256,9 @@ impl<'a> Report<'a> {
             .num("read_msgs", counters.read_msgs)?;
         if let Some(measured) = &self.measured {
             self.write_measured(&mut object, measured)?;
+        }
+        if let Some(events) = self.events {
+            object.num("events", events)?;
         }
         if let Some(figures) = &self.sharing {
             figures.write(&mut object)?;

@@ -257,6 +257,7 @@ impl Accepting<'_> {
             .zip(self.device().ok())
             .map(|(counters, device)| counters.moved(&device))
             .unwrap_or_default();
+        report.events = params.polling.events(iter::once(&queue_pair));
         drop(queue_pair);
         report.failure = result.err();
         report.refused = !came;

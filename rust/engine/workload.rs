@@ -11,7 +11,10 @@ use crate::{
         Failure,
         Operation, //
     },
-    rdma::qp::Settle, //
+    rdma::{
+        cq::NextEvent,
+        qp::Settle, //
+    }, //
 };
 
 /// A part of krping that completions drive.
@@ -34,6 +37,11 @@ pub(crate) trait Workload: Send + 'static {
 
     /// Returns the iteration that is under way, for reports.
     fn iteration(&self) -> u64;
+
+    /// Returns the completions that the workload waits for, where its thread sleeps until an event.
+    fn next_event(&self) -> NextEvent {
+        NextEvent::Any
+    }
 
     /// Returns true where the workload is to [`look`](Self::look) at all.
     fn watches(&self) -> bool {

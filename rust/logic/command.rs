@@ -59,7 +59,8 @@ pub(crate) use cpus::CpuList;
 /// - `server_inv` and `read_inv` are not both set, and need [`MemMode::Reg`].
 /// - `detach` is set for a server, or a client's or loopback's disk only.
 /// - `unsafe_global_rkey` is not set with [`MemMode::Reg`].
-/// - `pool` is not set together with `poll`, `spin_us` or `srq`.
+/// - `pool` is not set together with `poll`, `spin_us` or `srq`, and neither of these five with a
+///   client's or loopback's [`Load::solicited`].
 /// - `srq` is set only where microbenchmarks are served.
 /// - `persist`, `allow` and `max_memory` are set for a server only, and [`Test::FastReg`] is never
 ///   a server's.
@@ -205,11 +206,15 @@ impl Command {
     }
 
     /// Returns true where WRITEs must carry immediate data even without `imm`: where they are all
-    /// compared, or may be lost and are compared; and in a test whose WRITEs otherwise show only in
-    /// memory, a side that does not busy-poll needs the completion.
+    /// compared, or may be lost and are compared; where they are to raise events; and in a test
+    /// whose WRITEs otherwise show only in memory, a side that does not busy-poll needs the
+    /// completion.
     pub(crate) fn needs_imm(&self) -> bool {
         self.role != Role::Server
-            && match self.load.full || self.validate && self.load.service.is_unreliable() {
+            && match self.load.full
+                || self.load.solicited
+                || self.validate && self.load.service.is_unreliable()
+            {
                 true => self.test.takes_imm(),
                 false => self.test.shows_in_memory() && !self.poll,
             }

@@ -107,6 +107,8 @@ pub(crate) enum Failure {
     Async(u32, &'static str),
     /// There was no progress in this step: (the step, the timeout in milliseconds).
     TimedOut(&'static str, u32),
+    /// Completions came, and none of them raised an event for so many milliseconds.
+    NoEvent(u32),
     /// The server has not answered a request within so many seconds, `request_timeout=`.
     Overdue(u32),
     /// A signal ended the run.
@@ -294,7 +296,7 @@ impl Failure {
             // QP_REQ_ERR, QP_ACCESS_ERR: the peer asked for what it may not.
             Self::Async(2 | 3, _) => errno::EPROTO,
             Self::Async(..) => errno::EIO,
-            Self::TimedOut(..) | Self::Overdue(_) => errno::ETIMEDOUT,
+            Self::TimedOut(..) | Self::NoEvent(_) | Self::Overdue(_) => errno::ETIMEDOUT,
             Self::Interrupted => errno::EINTR,
             Self::Cancelled => errno::ECANCELED,
             Self::Rejected(..) => errno::ECONNREFUSED,
@@ -362,6 +364,11 @@ impl fmt::Display for Failure {
                 )
             }
             Self::TimedOut(what, ms) => write!(f, "{what}: nothing happened for {ms} ms"),
+            Self::NoEvent(ms) => write!(
+                f,
+                "messages came, but none raised an event for {ms} ms: the peer solicits none, or a \
+                 device raises none for solicited messages"
+            ),
             Self::Overdue(s) => write!(
                 f,
                 "the server has not answered a request within request_timeout={s}"

@@ -56,6 +56,7 @@ use crate::{
     },
     mr::Memory,
     rdma::{
+        cq::NextEvent,
         mr::Remote,
         wr::{
             prepared::Template,
@@ -146,6 +147,7 @@ impl Microbench {
             plan.data_comes_with_control(),
             plan.kind_of_receives(),
             plan.receive_buffers(),
+            plan.load.solicited,
         )?;
         let messages = match plan.is_unreliable() {
             true => {
@@ -362,6 +364,21 @@ impl Microbench {
             self.go_on(queue)?;
         }
         self.say_warm(queue)
+    }
+
+    /// Returns the completions that this side waits for. A completion of its own raises no event of
+    /// solicited ones.
+    fn next_event(&self) -> NextEvent {
+        let is_own = match &self.work {
+            Work::Latency(latency) => latency.awaits_own(),
+            Work::Bandwidth(bandwidth) => !bandwidth.poster.window.finished(),
+            Work::Passive => false,
+        };
+        // The last message may be lost, and those before it raise no event.
+        match is_own || !self.channel.has_sent_all() || self.awaits_messages() {
+            true => NextEvent::Any,
+            false => NextEvent::Solicited,
+        }
     }
 
     /// Continues after the warm-up on the side that does not lead, since the leading side measures

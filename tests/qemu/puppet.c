@@ -41,6 +41,7 @@ static const char usage[] =
 "  accept PRIVATE      take a connection request\n"
 "  reject PRIVATE      or not\n"
 "  send BYTES          send a message\n"
+"  solicit BYTES       send it with the solicited event\n"
 "  repeat N BYTES      send it N times, as fast as it goes\n"
 "  number N BYTES      send it with immediate data\n"
 "  invalidate N BYTES  send it, and have a key invalidated\n"
@@ -223,6 +224,9 @@ static void obey(const char *text)
 		if (rdma_reject(id, private, get_bytes(rest, private, PRIVATE)))
 			die("reject");
 	} else if (is(text, "send", &rest)) {
+		send_bytes(wr, rest);
+	} else if (is(text, "solicit", &rest)) {
+		wr.send_flags = IBV_SEND_SOLICITED;
 		send_bytes(wr, rest);
 	} else if (is(text, "repeat", &rest)) {
 		if (sscanf(rest, "%x %n", &n, &skip) != 1)

@@ -170,6 +170,7 @@ CASES = {
 	"compare-and-swap rate": Case(lambda: alone(loopback("casbw,count=4,duplex,validate"))),
 	"all messages compared": Case(lambda: alone(loopback("sbw,count=4,validate=full"))),
 	"spin": Case(lambda: alone(loopback("slat,count=4,spin=20"))),
+	"solicited": Case(lambda: alone(loopback("sbw,count=4,solicited"))),
 	"WRITEs that may be lost": Case(lambda: alone(loopback("bw,qp=uc,count=4,validate"))),
 	"datagrams": Case(lambda: alone(loopback("slat,qp=ud,count=4"))),
 	"transfers by READ": Case(lambda: alone(loopback("rwread,count=4,size=4K,txdepth=2"))),

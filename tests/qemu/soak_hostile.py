@@ -110,7 +110,8 @@ def clients_of_tests(seed, messages):
 	modes = (",validate", ",validate,mem_mode=reg,server_inv", ",validate,poll",
 		 ",validate,size=20000,pattern=binary", ",validate=full,sbw,spin=20",
 		 ",validate=full,bw,size=4096", ",validate,casbw",
-		 ",validate=full,sbw,qp=ud,size=1K", ",validate,bw,qp=uc")
+		 ",validate=full,sbw,qp=ud,size=1K", ",validate,bw,qp=uc",
+		 ",validate,sbw,solicited")
 	with Beside(lambda run: krping.run_ok(f"client,addr={ADDR},port={port},count=20"
 					      + modes[run % len(modes)])):
 		lie_to("tests", port, tag, seed, messages)

@@ -81,6 +81,7 @@ COMMANDS: dict[str, tuple[str, collections.abc.Callable]] = {
 	"uc": (f"loopback,addr={ADDR},bw,qp=uc,imm,qps=2", nothing),
 	"ud": (f"loopback,addr={ADDR},slat,qp=ud,qps=2", nothing),
 	"spin": (f"loopback,addr={ADDR},slat,qps=2,spin=20", nothing),
+	"solicited": (f"loopback,addr={ADDR},sbw,qps=2,solicited", nothing),
 	"client": (f"client,addr={ADDR},threads=2,port=%s", server),
 	"bw client": (f"client,addr={ADDR},bw,qps=3,port=%s", server),
 	"server": ("server", nothing),

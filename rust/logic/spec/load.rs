@@ -20,6 +20,8 @@ pub(crate) struct Load {
     pub(crate) inline: bool,
     /// True where no clock is read for each operation.
     pub(crate) untimed: bool,
+    /// True where the sides wait for the events of solicited messages only.
+    pub(crate) solicited: bool,
     /// True where each message has a number, and is compared when it has arrived.
     pub(crate) full: bool,
     /// True where the queue pair has each request complete, and none asks for it.
@@ -49,6 +51,7 @@ impl Load {
             imm: false,
             inline: false,
             untimed: false,
+            solicited: false,
             full: false,
             sig_all: false,
             qps: 1,

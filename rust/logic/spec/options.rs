@@ -354,6 +354,11 @@ options! {
     Spin = optional!("spin", "50", limits::SPIN_US, PLAIN, spin_us)
         .goes(iterates)
         .group(Group::Polling);
+    /// The peer is woken by solicited messages only.
+    Solicited = flag!("solicited", load.solicited)
+        .goes(|_, test| test.takes_solicited())
+        .group(Group::Polling)
+        .bit(1 << 13);
     /// The owner of the completion queues: the connection, or the device's pool.
     Cq = OptionSpec::new(
         &["cq"],

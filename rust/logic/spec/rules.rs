@@ -93,6 +93,10 @@ pub(crate) fn finish(command: &mut Command, given: OptSet) -> Result<'static, ()
     if command.load.service.is_unreliable() {
         may_lose(command)?;
     }
+    if let (true, Some(other)) = (command.load.solicited, wakes_at_all(command)) {
+        let other = other.spec().name();
+        return Err(wrong(Opt::Solicited, Reason::Both { other }));
+    }
     if command.load.full {
         compares_all(command, given)?;
     }
@@ -108,13 +112,26 @@ pub(crate) fn finish(command: &mut Command, given: OptSet) -> Result<'static, ()
 }
 
 /// Returns the option that a command gives for which completion queues of the pool do not do: they
-/// cannot be polled, and do not tell which queue pair has taken a shared receive.
+/// cannot be polled, raise events of any completion, and do not tell which queue pair has taken a
+/// shared receive.
 fn needs_own_queues(command: &Command) -> Option<Opt> {
     match (command.spin_us, command.srq) {
         _ if command.poll => Some(Opt::Poll),
+        _ if command.load.solicited => Some(Opt::Solicited),
         (Some(_), _) => Some(Opt::Spin),
         (None, Some(_)) => Some(Opt::Srq),
         (None, None) => None,
+    }
+}
+
+/// Returns the option that a command gives with which other completions than those of solicited
+/// messages are waited for: a side that sends waits for its own, and shared receives are taken by
+/// messages that wake nobody.
+fn wakes_at_all(command: &Command) -> Option<Opt> {
+    match command {
+        _ if command.load.duplex => Some(Opt::Duplex),
+        Command { srq: Some(_), .. } => Some(Opt::Srq),
+        _ => None,
     }
 }
 
@@ -201,6 +218,7 @@ pub(crate) fn suits(load: &Load, validate: bool, test: Test, size: u32) -> bool 
         && (!load.imm || goes(Opt::Imm))
         && (!load.inline || goes(Opt::Inline))
         && (!load.untimed || goes(Opt::Untimed))
+        && (!load.solicited || goes(Opt::Solicited) && raises_events(load, test))
         && (!load.sig_all || goes(Opt::SigAll) && load.signal_every == 1)
         && (load.qps == 1 || goes(Opt::Qps))
         && (load.postlist == 1 || goes(Opt::PostList))
@@ -214,6 +232,12 @@ pub(crate) fn suits(load: &Load, validate: bool, test: Test, size: u32) -> bool 
         && test.only_size().is_none_or(|only| size == only)
         && (!validate || goes(Opt::Validate))
         && (!load.full || validate && compared(load, test, size))
+}
+
+/// Returns true where the operations of a client of `test` with this load raise events at a peer
+/// that waits for these only.
+fn raises_events(load: &Load, test: Test) -> bool {
+    !load.duplex && (load.imm || !test.takes_imm())
 }
 
 /// Returns true where a client of `test` with this load, and `validate` or not, can have the

@@ -327,6 +327,12 @@ impl Test {
         matches!(self.spec().verb, Some(Verb::Write | Verb::Send))
     }
 
+    /// Returns true where its operations take receives of the peer, those of WRITEs with immediate
+    /// data, so that they can raise events there.
+    pub(crate) const fn takes_solicited(self) -> bool {
+        matches!(self.spec().verb, Some(Verb::Write | Verb::Send))
+    }
+
     /// Returns true where its operations are WRITEs, which can carry immediate data.
     pub(crate) const fn takes_imm(self) -> bool {
         matches!(self.spec().verb, Some(Verb::Write))

@@ -104,6 +104,7 @@ impl PrivateData {
         | Opt::Inline.spec().bit
         | Opt::Untimed.spec().bit
         | Opt::SigAll.spec().bit
+        | Opt::Solicited.spec().bit
         | Self::FULL
         | Self::SERVICE;
     /// The flag of `validate=full`, beside that of `validate`.
@@ -165,6 +166,7 @@ impl PrivateData {
             | flag(load.inline, Opt::Inline)
             | flag(load.untimed, Opt::Untimed)
             | flag(load.sig_all, Opt::SigAll)
+            | flag(load.solicited, Opt::Solicited)
             | flag(load.biovec, Opt::BioVec)
             | if load.full { Self::FULL } else { 0 }
             | match load.service {
@@ -314,6 +316,7 @@ impl PrivateData {
             imm: is_set(flags, Opt::Imm),
             inline: is_set(flags, Opt::Inline),
             untimed: is_set(flags, Opt::Untimed),
+            solicited: is_set(flags, Opt::Solicited),
             full: flags & Self::FULL != 0,
             sig_all: is_set(flags, Opt::SigAll),
             qps,

@@ -97,6 +97,8 @@ pub(crate) struct ControlChannel {
     size: u32,
     /// The data arrives by SENDs.
     data_comes: bool,
+    /// The peer waits for the events of solicited messages only.
+    solicited: bool,
     /// Number of control messages in flight.
     under_way: u32,
     traffic: Arc<Traffic>,
@@ -104,7 +106,8 @@ pub(crate) struct ControlChannel {
 
 impl ControlChannel {
     /// Adds the buffers to `memory`, for data of `size` bytes that arrives by SENDs if `data_comes`
-    /// is true. It goes into `buffers` in turn. May sleep.
+    /// is true. It goes into `buffers` in turn. Each message raises an event at a peer that waits
+    /// for solicited ones only, if `solicited` is true. May sleep.
     pub(crate) fn new(
         memory: &mut Memory,
         traffic: Arc<Traffic>,
@@ -112,6 +115,7 @@ impl ControlChannel {
         data_comes: bool,
         receives: Receives,
         buffers: usize,
+        solicited: bool,
     ) -> Result<Self> {
         let room = room_for(size, data_comes);
         let mut incoming = KVec::with_capacity(buffers + 1, GFP_KERNEL)?;
@@ -130,6 +134,7 @@ impl ControlChannel {
             receives,
             size,
             data_comes,
+            solicited,
             under_way: 0,
             traffic,
         })
@@ -272,7 +277,7 @@ impl ControlChannel {
             invalidate: None,
             fence: false,
             signaled: true,
-            solicited: false,
+            solicited: self.solicited,
         });
         queue.post_control(list.as_slice())?;
         self.under_way = self.under_way.wrapping_add(1);

@@ -117,6 +117,8 @@ fn check(accepting: &Accepting<'_>, asked: &Asked) -> Result<(PrivateData, Verb)
 fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Result<(), Failure> {
     let session = accepting.session;
     let (peer, verb) = check(accepting, &asked).map_err(|failure| accepting.refuse(failure))?;
+    // Messages that wake nobody would take those of others.
+    let may_share = !peer.load.service.is_unreliable() && !peer.load.solicited;
     let plan = |room: &QueueLimits| Plan {
         test: peer.test,
         verb,
@@ -131,7 +133,7 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
             seed: peer.seed,
         },
         validate: peer.validate,
-        shared: session.command.srq.is_some() && !peer.load.service.is_unreliable(),
+        shared: session.command.srq.is_some() && may_share,
         unsafe_global_rkey: session.command.unsafe_global_rkey,
     };
     let answer = PrivateData {
@@ -145,13 +147,13 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
         limits: asked.limits,
         answer: Some(answer),
         data_queue_pair: peer.data_queue_pair,
-        polling: match Polling::of(&session.command) {
+        polling: match Polling::of_load(&session.command, &peer.load) {
             _ if shape.watches_memory() => Polling::Spin,
             // Polling would find no completions.
             Polling::Spin | Polling::SpinThenSleep(_) if shape.is_quiet() => Polling::Event,
             polling => polling,
         },
-        shares: (!shape.is_unreliable()).then(|| shape.room_of_receive()),
+        shares: may_share.then(|| shape.room_of_receive()),
         // Keepalives are the only traffic of some clients.
         timeout: timeout.max(peer.alive_ms.saturating_mul(3)),
         // The client's timeout is three times its keepalive interval.

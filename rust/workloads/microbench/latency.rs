@@ -286,6 +286,12 @@ impl Latency {
         self.closed = true;
     }
 
+    /// Returns true if the next step is due only when an operation of this side has completed.
+    pub(crate) fn awaits_own(&self) -> bool {
+        let has_all = self.closed && self.leading && !self.poster.window.finished();
+        self.due || has_all || self.poster.is_again()
+    }
+
     /// Returns true if all operations are done, on the leading side.
     pub(crate) fn finished(&self) -> bool {
         self.poster.window.finished() && self.arrived == self.poster.window.posted()

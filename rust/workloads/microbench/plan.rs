@@ -309,7 +309,7 @@ impl Plan {
         let data = match (self.counts_arrivals(), self.test.is_latency()) {
             (false, _) => 0,
             (true, true) => 2,
-            (true, false) => self.depth().saturating_mul(2).min(MOST_RECEIVES),
+            (true, false) => self.depth().saturating_mul(2).min(self.most_receives()),
         };
         let sends = self.control_sends().saturating_add(self.operations());
         let mut most = self.room.completions.saturating_sub(sends);
@@ -325,6 +325,15 @@ impl Plan {
             self.receives() as usize
         } else {
             control_channel::SLOTS
+        }
+    }
+
+    /// Returns the most receives to keep posted for data: at least as many as messages come without
+    /// an event, since nobody posts others meanwhile.
+    fn most_receives(&self) -> u32 {
+        match self.load.solicited {
+            true => MOST_RECEIVES.max(self.load.signal_every.into()),
+            false => MOST_RECEIVES,
         }
     }
 

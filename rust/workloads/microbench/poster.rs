@@ -55,6 +55,41 @@ pub(crate) struct Poster {
     numbered: Option<(Numbered, BufferId)>,
     /// The queue pair has each request complete, so none asks for it.
     sig_all: bool,
+    solicits: Solicits,
+}
+
+/// The operations that raise an event at a peer which waits for solicited ones only.
+#[derive(Clone, Copy)]
+enum Solicits {
+    None,
+    /// The operations that ask for a completion, of which the last is one.
+    Signaled,
+    Each,
+}
+
+impl Solicits {
+    /// Returns the operations of `plan` that do.
+    fn of(plan: &Plan) -> Self {
+        match (plan.load.solicited, plan.test.is_latency()) {
+            (false, _) => Self::None,
+            (true, false) => Self::Signaled,
+            // The peer answers each.
+            (true, true) => Self::Each,
+        }
+    }
+
+    /// Returns what an operation asks for, which `signaled` says may ask for a completion, if
+    /// `asks` is true.
+    fn notify(self, signaled: bool, asks: bool) -> Notify {
+        Notify {
+            signaled: signaled && asks,
+            solicited: match self {
+                Self::None => false,
+                Self::Signaled => signaled,
+                Self::Each => true,
+            },
+        }
+    }
 }
 
 /// Makes the list of an operation that is posted again. May sleep.
@@ -102,6 +137,7 @@ impl Poster {
             posts: 0,
             numbered: plan.numbered().zip(data),
             sig_all: load.sig_all,
+            solicits: Solicits::of(plan),
         })
     }
 
@@ -133,10 +169,16 @@ impl Poster {
             return Ok(false);
         };
         again.number_from(last as u32);
-        queue.post_list(again, 1, |_| Notify::SIGNALED)?;
+        let solicits = self.solicits;
+        queue.post_list(again, 1, |_| solicits.notify(true, true))?;
         self.is_again = true;
         self.traffic.moved(verb::operation(self.verb), 1, self.size);
         Ok(true)
+    }
+
+    /// Returns true if the operation that was posted again has not completed.
+    pub(super) fn is_again(&self) -> bool {
+        self.is_again
     }
 
     /// Notes that the operation that was posted again has completed.
@@ -154,10 +196,9 @@ impl Poster {
         if let Some((numbered, source)) = self.numbered.filter(|_| !self.fetches()) {
             numbered.prepare(queue, source, window.posted(), count)?;
         }
-        let asks = !self.sig_all;
-        queue.post_list(&mut self.list, count, |ahead| Notify {
-            signaled: asks && window.signaled(ahead),
-            solicited: false,
+        let (asks, solicits) = (!self.sig_all, self.solicits);
+        queue.post_list(&mut self.list, count, |ahead| {
+            solicits.notify(window.signaled(ahead), asks)
         })?;
         self.window.post(count);
         self.posts = self.posts.wrapping_add(1);

@@ -35,7 +35,10 @@ use crate::{
         },
         wire::control::Control, //
     },
-    rdma::wr::List, //
+    rdma::{
+        cq::NextEvent,
+        wr::List, //
+    }, //
 };
 use kernel::prelude::*;
 
@@ -91,6 +94,10 @@ impl Workload for Microbench {
             Work::Bandwidth(bandwidth) => bandwidth.poster.window.done(),
             Work::Passive => self.arrivals,
         }
+    }
+
+    fn next_event(&self) -> NextEvent {
+        Microbench::next_event(self)
     }
 
     fn watches(&self) -> bool {

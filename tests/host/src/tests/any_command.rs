@@ -171,7 +171,8 @@ fn clash(one: &Word, other: &Word) -> bool {
             match (*opt, *other) {
                 (Opt::Sge, Opt::Size) => number(word) > number(text),
                 (Opt::Size, Opt::Offset) => !covers,
-                (Opt::Poll | Opt::Spin | Opt::Srq, Opt::Cq) => text == "cq=pool",
+                (Opt::Poll | Opt::Spin | Opt::Srq | Opt::Solicited, Opt::Cq) => text == "cq=pool",
+                (Opt::Duplex | Opt::Srq, Opt::Solicited) => true,
                 (Opt::Duplex | Opt::Srq, Opt::Qp) => text != "qp=rc",
                 _ => false,
             }

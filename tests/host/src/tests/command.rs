@@ -71,6 +71,7 @@ const LOAD: Load = Load {
     imm: false,
     inline: false,
     untimed: false,
+    solicited: false,
     full: false,
     sig_all: false,
     qps: 1,

@@ -120,6 +120,55 @@ fn queues_of_the_pool_are_not_polled() {
 }
 
 #[test]
+fn solicited_messages_wake_who_waits_for_nothing_else() {
+    for role in ["client,addr=192.0.2.1", "loopback,addr=192.0.2.1"] {
+        let parsed = |text: &str| Command::parse(&format!("{role},{text}")).expect(text);
+        for test in [
+            "slat",
+            "sbw",
+            "slat,qp=ud",
+            "sbw,qp=uc",
+            "sbw,validate=full",
+        ] {
+            let load = parsed(&format!("{test},solicited")).load;
+            assert!(load.solicited && !load.imm, "{test}");
+        }
+        for test in ["wlat", "bw", "bw,qp=uc"] {
+            let command = parsed(&format!("{test},solicited"));
+            // Other WRITEs raise no event.
+            assert!(command.load.solicited && command.load.imm, "{test}");
+            assert!(!format!("{command}").contains("imm"), "{command}");
+        }
+        for test in ["rlat", "rbw", "alat", "casbw"] {
+            let sentence =
+                format!("solicited does not go with {test}; it is for wlat, slat, bw or sbw");
+            invalid(&format!("{role},{test},solicited"), "solicited", &sentence);
+        }
+        for (option, other) in [
+            ("solicited", "duplex"),
+            ("poll", "solicited"),
+            ("spin", "solicited"),
+        ] {
+            let sentence = format!("{option} and {other} are both given; give one of them");
+            let with = match (option, other) {
+                ("spin", _) => "spin=20",
+                ("solicited", other) => other,
+                (option, _) => option,
+            };
+            invalid(&format!("{role},sbw,solicited,{with}"), option, &sentence);
+        }
+        let sentence = "cq=pool and solicited are both given; give one of them";
+        invalid(&format!("{role},sbw,solicited,cq=pool"), "cq", sentence);
+    }
+    let sentence = "solicited and srq are both given; give one of them";
+    invalid(
+        "loopback,addr=192.0.2.1,sbw,solicited,srq=16",
+        "solicited",
+        sentence,
+    );
+}
+
+#[test]
 fn what_unreliable_queue_pairs_are_for() {
     for role in ["client,addr=192.0.2.1", "loopback,addr=192.0.2.1"] {
         let ok = |text: &str| assert!(Command::parse(&format!("{role},{text}")).is_ok(), "{text}");

@@ -104,6 +104,10 @@ fn check_taken(side: &Side, opt: Opt, word: &str) {
         );
         changed.retain(|field| !matches!(*field, "full" | "imm" | "signal_every"));
     }
+    if opt == Opt::Solicited {
+        // A WRITE raises an event by that only.
+        changed.retain(|field| *field != "imm");
+    }
     if opt == Opt::SigAll {
         assert_eq!(after["signal_every"], "1", "{text}");
         changed.retain(|field| *field != "signal_every");

@@ -220,7 +220,7 @@ fn requests_that_go_together_and_those_that_do_not() {
     let full = |data: &mut PrivateData| {
         (data.validate, data.load.full, data.load.signal_every) = (true, true, 8);
     };
-    let table: [(&str, fn(&mut PrivateData)); 29] = [
+    let table: [(&str, fn(&mut PrivateData)); 32] = [
         ("yyyyyyyy", |_| ()),
         ("yyyyyyyy", |data| data.pattern = PatternKind::Binary),
         ("yynnnnnn", |data| data.mem_mode = MemMode::Reg),
@@ -248,6 +248,14 @@ fn requests_that_go_together_and_those_that_do_not() {
             (data.load.sig_all, data.load.signal_every) = (true, 1);
         }),
         ("nnnynnnn", |data| data.load.sig_all = true),
+        // A WRITE without immediate data raises no event.
+        ("nnnnynny", |data| data.load.solicited = true),
+        ("nnynnynn", |data| {
+            (data.load.solicited, data.load.imm) = (true, true);
+        }),
+        ("nnnnnnnn", |data| {
+            (data.load.solicited, data.load.duplex) = (true, true);
+        }),
         ("nnnnnynn", |data| {
             (data.validate, data.load.full, data.load.imm) = (true, true, true);
         }),
@@ -311,7 +319,7 @@ fn an_answer_that_differs_is_none() {
         change(&mut answer);
         assert_eq!(check_answer(&asked, &answer), Ok(()), "{i}");
     }
-    let other: [fn(&mut PrivateData); 21] = [
+    let other: [fn(&mut PrivateData); 22] = [
         |data| data.test = Test::ReadBandwidth,
         |data| data.mem_mode = MemMode::Reg,
         |data| data.server_inv = true,
@@ -326,6 +334,7 @@ fn an_answer_that_differs_is_none() {
         |data| data.load.untimed = true,
         |data| data.load.full = true,
         |data| data.load.sig_all = true,
+        |data| data.load.solicited = true,
         |data| data.load.qps = 2,
         |data| data.load.postlist = 2,
         |data| data.load.signal_every = 2,

@@ -126,7 +126,7 @@ fn failures() -> Vec<Failure> {
         Protocol(Violation::Early, 1), PrivateData(PrivateDataError::Size),
         Message(MessageError::NoKey), Mismatch(mismatch), PeerMismatch, WrongData("OPERATION"),
         Disconnected, Replaced, OtherStore("SENTENCE"), Busy("SENTENCE"), OldWork, DeviceRemoved,
-        Async(2, "NAME"), TimedOut("STEP", 1), Overdue(1), Interrupted, Cancelled,
+        Async(2, "NAME"), TimedOut("STEP", 1), NoEvent(1), Overdue(1), Interrupted, Cancelled,
         Rejected(1, "TEXT", None), Unreachable(0), Moved, PortDown, AddressGone, ManagementDead,
         Unsupported("SENTENCE"), TooLarge(1), AboveReceives(1), AbovePathMtu(1),
         OverMemory(1), AboveP99(2, 1),
