@@ -75,6 +75,11 @@ pub(crate) enum Case {
     HandlerPolls,
     /// Requests for events of a completion queue, while completions come.
     Rearm,
+    /// A SEND that is not solicited, and one that is, to a peer that asked for events of solicited
+    /// ones only.
+    Solicited,
+    /// An error at a peer that asked for events of solicited messages only.
+    SolicitedError,
     /// SEND to a peer whose shared receive queue has no receive posted, without RNR retries.
     SrqEmpty,
     /// Messages until fewer receives than the limit of a shared receive queue are posted.
@@ -92,7 +97,7 @@ pub(crate) enum Case {
 }
 
 /// All cases with their names, in the order in which they run.
-const NAMES: [(Case, &str); 35] = [
+const NAMES: [(Case, &str); 37] = [
     (Case::StaleRkey, "stale_rkey"),
     (Case::ReadOfWriteOnly, "read_of_write_only"),
     (Case::WriteOfReadOnly, "write_of_read_only"),
@@ -121,6 +126,8 @@ const NAMES: [(Case, &str); 35] = [
     (Case::WriteThenFlag, "write_then_flag"),
     (Case::HandlerPolls, "handler_polls"),
     (Case::Rearm, "rearm"),
+    (Case::Solicited, "solicited"),
+    (Case::SolicitedError, "solicited_error"),
     (Case::SrqEmpty, "srq_empty"),
     (Case::SrqLimit, "srq_limit"),
     (Case::SrqDrain, "srq_drain"),

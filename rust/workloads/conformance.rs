@@ -11,8 +11,8 @@
 //! An event that has not come by then is an observation, too.
 //!
 //! - [`runner`] - the thread, which runs one case after the other
-//! - [`cases`], [`limits`], [`order`], [`events`], [`shared`], [`datagrams`] - the cases;
-//!   [`setup`]: queue sizes and memory of each
+//! - [`cases`], [`limits`], [`order`], [`events`], [`solicited`], [`shared`], [`datagrams`] - the
+//!   cases; [`setup`]: queue sizes and memory of each
 //! - [`pair`], [`end`], [`probe`], [`recorder`] - the connection of a case, its ends, requests that
 //!   may be wrong, and the record of completions
 
@@ -30,6 +30,7 @@ mod recorder;
 pub(crate) mod runner;
 pub(crate) mod setup;
 mod shared;
+mod solicited;
 mod watch;
 
 pub(crate) use end::End;

@@ -22,8 +22,8 @@ CASES = ("stale_rkey", "read_of_write_only", "write_of_read_only", "length_past_
 	 "send_inv_stale", "rnr", "unsupported_opcode", "zero_length", "sq_full", "cq_exact",
 	 "cq_overrun", "retry_exhausted", "flush_order", "drain", "atomic_misaligned",
 	 "atomic_no_right", "reads_beyond_depth", "read_after_write", "read_fence",
-	 "write_then_flag", "handler_polls", "rearm", "srq_empty", "srq_limit", "srq_drain",
-	 "ud_bad_qkey", "ud_bad_ah", "ud_above_mtu")
+	 "write_then_flag", "handler_polls", "rearm", "solicited", "solicited_error",
+	 "srq_empty", "srq_limit", "srq_drain", "ud_bad_qkey", "ud_bad_ah", "ud_above_mtu")
 
 KEYS = {"name", "outcome", "expected", "seen", "reason"}
 

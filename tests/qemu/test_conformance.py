@@ -63,6 +63,7 @@ PASS = {
 	"read_fence": r"success \(0\); receive: success \(0\)" + GOES_ON,
 	"write_then_flag": r"success \(0\)" + GOES_ON,
 	"rearm": r"success \(0\)" + GOES_ON,
+	"solicited": r"success \(0\)" + GOES_ON,
 	"srq_empty": r"RNR retry counter exceeded \(13\); requester ERR, responder RTS; "
 		     r"other requests: 2 posted, 2 flushed",
 	"srq_limit": r"success \(0\)" + GOES_ON,
@@ -83,6 +84,9 @@ FAIL = {
 			  "how the request ended; how the receive ended"),
 	# It calls the handler with the lock of the completion queue held.
 	"handler_polls": ("no completion" + GOES_ON, "how the request ended"),
+	# It says of no completion with an error that it is solicited.
+	"solicited_error": (r"no completion; requester (RTS|ERR), responder ERR; .*",
+			    "how the request ended"),
 	# It looks at the link-layer address only where that is its own.
 	"ud_bad_ah": (ASTRAY % "2 done; memory changed", "memory is not as it must be"),
 }

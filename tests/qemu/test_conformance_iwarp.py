@@ -66,6 +66,10 @@ FAIL = {
 	"read_of_write_only": (r"success \(0\); requester RTS, responder RTS; .*; memory changed",
 			       "how the request ended; (the order of completions; )?the requester's "
 			       "state; the responder's state; memory is not as it must be"),
+	# It says of no receive that it is solicited, and of no error.
+	"solicited": ("no completion" + GOES_ON, "how the request ended"),
+	"solicited_error": (r"no completion; requester (RTS|ERR), responder ERR; .*",
+			    "how the request ended"),
 	# It stops working on the send queue, and does not say so.
 	"reg_mr_on_valid": (r"local QP operation error \(2\); requester RTS, responder ERR; .*",
 			    "how the requester's other requests ended; the requester's state"),

@@ -420,6 +420,23 @@ impl Rule {
                        before has one; the connection goes on",
                 ..HARMLESS
             },
+            Case::Solicited => Self {
+                text: "success: of a completion queue armed for solicited messages, the message \
+                       that is not solicited raises no event, and the one that is raises one; \
+                       the connection goes on",
+                ..HARMLESS
+            },
+            Case::SolicitedError => Self {
+                text: "success of the message; each receive is flushed when its queue pair is put \
+                       into error, which raises an event of a completion queue armed for \
+                       solicited messages; responder's queue pair in error",
+                first: &[Status(OK)],
+                rest: RestRule::Complete,
+                requester: StateRule::Any,
+                responder: StateRule::Error,
+                quiet: false,
+                ..HARMLESS
+            },
             Case::SrqLimit => Self {
                 text: "success, and one event when fewer receives than the limit are posted, none \
                        before; the connection goes on",

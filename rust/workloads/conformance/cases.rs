@@ -20,7 +20,8 @@ use super::{
     },
     probe::Probe,
     setup::SIZE,
-    shared, //
+    shared,
+    solicited, //
 };
 use crate::{
     logic::{
@@ -201,6 +202,8 @@ pub(crate) fn run(
         Case::WriteThenFlag => order::write_then_flag(rule, pair),
         Case::HandlerPolls => events::handler_polls(rule, pair),
         Case::Rearm => events::rearm(rule, pair),
+        Case::Solicited => solicited::message(rule, pair),
+        Case::SolicitedError => solicited::error(rule, pair),
         Case::SrqLimit => shared::limit(rule, pair),
         Case::SrqDrain => shared::drain(rule, pair),
         Case::UdBadQkey => datagrams::bad_qkey(rule, pair),

@@ -138,7 +138,7 @@ impl End {
         } else {
             None
         };
-        let poll = match setup.notified && requests {
+        let poll = match setup.notified && requests || setup.told && !requests {
             true => PollMode::Notified,
             false => PollMode::Direct,
         };
@@ -289,8 +289,13 @@ impl End {
     ///
     /// The device refuses.
     pub(super) fn arm(&self) -> Result<bool, Failure> {
+        self.arm_for(NextEvent::Any)
+    }
+
+    /// The same for one of these completions.
+    pub(super) fn arm_for(&self, next: NextEvent) -> Result<bool, Failure> {
         self.queue_pair
-            .arm(NextEvent::Any)
+            .arm(next)
             .map_err(|e| Failure::Kernel("arming the completion queue", e.to_errno()))
     }
 

@@ -48,6 +48,11 @@ pub(super) enum Probe {
         /// It waits for the READs before it.
         fence: bool,
     },
+    /// SEND that raises an event at a peer which waits for those of solicited messages.
+    Solicited {
+        /// The message.
+        local: Local,
+    },
     /// RDMA WRITE to any place.
     Write {
         /// The data.
@@ -89,7 +94,7 @@ impl Probe {
     /// Returns the operation that its completion is to name.
     pub(super) fn operation(&self) -> Operation {
         match self {
-            Self::Send { .. } => Operation::Send,
+            Self::Send { .. } | Self::Solicited { .. } => Operation::Send,
             Self::Write { .. } => Operation::Write,
             Self::Read { .. } => Operation::Read,
             Self::Atomic { .. } => Operation::Atomic,
@@ -118,6 +123,13 @@ impl Probe {
                 fence,
                 signaled,
                 solicited: false,
+            },
+            Self::Solicited { local } => WorkRequest::Send {
+                local,
+                invalidate: None,
+                fence: false,
+                signaled,
+                solicited: true,
             },
             Self::Write { local, remote } => WorkRequest::Write {
                 local,

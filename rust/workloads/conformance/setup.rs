@@ -64,6 +64,8 @@ pub(crate) struct Setup {
     pub(crate) reads: u8,
     /// The requester is told of its completions by events.
     pub(super) notified: bool,
+    /// The responder is told of its completions by events.
+    pub(super) told: bool,
     /// The responder takes the receives of a shared queue.
     pub(super) shared: bool,
     /// Both ends have a queue pair for datagrams beside their own.
@@ -84,6 +86,7 @@ impl Setup {
         ack_timeout: None,
         reads: READS,
         notified: false,
+        told: false,
         shared: false,
         datagrams: false,
         needs_third_party: false,
@@ -137,6 +140,10 @@ impl Setup {
                 sends: MANY,
                 slots: MANY,
                 notified: true,
+                ..Self::PLAIN
+            },
+            Case::Solicited | Case::SolicitedError => Self {
+                told: true,
                 ..Self::PLAIN
             },
             Case::SrqEmpty => Self {

@@ -106,8 +106,9 @@ fn right(case: Case) -> Seen {
         | Case::UdBadQkey
         | Case::UdBadAh
         | Case::UdAboveMtu
+        | Case::Solicited
         | Case::Rearm => harmless(),
-        Case::SrqDrain => Seen {
+        Case::SrqDrain | Case::SolicitedError => Seen {
             requester: State::RTS,
             responder: State::ERROR,
             ..harmless()

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Conformance cases about the events of solicited messages.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    end::Place,
+    pair::{
+        Pair,
+        LATER, //
+    },
+    probe::Probe, //
+};
+use crate::{
+    logic::{
+        conformance::{
+            expectation::Rule,
+            observation::{
+                Ended,
+                Seen, //
+            }, //
+        },
+        failure::Failure, //
+    },
+    rdma::cq::NextEvent, //
+};
+
+/// Time in ms for which an event that must not come is waited for.
+const QUIET_MS: u32 = 100;
+
+/// Most times that a completion queue is polled before it has to be empty.
+const POLLS: usize = 100;
+
+/// Sends a message that is not solicited, and then one that is, to a completion queue that is armed
+/// for solicited ones.
+pub(super) fn message(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
+    pair.responder.receives(2)?;
+    pair.requester.begin();
+    let before = arm(pair)?;
+    let plain = pair.message();
+    let taken = pair.requester.post(&plain);
+    pair.until(|pair| {
+        pair.requester.ended(taken) != Ended::Missing && pair.responder.taken() == 1
+    })?;
+    let watch = pair.responder.watch();
+    let spurious = pair
+        .deadlines
+        .until(&[], QUIET_MS, || Ok(watch.events() != before))?;
+    let local = pair.requester.local(Place::Exposed, pair.requester.exposed);
+    let first = pair.requester.post(&Probe::Solicited { local });
+    let told = told(pair, before)?;
+    pair.responder.receives(LATER)?;
+    pair.post_later();
+    let mut seen = pair.look(rule, first, None, |_| Ok(true))?;
+    if spurious || !told {
+        seen.first = Ended::Missing;
+    }
+    Ok(seen)
+}
+
+/// Puts a queue pair into error that has receives posted, and whose completion queue is armed for
+/// solicited messages.
+pub(super) fn error(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
+    pair.responder.receives(1)?;
+    pair.requester.begin();
+    let message = pair.message();
+    let first = pair.requester.post(&message);
+    pair.until(|pair| {
+        pair.requester.ended(first) != Ended::Missing && pair.responder.taken() == 1
+    })?;
+    pair.responder.receives(LATER)?;
+    let before = arm(pair)?;
+    pair.responder.set_error()?;
+    let told = told(pair, before)?;
+    let mut seen = pair.look(rule, first, None, |_| Ok(true))?;
+    if !told {
+        seen.first = Ended::Missing;
+    }
+    Ok(seen)
+}
+
+/// Asks for an event of the responder's solicited messages, and handles the completions that may
+/// have none. Returns the number of events before that.
+fn arm(pair: &Pair<'_>) -> Result<u32, Failure> {
+    let end = &pair.responder;
+    for _ in 0..POLLS {
+        let before = end.watch().events();
+        if !end.arm_for(NextEvent::Solicited)? {
+            return Ok(before);
+        }
+        end.poll();
+    }
+    Err(Failure::Unsupported(
+        "the device always says that completions may have come without an event",
+    ))
+}
+
+/// Waits for an event of the responder's completions beyond the number `before`, and returns false
+/// if there was none.
+fn told(pair: &Pair<'_>, before: u32) -> Result<bool, Failure> {
+    // Without the responder, whose completions are not polled before the event.
+    let watch = pair.responder.watch();
+    pair.hears(&[&pair.requester], || watch.events() != before)
+}
