@@ -191,7 +191,8 @@ impl Handler for Events {
                 self.removed.store(1, Release);
                 outcome.fail(Failure::DeviceRemoved);
             }
-            Event::Other(_) => {}
+            // Those are of a membership's identifier.
+            Event::Joined(_) | Event::JoinError(_) | Event::Other(_) => {}
         }
     }
 }

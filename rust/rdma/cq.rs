@@ -144,6 +144,11 @@ impl<'a> WorkCompletion<'a> {
         self.wc.src_qp
     }
 
+    /// Returns true where the datagram of a receive begins with a routing header.
+    pub(super) fn has_routing_header(&self) -> bool {
+        self.wc.wc_flags & bindings::ib_wc_flags_IB_WC_GRH as i32 != 0
+    }
+
     /// Returns the immediate data that came with a message, for a receive.
     pub(crate) fn immediate(&self) -> Option<u32> {
         (self.wc.wc_flags & bindings::ib_wc_flags_IB_WC_WITH_IMM as i32 != 0)

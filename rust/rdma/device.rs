@@ -198,6 +198,13 @@ impl Device<'_> {
         matches!(self.transport(), Transport::InfiniBand | Transport::Roce)
     }
 
+    /// Returns true where queue pairs can be attached to multicast groups.
+    #[allow(dead_code, reason = "for the users of the module")]
+    pub(crate) fn has_multicast(&self) -> bool {
+        let attrs = self.attrs();
+        self.has_unreliable() && attrs.max_mcast_grp > 0 && attrs.max_mcast_qp_attach > 0
+    }
+
     /// Returns true where the device has atomic operations, if only among its own queue pairs.
     #[allow(dead_code, reason = "for the users of the module")]
     pub(crate) fn has_atomics(&self) -> bool {

@@ -27,6 +27,8 @@
 //! | type | wraps |
 //! |---|---|
 //! | [`cm::Id`], [`cm::Listener`] | `struct rdma_cm_id` |
+//! | [`cm::Membership`] | a `struct rdma_cm_id` that joins a multicast group |
+//! | [`cm::GroupAddress`] | `struct rdma_ah_attr` of such a group |
 //! | [`cm::Handler`], [`cm::ListenHandler`] | `rdma_cm_event_handler` |
 //! | [`device::Device`] | `struct ib_device`, with a port of it |
 //! | [`pd::ProtectionDomain`] | `struct ib_pd` |

@@ -16,12 +16,18 @@
 //! - [`completions`], [`queue`] - the handler of completions, and the view that it posts through
 //! - [`caps`], [`entry`], [`drain`] - sizes, completion entries, and the end
 //! - [`unreliable`], [`second`] - UC and UD queue pairs, each beside that of a connection
+//! - [`multicast`] - sending datagrams to a multicast group, and receiving from one
 //! - [`trial`] - queues that are only tried
 
 mod caps;
 mod completions;
 mod drain;
 pub(in crate::rdma) mod entry;
+#[allow(
+    dead_code,
+    reason = "there are these, whichever the users of the module take"
+)]
+mod multicast;
 mod queue;
 mod second;
 pub(crate) mod trial;

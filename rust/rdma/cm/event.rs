@@ -4,13 +4,17 @@
 //!
 //! C header: `include/rdma/rdma_cm.h` (`struct rdma_cm_event`)
 
+use super::GroupAddress;
 use crate::{
     bindings,
     rdma::text::static_text, //
 };
-use kernel::ffi::{
-    c_int,
-    c_void, //
+use kernel::{
+    error::code::EINVAL,
+    ffi::{
+        c_int,
+        c_void, //
+    }, //
 };
 
 /// An event of an identifier's. A status is a negative errno, or what the transport says.
@@ -45,6 +49,11 @@ pub(crate) enum Event<'a> {
     },
     /// The connection has ended.
     Disconnected,
+    /// The identifier is a member of the multicast group, which has this address.
+    Joined(GroupAddress),
+    /// The identifier cannot join the multicast group, with the status; 0 where the device has lost
+    /// the address of the identifier.
+    JoinError(c_int),
     /// The device is being removed, which waits until the identifier is destroyed.
     DeviceRemoval,
     /// Another event: `enum rdma_cm_event_type`.
@@ -105,6 +114,12 @@ impl<'a> Event<'a> {
             }
             bindings::rdma_cm_event_type_RDMA_CM_EVENT_DISCONNECTED => Self::Disconnected,
             bindings::rdma_cm_event_type_RDMA_CM_EVENT_DEVICE_REMOVAL => Self::DeviceRemoval,
+            bindings::rdma_cm_event_type_RDMA_CM_EVENT_MULTICAST_JOIN => {
+                // SAFETY: The event is valid, and is one that has such parameters.
+                let address = GroupAddress::from_raw(unsafe { (*event).param.ud.as_ref() });
+                address.map_or(Self::JoinError(EINVAL.to_errno()), Self::Joined)
+            }
+            bindings::rdma_cm_event_type_RDMA_CM_EVENT_MULTICAST_ERROR => Self::JoinError(status),
             other => Self::Other(other),
         }
     }

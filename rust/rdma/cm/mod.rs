@@ -9,6 +9,8 @@
 //! ([`Id::accept`], [`Id::reject`]). None of these waits for the peer: how it went is an
 //! [`Event`], which the CM reports to the [`Handler`] of the identifier.
 //!
+//! A [`Membership`] in a multicast group has an identifier of its own.
+//!
 //! Rules of life:
 //!
 //! - An identifier is destroyed by its drop, which waits until no handler of it runs, and after
@@ -25,6 +27,11 @@
 
 mod addr;
 mod event;
+#[allow(
+    dead_code,
+    reason = "there are these, whichever the users of the module take"
+)]
+mod group;
 mod id;
 mod listener;
 mod param;
@@ -35,6 +42,14 @@ pub(crate) use addr::SocketAddress;
 pub(crate) use event::{
     Event,
     Handler, //
+};
+#[allow(
+    unused_imports,
+    reason = "there are these, whichever the users of the module take"
+)]
+pub(crate) use group::{
+    GroupAddress,
+    Membership, //
 };
 pub(crate) use id::{
     Id,

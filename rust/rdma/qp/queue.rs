@@ -6,7 +6,10 @@
 
 use super::{
     entry::Entry,
-    unreliable::Unreliable, //
+    unreliable::{
+        Unreliable,
+        GRH_BYTES, //
+    }, //
 };
 use crate::{
     bindings,
@@ -343,13 +346,41 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
         let Some(unreliable) = self.unreliable.filter(|other| wc.qp() == other.as_ptr()) else {
             return true;
         };
-        match unreliable.datagram() {
+        match unreliable.peer() {
             _ if wc.is_send() => false,
-            Ok(Some(peer)) => wc.src_qp() == peer.queue_pair,
+            Ok(Some(peer)) => wc.src_qp() == peer,
             // Nobody is the peer yet.
             Err(_) => false,
             Ok(None) => true,
         }
+    }
+
+    /// Returns false where the datagram in `buffer`, whose receive has completed and whose queue
+    /// pair has the number of the peer's, was sent to the multicast group by another host, where a
+    /// queue pair may have the same number.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a buffer that such a receive has not.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn is_of_peers_host(
+        &self,
+        wc: &WorkCompletion<'_>,
+        buffer: BufferId,
+    ) -> Result<bool> {
+        let of_group = |other: &&Unreliable| wc.qp() == other.as_ptr() && other.is_attached();
+        let Some(unreliable) = self.unreliable.filter(of_group) else {
+            return Ok(true);
+        };
+        if !wc.has_routing_header() {
+            return Ok(true);
+        }
+        let mut header = [0; GRH_BYTES as usize];
+        self.memory.read(buffer, 0, &mut header)?;
+        Ok(unreliable.is_of_peers_host(&header))
     }
 
     /// Returns true where there is an unreliable queue pair.

@@ -15,7 +15,8 @@ use super::{
         Drain,
         Last, //
     },
-    entry::Callback, //
+    entry::Callback,
+    multicast::Group, //
 };
 use crate::{
     bindings,
@@ -113,7 +114,8 @@ unsafe impl Sync for Datagram {}
 /// # Invariants
 ///
 /// `raw` was created in the domain `_pd` and is destroyed by this object alone, once, and after it
-/// the address handles of `peer` and `astray`, if there are any.
+/// the address handles of `peer`, `astray` and `group`, if there are any. Before that it is
+/// detached from the multicast group, if `group` says that it is attached.
 pub(in crate::rdma) struct Unreliable {
     raw: NonNull<bindings::ib_qp>,
     qp_type: QpType,
@@ -122,6 +124,8 @@ pub(in crate::rdma) struct Unreliable {
     peer: SetOnce<Option<Datagram>>,
     /// An address that nobody has, where later datagrams are to go.
     astray: SetOnce<Datagram>,
+    /// The multicast group that it sends to or receives from.
+    pub(super) group: SetOnce<KBox<Group>>,
     /// 1 once it has been destroyed.
     destroyed: Atomic<u32>,
     /// The context of its events.
@@ -179,6 +183,7 @@ impl Unreliable {
             drain,
             peer: SetOnce::new(),
             astray: SetOnce::new(),
+            group: SetOnce::new(),
             destroyed: Atomic::new(0),
             events: events.clone(),
             _pd: pd.clone(),
@@ -187,8 +192,13 @@ impl Unreliable {
         Ok(this)
     }
 
-    fn id(&self) -> &Id {
+    pub(super) fn id(&self) -> &Id {
         &self.events.id
+    }
+
+    /// Returns the type of the queue pair.
+    pub(super) fn qp_type(&self) -> QpType {
+        self.qp_type
     }
 
     /// Returns the raw queue pair, alive as long as it is not destroyed.
@@ -290,7 +300,7 @@ impl Unreliable {
     /// before; `ENOMEM`; the driver's.
     pub(super) fn misdirect(&self) -> Result {
         const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
-        let peer = self.datagram()?.ok_or(EINVAL)?;
+        let peer = self.peer.copy().flatten().ok_or(EINVAL)?;
         let rtr = bindings::ib_qp_state_IB_QPS_RTR;
         let datagram = self.id().with_path(rtr, |path| {
             // SAFETY: Every bit pattern is valid for either member of this union.
@@ -300,7 +310,7 @@ impl Unreliable {
             }
             (*a, *b, *c, *d) = (203, 0, 113, 1);
             Ok(Datagram {
-                ah: self.create_handle(path)?,
+                ah: self.create_handle(&mut path.ah_attr)?,
                 ..peer
             })
         })?;
@@ -314,14 +324,17 @@ impl Unreliable {
         }
     }
 
-    /// Makes an address handle of where `path` leads.
-    fn create_handle(&self, path: &mut bindings::ib_qp_attr) -> Result<NonNull<bindings::ib_ah>> {
+    /// Makes an address handle of the destination `attr`.
+    pub(super) fn create_handle(
+        &self,
+        attr: &mut bindings::rdma_ah_attr,
+    ) -> Result<NonNull<bindings::ib_ah>> {
         // SAFETY: The domain is alive. What the address refers to is, too, during this call; the
         // handle takes its own reference.
         let ah = from_err_ptr(unsafe {
             bindings::rdma_create_ah(
                 self._pd.as_ptr(),
-                &mut path.ah_attr,
+                attr,
                 bindings::rdma_create_ah_flags_RDMA_CREATE_AH_SLEEPABLE,
             )
         })?;
@@ -336,21 +349,31 @@ impl Unreliable {
         };
         self.modify(&mut attr, 0)?;
         Ok(Datagram {
-            ah: self.create_handle(path)?,
+            ah: self.create_handle(&mut path.ah_attr)?,
             queue_pair: peer,
             qkey: QKEY,
         })
     }
 
-    /// Returns the destination of its requests, whose queue pair is the peer's; `None` where they
-    /// have none of their own.
+    /// Returns the destination of its requests; `None` where they have none of their own.
     ///
     /// # Errors
     ///
     /// `EINVAL` before it is connected.
     pub(super) fn datagram(&self) -> Result<Option<Datagram>> {
-        let astray = self.astray.copy();
-        astray.map_or_else(|| self.peer.copy().ok_or(EINVAL), |astray| Ok(Some(astray)))
+        let peer = self.peer.copy().ok_or(EINVAL)?;
+        let group = self.group.as_ref().and_then(|group| group.destination());
+        Ok(self.astray.copy().or(group).or(peer))
+    }
+
+    /// Returns the number of the peer's queue pair for datagrams; `None` of another type.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` before it is connected.
+    pub(super) fn peer(&self) -> Result<Option<u32>> {
+        let peer = self.peer.copy().ok_or(EINVAL)?;
+        Ok(peer.map(|peer| peer.queue_pair))
     }
 
     /// Notes that the request of the drain with entry `index` has completed. In the context of
@@ -381,12 +404,14 @@ impl Unreliable {
         if self.destroyed.xchg(1, Relaxed) != 0 {
             return;
         }
+        self.detach();
         // SAFETY: By the type invariant; it fails for queue pairs that are attached to a group
-        // only. The address handle goes after the requests that name it.
+        // only. The address handles go after the requests that name them.
         unsafe {
             bindings::ib_destroy_qp_user(self.as_ptr(), core::ptr::null_mut());
             let peer = self.peer.copy().flatten();
-            for datagram in [peer, self.astray.copy()].into_iter().flatten() {
+            let group = self.group.as_ref().and_then(|group| group.destination());
+            for datagram in [peer, self.astray.copy(), group].into_iter().flatten() {
                 destroy_handle(datagram.ah);
             }
         }
@@ -398,7 +423,7 @@ impl Unreliable {
 /// # Safety
 ///
 /// No request that names it is under way or is posted any more.
-unsafe fn destroy_handle(ah: NonNull<bindings::ib_ah>) {
+pub(super) unsafe fn destroy_handle(ah: NonNull<bindings::ib_ah>) {
     // SAFETY: By the function's requirements. In process context.
     unsafe {
         bindings::rdma_destroy_ah_user(
