@@ -16,6 +16,7 @@
 //! - [`resolve`], [`addr`] - a peer's address and the route to it; the addresses of commands
 //! - [`event`], [`cause`] - what events leave behind; causes of failures
 //! - [`listener`] - connection requests become identifiers
+//! - [`membership`] - the multicast group of datagrams
 //! - [`port`], [`departures`] - whether the CM's messages can leave, and identifiers that wait for
 //!   that
 
@@ -26,6 +27,7 @@ pub(crate) mod cause;
 pub(crate) mod departures;
 mod event;
 pub(crate) mod listener;
+mod membership;
 pub(crate) mod port;
 mod resolve;
 

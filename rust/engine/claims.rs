@@ -68,6 +68,8 @@ pub(crate) fn claims(device: &Device<'_>) -> Claims {
         max_srq_wr: attributes.max_srq_wr,
         max_mr: attributes.max_mr,
         max_pd: attributes.max_pd,
+        max_mcast_grp: attributes.max_mcast_grp,
+        max_mcast_qp_attach: attributes.max_mcast_qp_attach,
         max_send_sge: attributes.max_send_sge,
         max_recv_sge: attributes.max_recv_sge,
         max_sge_rd: attributes.max_sge_rd,

@@ -68,12 +68,12 @@ pub(crate) trait Initiator {
     /// Sets device-dependent parameters that must be set before the route is resolved.
     fn adapt(&self, _: &CmId, _: &Device<'_>) {}
 
-    /// Sets parameters of the route, which has been resolved.
+    /// Sets parameters of the route, which has been resolved, and joins the multicast group.
     ///
     /// # Errors
     ///
     /// [`Failure::Unsupported`] or a similar failure that names what the route has not.
-    fn route(&self, _: &CmId) -> Result<(), Failure> {
+    fn route(&mut self, _: &CmId) -> Result<(), Failure> {
         Ok(())
     }
 

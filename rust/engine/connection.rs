@@ -49,6 +49,7 @@ use crate::{
     },
     mr::Memory,
     rdma::{
+        cm::Membership,
         cq::PollMode,
         device::Device, //
     }, //
@@ -66,6 +67,8 @@ struct Leading<'a, C, B> {
     check: C,
     build: B,
     txdepth: u32,
+    /// Until the queue pair has it.
+    group: Option<Arc<Membership>>,
 }
 
 impl<W, C, B> Initiator for Leading<'_, C, B>
@@ -84,15 +87,20 @@ where
         adapt_ack_timeout(id, device, self.command().mem_mode);
     }
 
-    fn route(&self, id: &CmId) -> Result<(), Failure> {
-        let command = self.command();
+    fn route(&mut self, id: &CmId) -> Result<(), Failure> {
+        let session = self.client.session;
+        let command = &session.command;
         if let Some(bytes) = command.mtu {
             id.lower_path_mtu(bytes)?;
         }
         match command.load.service {
-            Service::Ud => id.check_datagram(command.size),
-            Service::Rc | Service::Uc => Ok(()),
+            Service::Ud => id.check_datagram(command.size)?,
+            Service::Rc | Service::Uc => (),
         }
+        if let Some(group) = &command.mcast {
+            self.group = Some(id.join(&session.net, group, session.timeout())?);
+        }
+        Ok(())
     }
 
     fn check(&mut self, device: &Device<'_>) -> Result<(), Failure> {
@@ -140,9 +148,12 @@ where
         if let Some(answer) = answer {
             check_answer(&self.request(), &answer)
                 .map_err(|violation| Failure::Protocol(violation, 0))?;
-            return connected
-                .queue_pair
-                .connect_unreliable(answer.data_queue_pair);
+            let Connected { queue_pair, .. } = connected;
+            queue_pair.connect_unreliable(answer.data_queue_pair)?;
+            return match self.group.take() {
+                Some(group) => queue_pair.send_to_group(group),
+                None => Ok(()),
+            };
         }
         if command.test.is_microbench() {
             return Err(Failure::Unsupported(
@@ -191,6 +202,7 @@ impl<C, B> Leading<'_, C, B> {
             count: announced_count(command),
             seed: self.client.pattern.seed,
             max_size: command.size,
+            group: command.mcast.map(|group| group.number()),
             load: command.load,
             index: self.index,
             // It has its number once it is made.
@@ -225,6 +237,7 @@ impl<W: Lead> Connected<W> {
             check,
             build,
             txdepth: 0,
+            group: None,
         };
         attempt
             .connect(&mut leading, report)

@@ -304,6 +304,20 @@ impl<'a> Queue<'a> {
         self.inner.is_of_peer(&wc.raw)
     }
 
+    /// Returns false where the datagram in `buffer`, whose receive has completed, was sent to the
+    /// multicast group by another host than the peer's.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a buffer that such a receive has not.
+    pub(crate) fn is_of_peers_host(
+        &self,
+        wc: &WorkCompletion<'_>,
+        buffer: BufferId,
+    ) -> Result<bool> {
+        self.inner.is_of_peers_host(&wc.raw, buffer)
+    }
+
     /// Returns true where the success of an operation is a sign that the peer is at work.
     ///
     /// A completed keepalive of this side is none, but the only one where data goes by an

@@ -28,6 +28,7 @@ use crate::{
     },
     mr::Memory,
     rdma::{
+        cm::Membership,
         cq::{
             self,
             NextEvent,
@@ -255,6 +256,31 @@ impl<W: Workload> QueuePair<W> {
         self.inner
             .connect_unreliable(peer)
             .map_err(|error| Failure::Kernel(CONNECTING_UNRELIABLE, error.to_errno()))
+            .map_err(|failure| self.outcome.cause_of(failure))
+    }
+
+    /// Has the unreliable queue pair beside it, which is connected, send to the multicast group of
+    /// `membership`. Process context; sleeps.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Kernel`], or the failure that was reported, of which it is a consequence.
+    pub(crate) fn send_to_group(&self, membership: Arc<Membership>) -> Result<(), Failure> {
+        self.reach_group(self.inner.send_to_group(membership))
+    }
+
+    /// Has it receive what is sent to the group of `membership`, in the same way.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub(crate) fn receive_from_group(&self, membership: Arc<Membership>) -> Result<(), Failure> {
+        self.reach_group(self.inner.receive_from_group(membership))
+    }
+
+    fn reach_group(&self, reached: Result) -> Result<(), Failure> {
+        reached
+            .map_err(|error| Failure::Kernel("using the multicast group", error.to_errno()))
             .map_err(|failure| self.outcome.cause_of(failure))
     }
 

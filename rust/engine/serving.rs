@@ -53,7 +53,10 @@ use crate::{
         traffic::Traffic, //
     },
     logic::{
-        command::Test,
+        command::{
+            MulticastGroup,
+            Test, //
+        },
         failure::Failure,
         pingpong::check_request,
         wire::{
@@ -201,8 +204,9 @@ impl Accepting<'_> {
         Ok(())
     }
 
-    /// Connects the unreliable queue pair to that of the client, if there are any, and returns the
-    /// private data of the answer.
+    /// Connects the unreliable queue pair to that of the client, if there are any, has it receive
+    /// from the multicast group that the client sends to, and returns the private data of the
+    /// answer.
     fn answer<W: Follow>(
         &self,
         params: &ServeParams,
@@ -212,6 +216,11 @@ impl Accepting<'_> {
             return Ok(None);
         };
         queue_pair.connect_unreliable(params.data_queue_pair)?;
+        if let Some(group) = &params.group {
+            let session = self.session;
+            let membership = self.id.join(&session.net, group, session.timeout())?;
+            queue_pair.receive_from_group(membership)?;
+        }
         let answer = PrivateData {
             data_queue_pair: queue_pair.unreliable_number().unwrap_or(0),
             ..answer
@@ -296,6 +305,8 @@ pub(crate) struct ServeParams {
     pub(crate) answer: Option<PrivateData>,
     /// The number of the client's unreliable queue pair, if it has one.
     pub(crate) data_queue_pair: u32,
+    /// The multicast group that the client sends to, if any.
+    pub(crate) group: Option<MulticastGroup>,
     /// Method of finding completions.
     pub(crate) polling: Polling,
     /// Bytes that each receive needs room for, for a workload that takes shared receives.

@@ -18,12 +18,13 @@
 //! - [`order`] - a command, or one that stops what an earlier one left
 //! - [`parse`], [`value`], [`parse_error`] - the grammar
 //! - [`show`] - commands as text
-//! - [`addr`], [`allow`], [`cpus`], [`block_options`] - values of options
+//! - [`addr`], [`allow`], [`cpus`], [`group`], [`block_options`] - values of options
 
 pub(crate) mod addr;
 pub(crate) mod allow;
 pub(crate) mod block_options;
 pub(crate) mod cpus;
+pub(crate) mod group;
 pub(crate) mod order;
 pub(crate) mod parse;
 pub(crate) mod parse_error;
@@ -50,6 +51,7 @@ pub(crate) use addr::Addr;
 pub(crate) use allow::AllowList;
 pub(crate) use block_options::BlockOptions;
 pub(crate) use cpus::CpuList;
+pub(crate) use group::MulticastGroup;
 
 /// One command, complete and consistent.
 ///
@@ -62,6 +64,7 @@ pub(crate) use cpus::CpuList;
 /// - `pool` is not set together with `poll`, `spin_us` or `srq`, and neither of these five with a
 ///   client's or loopback's [`Load::solicited`].
 /// - `srq` is set only where microbenchmarks are served.
+/// - `mcast` is of the family of the address, and of a client or loopback only with datagrams.
 /// - `persist`, `allow` and `max_memory` are set for a server only, and [`Test::FastReg`] is never
 ///   a server's.
 /// - `load` suits the test and the size. The load of a client's or loopback's
@@ -94,6 +97,9 @@ pub(crate) struct Command {
     pub(crate) size: u32,
     /// The load that a microbenchmark puts on the connection.
     pub(crate) load: Load,
+    /// The multicast group that datagrams are sent to; of a server, the one that its clients may
+    /// send to.
+    pub(crate) mcast: Option<MulticastGroup>,
     /// Logs the data of each iteration.
     pub(crate) verbose: bool,
     /// Compares the data that arrives with the data that was sent.
@@ -169,6 +175,7 @@ impl Command {
             duration_s: None,
             size: limits::DEFAULT_SIZE,
             load: Load::new(Test::PingPong),
+            mcast: None,
             verbose: false,
             validate: false,
             server_inv: false,

@@ -14,7 +14,10 @@ use super::{
         PrivateData, //
     }, //
 };
-use crate::logic::spec::rules;
+use crate::logic::spec::{
+    rules,
+    service::Service, //
+};
 use core::fmt;
 
 /// A breach of the protocol by the peer. Reported as `EPROTO`.
@@ -144,6 +147,10 @@ pub(crate) fn check_request(peer: &PrivateData) -> Result<(), Violation> {
     {
         return Err(Violation::Contradiction);
     }
+    let sends_to_group = test.takes_multicast() && peer.load.service == Service::Ud;
+    if peer.group.is_some() && !sends_to_group {
+        return Err(Violation::Contradiction);
+    }
     Ok(())
 }
 
@@ -167,6 +174,7 @@ pub(crate) fn check_answer(asked: &PrivateData, answer: &PrivateData) -> Result<
     // These fields are on the wire for a test with a load only.
     let same_load = !asked.test.has_load()
         || (answer.load == asked.load
+            && answer.group == asked.group
             && answer.index == asked.index
             && answer.txdepth == asked.txdepth
             && answer.duration_ms == asked.duration_ms);

@@ -31,6 +31,7 @@ ANSWERS = (
 	("imm", "imm"),
 	("qp_uc", "qp=uc"),
 	("qp_ud", "qp=ud"),
+	("mcast", "mcast="),
 	("fetch_add", ", ".join(tables.of_verb("fetch_add"))),
 	("compare_swap", ", ".join(tables.of_verb("compare_swap"))),
 	("mtu", "mtu="),

@@ -75,6 +75,7 @@ class Limits(typing.TypedDict, total=False):
 	compare_swap: Answer
 	qp_uc: Answer
 	qp_ud: Answer
+	mcast: Answer
 	mtu: Answer
 	blk: Answer
 

@@ -173,6 +173,7 @@ CASES = {
 	"solicited": Case(lambda: alone(loopback("sbw,count=4,solicited"))),
 	"WRITEs that may be lost": Case(lambda: alone(loopback("bw,qp=uc,count=4,validate"))),
 	"datagrams": Case(lambda: alone(loopback("slat,qp=ud,count=4"))),
+	"multicast": Case(lambda: alone(loopback("sbw,qp=ud,mcast=239.9.0.1,count=4"))),
 	"transfers by READ": Case(lambda: alone(loopback("rwread,count=4,size=4K,txdepth=2"))),
 	"transfers by WRITE": Case(lambda: alone(loopback(
 		"rwwrite,count=4,size=8K,segs=2,offset=7,biovec"))),

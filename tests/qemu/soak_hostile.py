@@ -106,12 +106,13 @@ def clients_of_tests(seed, messages):
 	"""Ping/pongs and microbenchmarks."""
 	tag = new_tag()
 	port = krping.new_port()
-	server = krping.serve(f"server,persist,port={port},tag={tag},timeout={TIMEOUT}")
+	server = krping.serve(f"server,persist,port={port},tag={tag},timeout={TIMEOUT},"
+			      "mcast=239.9.0.1")
 	modes = (",validate", ",validate,mem_mode=reg,server_inv", ",validate,poll",
 		 ",validate,size=20000,pattern=binary", ",validate=full,sbw,spin=20",
 		 ",validate=full,bw,size=4096", ",validate,casbw",
 		 ",validate=full,sbw,qp=ud,size=1K", ",validate,bw,qp=uc",
-		 ",validate,sbw,solicited")
+		 ",validate,sbw,solicited", ",validate=full,sbw,qp=ud,mcast=239.9.0.1")
 	with Beside(lambda run: krping.run_ok(f"client,addr={ADDR},port={port},count=20"
 					      + modes[run % len(modes)])):
 		lie_to("tests", port, tag, seed, messages)

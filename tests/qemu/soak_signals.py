@@ -80,6 +80,7 @@ COMMANDS: dict[str, tuple[str, collections.abc.Callable]] = {
 	"all compared": (f"loopback,addr={ADDR},bw,size=16K,duplex,validate=full", nothing),
 	"uc": (f"loopback,addr={ADDR},bw,qp=uc,imm,qps=2", nothing),
 	"ud": (f"loopback,addr={ADDR},slat,qp=ud,qps=2", nothing),
+	"multicast": (f"loopback,addr={ADDR},sbw,qp=ud,mcast=239.9.0.1,qps=2", nothing),
 	"spin": (f"loopback,addr={ADDR},slat,qps=2,spin=20", nothing),
 	"solicited": (f"loopback,addr={ADDR},sbw,qps=2,solicited", nothing),
 	"client": (f"client,addr={ADDR},threads=2,port=%s", server),

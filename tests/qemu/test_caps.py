@@ -55,7 +55,8 @@ def claims():
 	claims, device = found["caps"]["claims"], found["caps"]["device"]
 	assert (found["device"], found["transport"]) == (DEVICE, "RoCE"), found
 	for name in ("max_qp", "max_qp_wr", "max_cq", "max_cqe", "max_mr", "max_pd", "max_srq",
-		     "max_sge_rd", "max_qp_rd_atom", "max_qp_init_rd_atom"):
+		     "max_sge_rd", "max_qp_rd_atom", "max_qp_init_rd_atom", "max_mcast_grp",
+		     "max_mcast_qp_attach"):
 		assert claims[name] == int(said[name], 0) > 0, (name, claims[name], said)
 	assert claims["max_send_sge"] == claims["max_recv_sge"] == int(said["max_sge"]), claims
 	assert claims["max_mr_size_bytes"] == int(said["max_mr_size"], 0), claims
@@ -152,7 +153,8 @@ def supported():
 	assert found["imm"]["supported"], found
 	works("bw,imm")
 	for name, options in (("fetch_add", "alat"), ("compare_swap", "casbw"), ("mtu", "mtu=256"),
-			      ("qp_uc", "bw,qp=uc"), ("qp_ud", "slat,qp=ud")):
+			      ("qp_uc", "bw,qp=uc"), ("qp_ud", "slat,qp=ud"),
+			      ("mcast", "sbw,qp=ud,mcast=239.9.0.1")):
 		assert found[name]["supported"], found
 		works(options)
 	assert found["blk"]["supported"], found

@@ -92,6 +92,9 @@ pub(crate) enum Reason<'a> {
     NotNetworks {
         value: &'a str,
     },
+    NotGroup {
+        value: &'a str,
+    },
     NotErrno {
         value: &'a str,
     },
@@ -113,6 +116,8 @@ pub(crate) enum Reason<'a> {
     UnreliableWith {
         other: &'static str,
     },
+    GroupOfOtherFamily,
+    NeedsDatagrams,
     NeedsReg,
     NeedsDma,
     NeedsPath,
@@ -274,6 +279,12 @@ impl fmt::Display for ParseError<'_> {
                 Escaped(value),
                 allow::NETWORKS
             ),
+            Reason::NotGroup { value } => write!(
+                f,
+                "{option}={}: must be the address of a multicast group, such as 239.1.2.3 or \
+                 ff05::1:3",
+                Escaped(value)
+            ),
             Reason::NotErrno { value } => {
                 let names = errno::NAMES.iter().map(|(_, name)| *name);
                 let valid = Alternatives(["ok"].into_iter().chain(names));
@@ -327,6 +338,11 @@ impl fmt::Display for ParseError<'_> {
                 "{option} needs an address of the device, or one that it leads to; give \
                  addr=192.0.2.1 or addr6=2001:db8::1"
             ),
+            Reason::GroupOfOtherFamily => write!(
+                f,
+                "{option} must be of the address's family: IPv4 with addr=, and IPv6 with addr6="
+            ),
+            Reason::NeedsDatagrams => write!(f, "{option} needs qp=ud; give it, too"),
             Reason::NeedsReg => write!(f, "{option} needs mem_mode=reg; leave mem_mode=dma out"),
             Reason::NeedsDma => write!(
                 f,

@@ -34,6 +34,11 @@ pub(crate) const NO_COMPARE_SWAP: &str = "compare-and-swap: the device has no at
 pub(crate) const NO_UC: &str = "qp=uc: iWARP devices have reliable queue pairs only";
 /// The refusal of `qp=ud` by an iWARP device.
 pub(crate) const NO_UD: &str = "qp=ud: iWARP devices have reliable queue pairs only";
+/// The refusal of `mcast` by a device without multicast.
+pub(crate) const NO_MCAST: &str = "mcast: the device has no multicast groups";
+/// The refusal of an IPv6 group where the RDMA CM joins none.
+pub(crate) const NO_MCAST_V6: &str =
+    "mcast: the kernel joins no IPv6 group on RoCE v2, but IPv4 ones";
 /// The refusal of `mtu` by an iWARP device.
 pub(crate) const NO_PATH_MTU: &str = "mtu: iWARP devices have no path MTU";
 /// The refusal of a device without fast registration, which no test can use.
@@ -59,6 +64,7 @@ pub(crate) struct Limits {
     registers: bool,
     reads_with_inv: bool,
     has_atomics: bool,
+    has_multicast: bool,
     iwarp: bool,
 }
 
@@ -85,12 +91,13 @@ impl Limits {
             registers,
             reads_with_inv: claims.features.has(Feature::ReadWithInv),
             has_atomics: claims.atomics != Atomics::None,
+            has_multicast: claims.max_mcast_grp > 0 && claims.max_mcast_qp_attach > 0,
             iwarp,
         }
     }
 
     /// Returns the reasons why there is no such option, operation or disk; `None` where there is.
-    fn refusals(&self) -> [(&'static str, Option<&'static str>); 9] {
+    fn refusals(&self) -> [(&'static str, Option<&'static str>); 10] {
         let refused = |supported: bool, reason| (!supported).then_some(reason);
         [
             ("server_inv", refused(self.registers, NO_REGISTRATION)),
@@ -100,6 +107,7 @@ impl Limits {
             ("compare_swap", refused(self.has_atomics, NO_COMPARE_SWAP)),
             ("qp_uc", refused(!self.iwarp, NO_UC)),
             ("qp_ud", refused(!self.iwarp, NO_UD)),
+            ("mcast", refused(self.has_multicast, NO_MCAST)),
             ("mtu", refused(!self.iwarp, NO_PATH_MTU)),
             ("blk", refused(self.registers, NO_REGISTRATION)),
         ]

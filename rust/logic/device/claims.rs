@@ -121,6 +121,10 @@ pub(crate) struct Claims {
     /// Receives of a shared receive queue.
     pub(crate) max_srq_wr: u32,
     pub(crate) max_mr: u32,
+    /// Multicast groups that queue pairs are attached to at a time.
+    pub(crate) max_mcast_grp: u32,
+    /// Queue pairs that are attached to one of them.
+    pub(crate) max_mcast_qp_attach: u32,
     pub(crate) max_pd: u32,
     pub(crate) max_send_sge: u32,
     pub(crate) max_recv_sge: u32,
@@ -141,7 +145,7 @@ pub(crate) struct Claims {
 
 impl Claims {
     /// Returns the limits by name.
-    fn numbers(&self) -> [(&'static str, u64); 15] {
+    fn numbers(&self) -> [(&'static str, u64); 17] {
         [
             ("max_qp", self.max_qp.into()),
             ("max_qp_wr", self.max_qp_wr.into()),
@@ -151,6 +155,8 @@ impl Claims {
             ("max_srq_wr", self.max_srq_wr.into()),
             ("max_mr", self.max_mr.into()),
             ("max_pd", self.max_pd.into()),
+            ("max_mcast_grp", self.max_mcast_grp.into()),
+            ("max_mcast_qp_attach", self.max_mcast_qp_attach.into()),
             ("max_send_sge", self.max_send_sge.into()),
             ("max_recv_sge", self.max_recv_sge.into()),
             ("max_sge_rd", self.max_sge_rd.into()),

@@ -140,6 +140,8 @@ pub(crate) enum Needs {
     Path,
     /// The latency of each operation, which `untimed` leaves out.
     Latencies,
+    /// Datagrams, `qp=ud`; of a server, whose clients say that, nothing.
+    Datagrams,
 }
 
 /// Options of which a command has one at most.

@@ -384,6 +384,11 @@ options! {
         },
     )
     .goes(|_, test| test.takes_unreliable());
+    /// The multicast group that datagrams are sent to.
+    Mcast = text(&["mcast"], values::MCAST)
+        .goes(|_, test| test.takes_multicast())
+        .needs(Needs::Datagrams)
+        .bit(1 << 14);
     /// Receives that all connections of a server share.
     Srq = optional!("srq", "512", limits::SRQ, PLAIN, srq).goes(shares);
     /// Serves clients until interrupted.

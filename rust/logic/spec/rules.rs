@@ -34,7 +34,9 @@ use crate::logic::{
             invalid,
             Result, //
         },
-        Command, //
+        Addr,
+        Command,
+        MulticastGroup, //
     },
     measure::slots::{
         self,
@@ -96,6 +98,9 @@ pub(crate) fn finish(command: &mut Command, given: OptSet) -> Result<'static, ()
     if let (true, Some(other)) = (command.load.solicited, wakes_at_all(command)) {
         let other = other.spec().name();
         return Err(wrong(Opt::Solicited, Reason::Both { other }));
+    }
+    if command.mcast.is_some_and(|group| !reaches(command, group)) {
+        return Err(wrong(Opt::Mcast, Reason::GroupOfOtherFamily));
     }
     if command.load.full {
         compares_all(command, given)?;
@@ -161,6 +166,15 @@ fn may_lose(command: &Command) -> Result<'static, ()> {
         return Err(invalid("validate=full with qp=uc", reason));
     }
     Ok(())
+}
+
+/// Returns true where `group` is of the family of the command's address.
+fn reaches(command: &Command, group: MulticastGroup) -> bool {
+    matches!(
+        (&command.addr, group),
+        (None | Some(Addr::V4(_)), MulticastGroup::V4(_))
+            | (Some(Addr::V6 { .. }), MulticastGroup::V6(_))
+    )
 }
 
 /// Checks a command whose messages are all compared, and has a completion come often enough for the
@@ -330,7 +344,17 @@ fn go_together(command: &Command, given: OptSet) -> Result<'static, ()> {
                 let other = Opt::Untimed.spec().name();
                 Reason::Both { other }
             }
-            Needs::Nothing | Needs::Reg | Needs::Dma | Needs::Path | Needs::Latencies => continue,
+            Needs::Datagrams
+                if command.role != Role::Server && command.load.service != Service::Ud =>
+            {
+                Reason::NeedsDatagrams
+            }
+            Needs::Nothing
+            | Needs::Reg
+            | Needs::Dma
+            | Needs::Path
+            | Needs::Latencies
+            | Needs::Datagrams => continue,
         };
         return Err(invalid(opt.name(), reason));
     }

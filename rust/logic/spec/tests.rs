@@ -349,6 +349,12 @@ impl Test {
         matches!(self.spec().verb, Some(Verb::Send))
     }
 
+    /// Returns true where its datagrams can go to a multicast group: one way only, as what goes
+    /// back would go to all.
+    pub(crate) const fn takes_multicast(self) -> bool {
+        self.takes_datagrams() && self.is_bandwidth()
+    }
+
     /// Returns true where the end of an operation shows in memory only, unless it carries immediate
     /// data.
     pub(crate) const fn shows_in_memory(self) -> bool {

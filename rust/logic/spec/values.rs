@@ -17,6 +17,7 @@ use crate::logic::{
         allow::AllowList,
         block_options::StoreName,
         cpus::CpuList,
+        group::MulticastGroup,
         parse_error::Reason,
         value::{
             Given,
@@ -95,6 +96,22 @@ pub(super) const CPU: Text = Text {
     },
     is_set: |command| !command.cpus.is_empty(),
     show: |command, f| write!(f, "{}", command.cpus),
+};
+
+/// A multicast group.
+pub(super) const MCAST: Text = Text {
+    example: "239.1.2.3",
+    read: |command, given| {
+        let value = given.value(MCAST.example)?;
+        let group = MulticastGroup::parse(value);
+        command.mcast = Some(group.ok_or(given.invalid(Reason::NotGroup { value }))?);
+        Ok(())
+    },
+    is_set: |command| command.mcast.is_some(),
+    show: |command, f| {
+        let group = command.mcast.as_ref();
+        group.map_or(Ok(()), |group| write!(f, "{group}"))
+    },
 };
 
 /// An errno, or `ok`.

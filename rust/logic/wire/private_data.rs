@@ -70,6 +70,9 @@ pub(crate) struct PrivateData {
     pub(crate) seed: u32,
     /// The largest size that the sender can serve.
     pub(crate) max_size: u32,
+    /// The number of the multicast group that the client sends to. Where there is one, the wire has
+    /// it in place of the largest size.
+    pub(crate) group: Option<u32>,
     /// The load of a test that [has one](Test::has_load); of another test [`Load::new`].
     pub(crate) load: Load,
     /// The number of this queue pair among the client's, from 0. Like all that follows, 0 on the
@@ -105,6 +108,7 @@ impl PrivateData {
         | Opt::Untimed.spec().bit
         | Opt::SigAll.spec().bit
         | Opt::Solicited.spec().bit
+        | Opt::Mcast.spec().bit
         | Self::FULL
         | Self::SERVICE;
     /// The flag of `validate=full`, beside that of `validate`.
@@ -141,7 +145,9 @@ impl PrivateData {
             | flag(self.server_inv, Opt::ServerInv)
             | flag(self.read_inv, Opt::ReadInv)
             | flag(self.validate, Opt::Validate)
-            | flag(self.pattern == PatternKind::Binary, Opt::Pattern);
+            | flag(self.pattern == PatternKind::Binary, Opt::Pattern)
+            | flag(self.group.is_some(), Opt::Mcast);
+        let group = self.group.unwrap_or(self.max_size);
         pack(
             Self::MAGIC
                 .into_iter()
@@ -150,7 +156,7 @@ impl PrivateData {
                 .chain(self.size.to_be_bytes())
                 .chain(self.count.to_be_bytes())
                 .chain(self.seed.to_be_bytes())
-                .chain(self.max_size.to_be_bytes())
+                .chain(group.to_be_bytes())
                 .chain(load),
         )
     }
@@ -252,6 +258,7 @@ impl PrivateData {
             count: u64::from_be_bytes(fields.take()),
             seed: u32::from_be_bytes(fields.take()),
             max_size: u32::from_be_bytes(fields.take()),
+            group: None,
             load: Load::new(Test::PingPong),
             index: 0,
             data_queue_pair: 0,
@@ -269,6 +276,10 @@ impl PrivateData {
         }
         if data.size == 0 {
             return Err(PrivateDataError::Size);
+        }
+        if is_set(flags, Opt::Mcast) {
+            data.group = Some(data.max_size);
+            data.max_size = data.size;
         }
         let load = fields.take();
         if data.test.has_load() {

@@ -41,6 +41,9 @@ pub(crate) struct Attributes {
     pub(crate) max_srq_wr: u32,
     pub(crate) max_mr: u32,
     pub(crate) max_pd: u32,
+    /// 0 for a device without multicast.
+    pub(crate) max_mcast_grp: u32,
+    pub(crate) max_mcast_qp_attach: u32,
     pub(crate) max_send_sge: u32,
     pub(crate) max_recv_sge: u32,
     pub(crate) max_sge_rd: u32,
@@ -101,6 +104,8 @@ impl Device<'_> {
             max_srq_wr: limit(attrs.max_srq_wr),
             max_mr: limit(attrs.max_mr),
             max_pd: limit(attrs.max_pd),
+            max_mcast_grp: limit(attrs.max_mcast_grp),
+            max_mcast_qp_attach: limit(attrs.max_mcast_qp_attach),
             max_send_sge: limit(attrs.max_send_sge),
             max_recv_sge: limit(attrs.max_recv_sge),
             max_sge_rd: limit(attrs.max_sge_rd),

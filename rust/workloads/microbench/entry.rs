@@ -33,8 +33,12 @@ use crate::{
         serving::ServeParams, //
     },
     logic::{
-        command::Test,
+        command::{
+            MulticastGroup,
+            Test, //
+        },
         data::pattern::Pattern,
+        device::caps,
         failure::Failure,
         pingpong::Violation,
         spec::{
@@ -74,7 +78,10 @@ fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
         .then(|| Arc::new(Team::new(), GFP_KERNEL))
         .transpose()
         .map_err(|e| failed("starting the client")(e.into()))?;
-    let check = |device: &Device<'_>| verb::check(verb, &command.load, device);
+    let check = |device: &Device<'_>| {
+        verb::check(verb, &command.load, device)?;
+        check_multicast(device, command.mcast)
+    };
     client.lead(report, check, |room, memory, traffic| {
         let plan = Plan {
             test: command.test,
@@ -111,7 +118,36 @@ fn check(accepting: &Accepting<'_>, asked: &Asked) -> Result<(PrivateData, Verb)
     if peer.load.service == Service::Ud {
         accepting.id.check_datagram(peer.size)?;
     }
+    check_multicast(&device, group_of(accepting, &peer)?)?;
     Ok((peer, verb))
+}
+
+/// Checks that the device has multicast, if there is a `group`.
+fn check_multicast(device: &Device<'_>, group: Option<MulticastGroup>) -> Result<(), Failure> {
+    match group {
+        Some(_) if !device.has_multicast() => Err(Failure::Unsupported(caps::NO_MCAST)),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Returns the multicast group that the client sends to, if any, which is the server's own: a peer
+/// does not decide what this host joins.
+fn group_of(
+    accepting: &Accepting<'_>,
+    peer: &PrivateData,
+) -> Result<Option<MulticastGroup>, Failure> {
+    let Some(number) = peer.group else {
+        return Ok(None);
+    };
+    match accepting.session.command.mcast {
+        Some(group) if group.number() == number => Ok(Some(group)),
+        Some(_) => Err(Failure::Unsupported(
+            "mcast: the client sends to another multicast group than the one of this server",
+        )),
+        None => Err(Failure::Unsupported(
+            "mcast: the client sends to a multicast group, and this server was given none",
+        )),
+    }
 }
 
 fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Result<(), Failure> {
@@ -147,6 +183,8 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
         limits: asked.limits,
         answer: Some(answer),
         data_queue_pair: peer.data_queue_pair,
+        // It has been compared.
+        group: peer.group.and(session.command.mcast),
         polling: match Polling::of_load(&session.command, &peer.load) {
             _ if shape.watches_memory() => Polling::Spin,
             // Polling would find no completions.

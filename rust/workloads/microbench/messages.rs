@@ -148,7 +148,10 @@ impl Messages {
         iteration: u64,
     ) -> Result<Option<Message>, Failure> {
         let broken = |violation| Failure::Protocol(violation, iteration);
-        if !queue.is_of_peer(wc) {
+        let buffer = self.buffer(wc.slot.saturating_sub(self.first_slot))?;
+        let is_of_peer =
+            queue.is_of_peer(wc) && queue.is_of_peers_host(wc, buffer).map_err(memory_failed)?;
+        if !is_of_peer {
             // Anybody can send a datagram.
             self.foreign += 1;
             return Ok(None);
@@ -163,10 +166,7 @@ impl Messages {
             (false, _) => return Err(broken(Violation::DataLength(bytes, self.size))),
         }
         Ok(match self.sequence.take(number) {
-            Arrival::New(number) => Some(Message {
-                number,
-                buffer: self.buffer(wc.slot.saturating_sub(self.first_slot))?,
-            }),
+            Arrival::New(number) => Some(Message { number, buffer }),
             Arrival::Repeated => None,
         })
     }

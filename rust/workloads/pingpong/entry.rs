@@ -171,6 +171,7 @@ pub(crate) fn serve(
         limits,
         answer,
         data_queue_pair: 0,
+        group: None,
         polling: Polling::of(&session.command),
         timeout: session.timeout(),
         keepalive_ms: session.keepalive_ms(),

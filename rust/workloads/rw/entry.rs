@@ -135,6 +135,7 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
         limits: asked.limits,
         answer: Some(answer),
         data_queue_pair: 0,
+        group: None,
         polling: Polling::of(&session.command),
         timeout: session.timeout(),
         keepalive_ms: session.keepalive_ms(),

@@ -100,6 +100,10 @@ fn text(opt: Opt) -> BoxedStrategy<String> {
             let names: Vec<_> = errnos.chain(["ok"]).collect();
             select(names).prop_map(String::from).boxed()
         }
+        // With an address of IPv4, or none.
+        Opt::Mcast => any::<[u8; 4]>()
+            .prop_map(|[a, b, c, d]| format!("{}.{b}.{c}.{d}", 224 | a & 15))
+            .boxed(),
         Opt::Tag => "[!-+\\--~]([ -+\\--~]{0,62}[!-+\\--~])?".boxed(),
         Opt::Store => "/([!-+\\--~]([ -+\\--~]{0,252}[!-+\\--~])?)?".boxed(),
         Opt::Comm => "[!-+\\--~]{1,15}".boxed(),
@@ -155,6 +159,7 @@ fn clash(one: &Word, other: &Word) -> bool {
         Needs::Reg => text == "mem_mode=dma" || other.spec().needs == Needs::Dma,
         Needs::Dma => *other == Opt::MemMode && text != "mem_mode=dma",
         Needs::Latencies => *other == Opt::Untimed,
+        Needs::Datagrams => *other == Opt::Addr6,
         _ if word == "validate=full" => {
             matches!(
                 *other,

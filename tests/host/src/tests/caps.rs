@@ -50,6 +50,8 @@ fn claims(features: &[Feature]) -> Claims {
         max_cqe: 65535,
         max_mr: 1002,
         max_pd: 1003,
+        max_mcast_grp: 8192,
+        max_mcast_qp_attach: 240,
         max_send_sge: 30,
         max_recv_sge: 32,
         max_sge_rd: 1,
@@ -135,7 +137,8 @@ fn all_of_it_in_a_result() {
         json!({
             "max_qp": 1000, "max_qp_wr": 32768, "max_cq": 1001, "max_cqe": 65535, "max_srq": 960,
             "max_srq_wr": 1024, "max_mr": 1002,
-            "max_pd": 1003, "max_send_sge": 30, "max_recv_sge": 32, "max_sge_rd": 1,
+            "max_pd": 1003, "max_mcast_grp": 8192, "max_mcast_qp_attach": 240,
+            "max_send_sge": 30, "max_recv_sge": 32, "max_sge_rd": 1,
             "max_qp_rd_atom": 16, "max_qp_init_rd_atom": 128, "max_fast_reg_pages": 512,
             "max_mr_size_bytes": u64::MAX, "page_size_cap": "0xfffff000",
             "device_cap_flags": "0x20000000000", "atomics": "hca",
@@ -155,6 +158,7 @@ fn all_of_it_in_a_result() {
             "compare_swap": {"supported": true},
             "qp_uc": {"supported": true},
             "qp_ud": {"supported": true},
+            "mcast": {"supported": true},
             "mtu": {"supported": true},
             "blk": {"supported": true},
         })
@@ -204,6 +208,7 @@ fn a_device_with_little_of_everything() {
     let mut few = claims(&[]);
     few.max_mr = 20;
     few.atomics = Atomics::None;
+    few.max_mcast_grp = 0;
     let preflight = preflight(0, 1, 1, 0, 1024);
     let limits = Limits::new(&few, &preflight, false, 2);
     let said = limits.to_string();
@@ -212,7 +217,7 @@ fn a_device_with_little_of_everything() {
         said,
         "size_dma_bytes=0 size_reg_bytes=0 txdepth=0 qps=10 sge=1 sge_read=1 inline_bytes=0 \
          depth=20 server_inv=no read_inv=no imm=yes fetch_add=no compare_swap=no \
-         qp_uc=yes qp_ud=yes mtu=yes blk=no"
+         qp_uc=yes qp_ud=yes mcast=no mtu=yes blk=no"
     );
     for (change, qps) in [
         (Claims { max_qp: 3, ..few }, 3),

@@ -210,6 +210,78 @@ fn what_unreliable_queue_pairs_are_for() {
 }
 
 #[test]
+fn what_multicast_groups_are_for() {
+    for role in ["client", "loopback"] {
+        let ok = |text: &str| {
+            let text = format!("{role},{text}");
+            let command = Command::parse(&text).unwrap_or_else(|e| panic!("{text}: {e}"));
+            assert!(command.mcast.is_some(), "{text}");
+            assert_eq!(command.to_string(), text);
+        };
+        ok("addr=192.0.2.1,sbw,qp=ud,mcast=239.1.2.3");
+        ok("addr6=2001:db8::1,sbw,qp=ud,mcast=ff05::1:3");
+        ok("addr6=2001:db8::1,count=5,sbw,validate=full,qp=ud,mcast=ff02::1,qps=2");
+        let refused = |text: &str, sentence: &str| {
+            invalid(&format!("{role},{text}"), "mcast", sentence);
+        };
+        let datagrams = "mcast needs qp=ud; give it, too";
+        for qp in ["", ",qp=rc", ",qp=uc"] {
+            refused(
+                &format!("addr=192.0.2.1,sbw{qp},mcast=239.1.2.3"),
+                datagrams,
+            );
+        }
+        for test in ["slat", "bw", "rlat", "rwread"] {
+            refused(
+                &format!("addr=192.0.2.1,{test},mcast=239.1.2.3"),
+                &format!("mcast does not go with {test}; it is for sbw"),
+            );
+        }
+        let family = "mcast must be of the address's family: IPv4 with addr=, and IPv6 with addr6=";
+        refused("addr6=2001:db8::1,sbw,qp=ud,mcast=239.1.2.3", family);
+        refused("addr=192.0.2.1,sbw,qp=ud,mcast=ff05::1:3", family);
+    }
+    for text in [
+        "server,mcast=239.1.2.3",
+        "server,sbw,mcast=239.1.2.3",
+        "server,addr6=::,mcast=ff05::1:3",
+    ] {
+        let command = Command::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        assert!(command.mcast.is_some(), "{text}");
+    }
+    let family = "mcast must be of the address's family: IPv4 with addr=, and IPv6 with addr6=";
+    invalid("server,mcast=ff05::1:3", "mcast", family);
+    for value in [
+        "192.0.2.1",
+        "223.255.255.255",
+        "240.0.0.0",
+        "fe80::1",
+        "::ffff:239.1.2.3",
+        "239.1.2",
+        "ff05::1:3%eth0",
+        "all",
+    ] {
+        let sentence = format!(
+            "mcast={value}: must be the address of a multicast group, such as 239.1.2.3 or \
+             ff05::1:3"
+        );
+        invalid(&format!("server,mcast={value}"), "mcast", &sentence);
+    }
+}
+
+#[test]
+fn groups_have_numbers() {
+    for (text, number) in [
+        ("addr=192.0.2.1,sbw,qp=ud,mcast=239.1.2.3", 0xe6fa_2f74),
+        ("addr6=2001:db8::1,sbw,qp=ud,mcast=ff05::1:3", 0x4a86_f784),
+    ] {
+        let command = Command::parse(&format!("client,{text}")).unwrap();
+        let group = command.mcast.unwrap();
+        assert_eq!(group.number(), number, "{text}");
+    }
+}
+
+#[test]
 fn each_piece_has_a_byte() {
     let sentence = "sge=3 does not go with size=2; each piece needs a byte";
     invalid("client,addr=192.0.2.1,rbw,sge=3,size=2", "sge", sentence);

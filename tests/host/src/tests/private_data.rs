@@ -38,6 +38,7 @@ fn example() -> PrivateData {
         count: 0x1112_1314_1516_1718,
         seed: 0x2122_2324,
         max_size: 0x3132_3334,
+        group: None,
         load: Load::new(Test::FastReg),
         index: 0,
         data_queue_pair: 0,
@@ -294,7 +295,8 @@ fn each_error_is_found() {
         let mut bytes = LOADED;
         bytes[8..12].copy_from_slice(&(1u32 << bit | 3).to_be_bytes());
         // Those of an unreliable service demand its queue pair.
-        let is_known = bit < 10 || bit == 13;
+        // That of a group is looked at by `check_request`.
+        let is_known = bit < 10 || bit == 13 || bit == 14;
         assert_eq!(PrivateData::decode(&bytes).is_ok(), is_known, "{bit}");
     }
     let mut bytes = EXAMPLE;
@@ -334,6 +336,25 @@ fn unreliable_queue_pairs() {
             assert_eq!(PrivateData::decode(&bytes), Err(PrivateDataError::Load));
         }
     }
+    let data = PrivateData {
+        load: Load {
+            service: Service::Ud,
+            ..loaded().load
+        },
+        data_queue_pair: 2,
+        // It takes the place of the largest size.
+        group: Some(0xa1a2_a3a4),
+        max_size: loaded().size,
+        ..loaded()
+    };
+    let mut bytes = LOADED;
+    bytes[10] = 0b100_1000;
+    bytes[28..32].copy_from_slice(&[0xa1, 0xa2, 0xa3, 0xa4]);
+    bytes[47] = 2;
+    assert_eq!(
+        (data.encode(), PrivateData::decode(&bytes)),
+        (bytes, Ok(Some(data)))
+    );
     let mut both = LOADED;
     both[10] = 0b1100;
     assert_eq!(
@@ -384,6 +405,8 @@ pub(super) fn private_data() -> impl Strategy<Value = PrivateData> {
                 test, size, load, ..
             } = command;
             let own = |value: u32| if test.has_load() { value } else { 0 };
+            let group = (load.service == Service::Ud && test.takes_multicast() && server)
+                .then_some(max_size);
             PrivateData {
                 role: if server {
                     PeerRole::Server
@@ -403,7 +426,8 @@ pub(super) fn private_data() -> impl Strategy<Value = PrivateData> {
                 size,
                 count,
                 seed,
-                max_size,
+                max_size: if group.is_some() { size } else { max_size },
+                group,
                 load,
                 index: index % load.qps,
                 data_queue_pair: if load.service.is_unreliable() {

@@ -194,6 +194,7 @@ fn request(test: Test) -> PrivateData {
         count: 1,
         seed: 0,
         max_size: 64,
+        group: None,
         load: Load::new(test),
         index: 0,
         data_queue_pair: 0,
@@ -220,7 +221,7 @@ fn requests_that_go_together_and_those_that_do_not() {
     let full = |data: &mut PrivateData| {
         (data.validate, data.load.full, data.load.signal_every) = (true, true, 8);
     };
-    let table: [(&str, fn(&mut PrivateData)); 32] = [
+    let table: [(&str, fn(&mut PrivateData)); 35] = [
         ("yyyyyyyy", |_| ()),
         ("yyyyyyyy", |data| data.pattern = PatternKind::Binary),
         ("yynnnnnn", |data| data.mem_mode = MemMode::Reg),
@@ -262,6 +263,13 @@ fn requests_that_go_together_and_those_that_do_not() {
         ("nnnnnnnn", |data| data.load.full = true),
         ("nnynyyny", |data| data.load.service = Service::Uc),
         ("nnnnynny", |data| data.load.service = Service::Ud),
+        ("nnnnnnny", |data| {
+            (data.load.service, data.group) = (Service::Ud, Some(1));
+        }),
+        ("nnnnnnnn", |data| data.group = Some(1)),
+        ("nnnnnnnn", |data| {
+            (data.load.service, data.group) = (Service::Uc, Some(1));
+        }),
         ("nnnnnnnn", |data| {
             (data.load.service, data.load.duplex) = (Service::Uc, true);
         }),
@@ -319,7 +327,7 @@ fn an_answer_that_differs_is_none() {
         change(&mut answer);
         assert_eq!(check_answer(&asked, &answer), Ok(()), "{i}");
     }
-    let other: [fn(&mut PrivateData); 22] = [
+    let other: [fn(&mut PrivateData); 23] = [
         |data| data.test = Test::ReadBandwidth,
         |data| data.mem_mode = MemMode::Reg,
         |data| data.server_inv = true,
@@ -339,6 +347,7 @@ fn an_answer_that_differs_is_none() {
         |data| data.load.postlist = 2,
         |data| data.load.signal_every = 2,
         |data| data.load.sge = 2,
+        |data| data.group = Some(1),
         |data| data.index = 1,
         |data| data.txdepth = 65,
         |data| data.duration_ms = 1,
