@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod connection;
+mod needs;
 mod port;
 
 use crate::{
@@ -29,10 +30,7 @@ use crate::{
             check_size,
             read_limits, //
         },
-        management::{
-            diagnose,
-            OVER_TCP, //
-        },
+        management::diagnose,
         outcome::{
             new_wait_queue,
             Outcome,
@@ -258,30 +256,7 @@ impl<'a> CaseRunner<'a> {
     /// Runs one case, then checks a new connection with a round of operations.
     #[inline(never)]
     fn attempt(&self, case: Case, report: &mut Report<'_>) -> Result<Tried, Failure> {
-        let unfit = match case {
-            Case::UnsupportedOpcode if self.device()?.has_masked_atomics() => {
-                Some("the device claims the masked atomic operations, which are tried")
-            }
-            Case::AtomicMisaligned | Case::AtomicNoRight if !self.device()?.has_atomics() => {
-                Some("the device has no atomic operations")
-            }
-            Case::WriteThenFlag if self.fabric == Fabric::Iwarp => {
-                Some("iWARP places what arrives in any order until a receive completes")
-            }
-            Case::SrqEmpty | Case::SrqLimit | Case::SrqDrain
-                if self.device()?.max_srq_wr() == 0 =>
-            {
-                Some("the device has no shared receive queues")
-            }
-            Case::UdBadQkey | Case::UdBadAh | Case::UdAboveMtu
-                if !self.device()?.has_unreliable() =>
-            {
-                Some("the transport has no datagrams")
-            }
-            Case::PortDown if self.fabric == Fabric::Iwarp => Some(OVER_TCP),
-            _ => None,
-        };
-        if let Some(why) = unfit {
+        if let Some(why) = self.unfit(case)? {
             return Ok(Tried::Skipped(why));
         }
         let seen = match self.provoke(case, report) {

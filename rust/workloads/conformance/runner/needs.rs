@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Checks that the device has what a case needs.
+
+#![forbid(unsafe_code)]
+
+use super::CaseRunner;
+use crate::{
+    engine::management::OVER_TCP,
+    logic::{
+        conformance::{
+            expectation::Fabric,
+            Case, //
+        },
+        failure::Failure, //
+    }, //
+};
+
+impl CaseRunner<'_> {
+    /// Returns the reason why `case` does not apply to the device, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// The device is gone.
+    pub(super) fn unfit(&self, case: Case) -> Result<Option<&'static str>, Failure> {
+        let device = self.device()?;
+        Ok(match case {
+            Case::UnsupportedOpcode if device.has_masked_atomics() => {
+                Some("the device claims the masked atomic operations, which are tried")
+            }
+            Case::AtomicMisaligned | Case::AtomicNoRight if !device.has_atomics() => {
+                Some("the device has no atomic operations")
+            }
+            Case::WriteThenFlag if self.fabric == Fabric::Iwarp => {
+                Some("iWARP places what arrives in any order until a receive completes")
+            }
+            Case::SrqEmpty | Case::SrqLimit | Case::SrqDrain if device.max_srq_wr() == 0 => {
+                Some("the device has no shared receive queues")
+            }
+            Case::UdBadQkey | Case::UdBadAh | Case::UdAboveMtu if !device.has_unreliable() => {
+                Some("the transport has no datagrams")
+            }
+            Case::PortDown if self.fabric == Fabric::Iwarp => Some(OVER_TCP),
+            _ => None,
+        })
+    }
+}
