@@ -166,8 +166,8 @@ impl<C: Completions> QueuePair<C> {
     /// # Errors
     ///
     /// `ENOMEM`; `EBUSY` where the identifier has a queue pair; `EINVAL` or the driver's error
-    /// for sizes beyond its limits; `EINVAL` for a memory that shares receives with
-    /// [`PollMode::Pool`].
+    /// for sizes beyond its limits, and for more inline data than it takes; `EINVAL` for a memory
+    /// that shares receives with [`PollMode::Pool`].
     pub(crate) fn new(
         memory: Memory<C::Foreign>,
         caps: &QueuePairCaps,
@@ -220,6 +220,11 @@ impl<C: Completions> QueuePair<C> {
         // The context is held until the queue pair has been destroyed, after which no event
         // comes.
         to_result(unsafe { bindings::rdma_create_qp(id, memory.pd().as_ptr(), &mut attr) })?;
+        caps.check_inline(&attr).inspect_err(|_| {
+            // SAFETY: The identifier is valid; the call above set its queue pair, to which nothing
+            // was posted.
+            unsafe { bindings::rdma_destroy_qp(id) }
+        })?;
         // SAFETY: The identifier is valid; the call above set its queue pair.
         let raw = NonNull::new(unsafe { (*id).qp }).ok_or(ENODEV)?;
         let room_of_sq = match events.id.device() {

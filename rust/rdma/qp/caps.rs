@@ -102,6 +102,20 @@ impl QueuePairCaps {
         asked.min(size.saturating_sub(DRAIN_REQUESTS))
     }
 
+    /// Checks that a queue pair that was created with `attr` holds as much inline data as was asked
+    /// for. A driver that takes none says so there, and creates the queue pair all the same: it
+    /// would take the address of inline data for one of the device's.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL`.
+    pub(super) fn check_inline(&self, attr: &bindings::ib_qp_init_attr) -> Result {
+        match attr.cap.max_inline_data < self.max_inline_data {
+            true => Err(EINVAL),
+            false => Ok(()),
+        }
+    }
+
     /// Returns the attributes to create the queue pair with, whose receives are those of `srq`, if
     /// any.
     pub(super) fn attributes(

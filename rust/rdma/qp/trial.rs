@@ -61,7 +61,7 @@ fn completion_queue(pd: &ProtectionDomain, entries: u32) -> Result<CompletionQue
 ///
 /// # Errors
 ///
-/// The driver's.
+/// `EINVAL` where its requests hold less inline data; the driver's.
 pub(crate) fn make_queue_pair(pd: &ProtectionDomain, caps: &QueuePairCaps) -> Result {
     let device = pd.id().device()?;
     let cq = completion_queue(pd, caps.all_completions(&device, None)?)?;
@@ -72,5 +72,6 @@ pub(crate) fn make_queue_pair(pd: &ProtectionDomain, caps: &QueuePairCaps) -> Re
         bindings::ib_create_qp_kernel(pd.as_ptr(), &mut attr, c"rdma_trial".as_char_ptr())
     })?;
     // SAFETY: Created just now, and nobody else knows it.
-    to_result(unsafe { bindings::ib_destroy_qp_user(qp, core::ptr::null_mut()) })
+    to_result(unsafe { bindings::ib_destroy_qp_user(qp, core::ptr::null_mut()) })?;
+    caps.check_inline(&attr)
 }

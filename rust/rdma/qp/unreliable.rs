@@ -188,6 +188,7 @@ impl Unreliable {
             events: events.clone(),
             _pd: pd.clone(),
         };
+        caps.check_inline(&attr)?;
         this.initialize()?;
         Ok(this)
     }
