@@ -92,12 +92,14 @@ pub(crate) enum Case {
     UdBadAh,
     /// A datagram that is longer than a packet.
     UdAboveMtu,
+    /// Requests with inline data, whose buffer is overwritten once they are posted.
+    InlineReuse,
     /// A WRITE, and then a message of the CM, while a person has taken the port down.
     PortDown,
 }
 
 /// All cases with their names, in the order in which they run.
-const NAMES: [(Case, &str); 37] = [
+const NAMES: [(Case, &str); 38] = [
     (Case::StaleRkey, "stale_rkey"),
     (Case::ReadOfWriteOnly, "read_of_write_only"),
     (Case::WriteOfReadOnly, "write_of_read_only"),
@@ -134,6 +136,7 @@ const NAMES: [(Case, &str); 37] = [
     (Case::UdBadQkey, "ud_bad_qkey"),
     (Case::UdBadAh, "ud_bad_ah"),
     (Case::UdAboveMtu, "ud_above_mtu"),
+    (Case::InlineReuse, "inline_reuse"),
     (Case::PortDown, "port_down"),
 ];
 

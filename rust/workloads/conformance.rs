@@ -11,8 +11,8 @@
 //! An event that has not come by then is an observation, too.
 //!
 //! - [`runner`] - the thread, which runs one case after the other
-//! - [`cases`], [`limits`], [`order`], [`events`], [`solicited`], [`shared`], [`datagrams`] - the
-//!   cases; [`setup`]: queue sizes and memory of each
+//! - [`cases`], [`limits`], [`order`], [`events`], [`solicited`], [`shared`], [`datagrams`],
+//!   [`inline`] - the cases; [`setup`]: queue sizes and memory of each
 //! - [`pair`], [`end`], [`probe`], [`recorder`] - the connection of a case, its ends, requests that
 //!   may be wrong, and the record of completions
 
@@ -22,6 +22,7 @@ pub(crate) mod cases;
 pub(crate) mod datagrams;
 mod end;
 mod events;
+mod inline;
 mod limits;
 mod order;
 pub(crate) mod pair;

@@ -69,6 +69,7 @@ PASS = {
 	"srq_limit": r"success \(0\)" + GOES_ON,
 	"ud_bad_qkey": ASTRAY % "1 done, 1 not completed",
 	"ud_above_mtu": ASTRAY % "1 done, 1 not completed",
+	"inline_reuse": r"success \(0\)" + GOES_ON,
 	"srq_drain": r"success \(0\); requester (RTS|ERR), responder ERR; .*",
 }
 

@@ -43,6 +43,7 @@ PASS = {
 	"handler_polls": r"success \(0\)" + GOES_ON,
 	"rearm": r"success \(0\)" + GOES_ON,
 	"srq_empty": ENDS,
+	"inline_reuse": r"success \(0\)" + GOES_ON,
 	"srq_limit": r"success \(0\)" + GOES_ON,
 }
 

@@ -410,6 +410,11 @@ impl Rule {
                 text: "success, and whoever sees the flag sees the data; the connection goes on",
                 ..HARMLESS
             },
+            Case::InlineReuse => Self {
+                text: "success, and what arrives is what the buffer held when the request was \
+                       posted; the connection goes on",
+                ..HARMLESS
+            },
             Case::HandlerPolls => Self {
                 text: "success: the completion queue can be polled while its event handler runs; \
                        the connection goes on",

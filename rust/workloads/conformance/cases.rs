@@ -11,6 +11,7 @@ use super::{
         Place, //
     },
     events,
+    inline,
     limits,
     order,
     pair::{
@@ -200,6 +201,7 @@ pub(crate) fn run(
         Case::ReadAfterWrite => order::read_after_write(rule, pair),
         Case::ReadFence => order::read_fence(rule, pair),
         Case::WriteThenFlag => order::write_then_flag(rule, pair),
+        Case::InlineReuse => inline::reuse(rule, pair),
         Case::HandlerPolls => events::handler_polls(rule, pair),
         Case::Rearm => events::rearm(rule, pair),
         Case::Solicited => solicited::message(rule, pair),

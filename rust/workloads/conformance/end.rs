@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod datagrams;
+mod prepared;
 
 use super::{
     probe::Probe,

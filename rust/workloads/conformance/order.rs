@@ -152,7 +152,7 @@ fn watch(seen: impl Fn() -> Result<bool>) -> Result<(), Failure> {
 }
 
 /// Returns true if the request has failed, so that it need not have had an effect.
-fn is_over(ended: Ended) -> bool {
+pub(super) fn is_over(ended: Ended) -> bool {
     !matches!(ended, Ended::Missing | Ended::Status(0))
 }
 

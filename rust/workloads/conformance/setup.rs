@@ -38,6 +38,9 @@ const BULK: u32 = 1 << 19;
 /// Size in bytes of data that does not fit into one packet.
 pub(super) const LONG: u32 = 1 << 14;
 
+/// Number of bytes of inline data, which few devices have no room for.
+pub(super) const INLINE: u32 = 64;
+
 /// ACK timeout of 67 ms, in the logarithmic form of the CM.
 const SHORT_ACK_TIMEOUT: u8 = 14;
 
@@ -68,6 +71,8 @@ pub(crate) struct Setup {
     pub(super) told: bool,
     /// The responder takes the receives of a shared queue.
     pub(super) shared: bool,
+    /// Number of bytes that a request can hold itself.
+    inline: u32,
     /// Both ends have a queue pair for datagrams beside their own.
     datagrams: bool,
     /// The case needs another connection, in another protection domain.
@@ -88,6 +93,7 @@ impl Setup {
         notified: false,
         told: false,
         shared: false,
+        inline: 0,
         datagrams: false,
         needs_third_party: false,
     };
@@ -164,6 +170,11 @@ impl Setup {
                 datagrams: true,
                 ..Self::PLAIN
             },
+            Case::InlineReuse => Self {
+                exposed: LONG,
+                inline: INLINE,
+                ..Self::PLAIN
+            },
             Case::StaleRkey
             | Case::ReadOfWriteOnly
             | Case::WriteOfReadOnly
@@ -187,6 +198,7 @@ impl Setup {
     pub(super) fn depths(&self, requests: bool) -> Depths {
         Depths {
             completions: self.completions.filter(|_| requests),
+            inline: self.inline,
             unreliable: self.datagrams.then_some(UnreliableCaps {
                 qp_type: QpType::Ud,
                 max_send_wr: FEW,

@@ -6,7 +6,6 @@
 
 use super::{
     failed,
-    flatten,
     piece,
     seed,
     End,
@@ -20,7 +19,6 @@ use crate::{
         tag::Layout, //
     },
     logic::failure::{
-        errno,
         Failure,
         Operation, //
     },
@@ -28,8 +26,6 @@ use crate::{
         qp::GRH_BYTES,
         wr::prepared::{
             self,
-            Notify,
-            PreparedList,
             Template, //
         }, //
     },
@@ -92,9 +88,6 @@ impl End {
 
     /// Posts a datagram of the first `len` bytes of [`Place::Exposed`]. May sleep.
     pub(in crate::workloads::conformance) fn post_datagram(&mut self, len: u32) -> Taken {
-        if self.sent >= self.slots {
-            return Err(errno::ENOSPC);
-        }
         let template = Template {
             operation: prepared::Operation::Send,
             buffer: self.buffer(Place::Exposed),
@@ -104,17 +97,7 @@ impl End {
             inline: false,
             numbered: false,
         };
-        let entry = Self::DATAGRAMS.entry(Operation::Send, self.sent);
-        // The device copies the list when it is posted.
-        let posted = PreparedList::new(1, 1).and_then(|mut list| {
-            self.with(|_, queue| {
-                queue.fill_list(&mut list, entry, &template)?;
-                queue.post_list(&mut list, 1, |_| Notify::SIGNALED)
-            })
-        });
-        flatten(posted)?;
-        self.sent += 1;
-        Ok(self.sent - 1)
+        self.post_prepared(Operation::Send, &template)
     }
 
     /// Posts a receive for a datagram into the inbox, and returns its slot number.

@@ -13,8 +13,11 @@ use crate::{
             Case, //
         },
         failure::Failure, //
-    }, //
+    },
+    rdma::qp::trial,
+    workloads::conformance::Setup, //
 };
+use kernel::prelude::*;
 
 impl CaseRunner<'_> {
     /// Returns the reason why `case` does not apply to the device, if there is one.
@@ -40,8 +43,19 @@ impl CaseRunner<'_> {
             Case::UdBadQkey | Case::UdBadAh | Case::UdAboveMtu if !device.has_unreliable() => {
                 Some("the transport has no datagrams")
             }
+            Case::InlineReuse if !self.makes_queues_of(case) => {
+                Some("the device takes no inline data")
+            }
             Case::PortDown if self.fabric == Fabric::Iwarp => Some(OVER_TCP),
             _ => None,
         })
+    }
+
+    /// Returns false where the device refuses a queue pair of the size that the requester of `case`
+    /// has. May sleep.
+    fn makes_queues_of(&self, case: Case) -> bool {
+        let depths = Setup::of(case, self.fabric).depths(true);
+        // Any other error is found again, and reported, by the case.
+        trial::make_queue_pair(&self.pd, &depths.caps()) != Err(EINVAL)
     }
 }

@@ -101,6 +101,7 @@ fn right(case: Case) -> Seen {
         | Case::ReadAfterWrite
         | Case::ReadFence
         | Case::WriteThenFlag
+        | Case::InlineReuse
         | Case::HandlerPolls
         | Case::SrqLimit
         | Case::UdBadQkey
