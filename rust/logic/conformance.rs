@@ -4,9 +4,10 @@
 //!
 //! [`expectation`] has the rule for each test, and [`judgement`] compares what was seen with it.
 //!
-//! [`observation`] is what was seen, [`deviation`] what of it is not as demanded, [`trial`] what a
-//! case came to.
+//! [`observation`] is what was seen, with [`answer`] of a connection request; [`deviation`] what of
+//! it is not as demanded, [`trial`] what a case came to.
 
+pub(crate) mod answer;
 pub(crate) mod deviation;
 pub(crate) mod expectation;
 mod judgement;
@@ -94,12 +95,14 @@ pub(crate) enum Case {
     UdAboveMtu,
     /// Requests with inline data, whose buffer is overwritten once they are posted.
     InlineReuse,
+    /// A connection request that is neither accepted nor rejected.
+    Unanswered,
     /// A WRITE, and then a message of the CM, while a person has taken the port down.
     PortDown,
 }
 
 /// All cases with their names, in the order in which they run.
-const NAMES: [(Case, &str); 38] = [
+const NAMES: [(Case, &str); 39] = [
     (Case::StaleRkey, "stale_rkey"),
     (Case::ReadOfWriteOnly, "read_of_write_only"),
     (Case::WriteOfReadOnly, "write_of_read_only"),
@@ -137,6 +140,7 @@ const NAMES: [(Case, &str); 38] = [
     (Case::UdBadAh, "ud_bad_ah"),
     (Case::UdAboveMtu, "ud_above_mtu"),
     (Case::InlineReuse, "inline_reuse"),
+    (Case::Unanswered, "unanswered"),
     (Case::PortDown, "port_down"),
 ];
 

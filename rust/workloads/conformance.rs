@@ -12,18 +12,20 @@
 //!
 //! - [`runner`] - the thread, which runs one case after the other
 //! - [`cases`], [`limits`], [`order`], [`events`], [`solicited`], [`shared`], [`datagrams`],
-//!   [`inline`] - the cases; [`setup`]: queue sizes and memory of each
+//!   [`inline`], [`management`] - the cases; [`setup`]: queue sizes and memory of each
 //! - [`pair`], [`end`], [`probe`], [`recorder`] - the connection of a case, its ends, requests that
-//!   may be wrong, and the record of completions
+//!   may be wrong, and the record of completions; [`caller`]: another connection request
 
 #![forbid(unsafe_code)]
 
+pub(crate) mod caller;
 pub(crate) mod cases;
 pub(crate) mod datagrams;
 mod end;
 mod events;
 mod inline;
 mod limits;
+mod management;
 mod order;
 pub(crate) mod pair;
 mod probe;

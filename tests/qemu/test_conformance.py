@@ -70,6 +70,8 @@ PASS = {
 	"ud_bad_qkey": ASTRAY % "1 done, 1 not completed",
 	"ud_above_mtu": ASTRAY % "1 done, 1 not completed",
 	"inline_reuse": r"success \(0\)" + GOES_ON,
+	"unanswered": r"no answer, withdrawn, and the peer was told after [0-9]+ ms; "
+		      r"requester RTS, responder RTS; goes on",
 	"srq_drain": r"success \(0\); requester (RTS|ERR), responder ERR; .*",
 }
 

@@ -6,6 +6,7 @@
 //! specification leaves a choice, every choice is allowed. Known deviations of drivers are not.
 
 use super::{
+    answer::Answer,
     observation::{
         Ended,
         State, //
@@ -460,6 +461,17 @@ impl Rule {
                 requester: StateRule::Any,
                 responder: StateRule::Error,
                 quiet: false,
+                ..HARMLESS
+            },
+            Case::Unanswered if iwarp => Self {
+                text: "unreachable with ETIMEDOUT within 90 s; another connection goes on",
+                first: &[Ended::Answer(Answer::Unreachable(errno::ETIMEDOUT))],
+                ..HARMLESS
+            },
+            Case::Unanswered => Self {
+                text: "no answer within a second; the request can be withdrawn, and the peer is \
+                       told; another connection goes on",
+                first: &[Ended::Answer(Answer::Withdrawn { told: true })],
                 ..HARMLESS
             },
             // A device may loop its own traffic back without using its port.

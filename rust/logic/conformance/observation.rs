@@ -2,13 +2,14 @@
 
 //! Observations of a device in a conformance test, and their text.
 
+use super::answer::Answer;
 use crate::logic::failure::{
     errno,
     status_name, //
 };
 use core::fmt;
 
-/// The result of a request or receive.
+/// The result of a request or receive, or of a connection request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// The post failed with this errno, positive.
@@ -17,6 +18,8 @@ pub(crate) enum Ended {
     Status(u32),
     /// There was no completion.
     Missing,
+    /// It was a connection request, and ended with this answer.
+    Answer(Answer),
 }
 
 impl Ended {
@@ -80,6 +83,8 @@ impl Tally {
 pub(crate) struct Seen {
     /// The result of the request under test.
     pub(crate) first: Ended,
+    /// The time in ms after which that was known, of a connection request.
+    pub(crate) after_ms: Option<u64>,
     /// The results of the requester's other requests.
     pub(crate) rest: Tally,
     /// The results of the receives.
@@ -110,6 +115,7 @@ impl fmt::Display for Ended {
             },
             Self::Status(status) => write!(f, "{} ({status})", status_name(status)),
             Self::Missing => f.write_str("no completion"),
+            Self::Answer(answer) => write!(f, "{answer}"),
         }
     }
 }
@@ -146,6 +152,9 @@ impl fmt::Display for Tally {
 impl fmt::Display for Seen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.first)?;
+        if let Some(after_ms) = self.after_ms {
+            write!(f, " after {after_ms} ms")?;
+        }
         if let Some(receive) = &self.receive {
             write!(f, "; receive: {receive}")?;
         }

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    caller::Caller,
     datagrams,
     end::{
         failed,
@@ -13,6 +14,7 @@ use super::{
     events,
     inline,
     limits,
+    management,
     order,
     pair::{
         untouched,
@@ -58,8 +60,8 @@ const MISALIGNED: u64 = 4;
 /// its owner chooses.
 const OTHER_KEY: u32 = 0x55;
 
-/// Runs `case` on `pair`. `third_party` is another connection, for cases whose [`Setup`] asks for
-/// one.
+/// Runs `case` on `pair`. `third_party` is another connection, and `caller` what asks for one, for
+/// cases whose [`Setup`] says so.
 ///
 /// # Errors
 ///
@@ -71,7 +73,9 @@ pub(crate) fn run(
     rule: &Rule,
     pair: &mut Pair<'_>,
     third_party: Option<&mut Pair<'_>>,
+    caller: Option<Caller<'_>>,
 ) -> Result<Seen, Failure> {
+    let caller = caller.ok_or_else(|| failed(EINVAL));
     match case {
         Case::StaleRkey => {
             let stale = pair.open(Access::Remote)?;
@@ -201,6 +205,7 @@ pub(crate) fn run(
         Case::ReadAfterWrite => order::read_after_write(rule, pair),
         Case::ReadFence => order::read_fence(rule, pair),
         Case::WriteThenFlag => order::write_then_flag(rule, pair),
+        Case::Unanswered => management::unanswered(rule, pair, caller?),
         Case::InlineReuse => inline::reuse(rule, pair),
         Case::HandlerPolls => events::handler_polls(rule, pair),
         Case::Rearm => events::rearm(rule, pair),

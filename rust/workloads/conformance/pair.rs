@@ -286,6 +286,7 @@ impl<'a> Pair<'a> {
         self.reach(rule, ended)?;
         let mut seen = Seen {
             first: ended,
+            after_ms: None,
             rest: self.requester.sends(first),
             receives: self.responder.receives_tally(),
             receive: receive.map(|slot| self.responder.received(slot)),
@@ -387,7 +388,9 @@ fn good(ended: Ended, op: Operation, timeout_ms: u32) -> Result<(), Failure> {
             iteration: 0,
         }),
         Ended::Refused(number) => Err(Failure::Kernel("posting", number.saturating_neg())),
-        Ended::Missing => Err(Failure::TimedOut("waiting for a completion", timeout_ms)),
+        Ended::Missing | Ended::Answer(_) => {
+            Err(Failure::TimedOut("waiting for a completion", timeout_ms))
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod calls;
 mod connection;
 mod needs;
 mod port;
@@ -294,6 +295,10 @@ impl<'a> CaseRunner<'a> {
             true => Some(self.connect(&Setup::PLAIN, &self.other_pd, report)?),
             false => None,
         };
+        let (caller, _ends) = match setup.calls {
+            true => self.caller(report).map(|(caller, ends)| (Some(caller), Some(ends)))?,
+            false => (None, None),
+        };
         let result = self
             .connect(&setup, &self.pd, report)
             .and_then(|mut connection| {
@@ -302,7 +307,7 @@ impl<'a> CaseRunner<'a> {
                 let TestConnection {
                     pair, ids: [id, _], ..
                 } = &mut connection;
-                let run = || cases::run(case, &rule, pair, other);
+                let run = || cases::run(case, &rule, pair, other, caller);
                 let seen = if case == Case::PortDown {
                     self.without_port(id, run)
                 } else {

@@ -75,6 +75,8 @@ pub(crate) struct Setup {
     inline: u32,
     /// Both ends have a queue pair for datagrams beside their own.
     datagrams: bool,
+    /// The case asks for another connection itself.
+    pub(crate) calls: bool,
     /// The case needs another connection, in another protection domain.
     pub(crate) needs_third_party: bool,
 }
@@ -95,6 +97,7 @@ impl Setup {
         shared: false,
         inline: 0,
         datagrams: false,
+        calls: false,
         needs_third_party: false,
     };
 
@@ -168,6 +171,10 @@ impl Setup {
             Case::UdBadQkey | Case::UdBadAh | Case::UdAboveMtu => Self {
                 exposed: LONG,
                 datagrams: true,
+                ..Self::PLAIN
+            },
+            Case::Unanswered => Self {
+                calls: true,
                 ..Self::PLAIN
             },
             Case::InlineReuse => Self {

@@ -5,6 +5,7 @@
 use super::conformance::every;
 use crate::logic::{
     conformance::{
+        answer::Answer,
         deviation::Deviation,
         expectation::{
             Fabric,
@@ -50,6 +51,7 @@ fn flushed(posted: u32) -> Tally {
 fn harmless() -> Seen {
     Seen {
         first: Ended::Status(0),
+        after_ms: None,
         rest: done(2),
         receives: done(2),
         receive: None,
@@ -128,6 +130,7 @@ fn right(case: Case) -> Seen {
         Case::Rnr | Case::SrqEmpty => responder_goes_on(failed(13)),
         Case::UnsupportedOpcode => first(Ended::Refused(errno::EINVAL)),
         Case::SqFull => first(Ended::Refused(errno::ENOMEM)),
+        Case::Unanswered => first(Ended::Answer(Answer::Withdrawn { told: true })),
         Case::CqOverrun => Seen {
             first: Ended::Missing,
             rest: Tally {
@@ -513,6 +516,83 @@ fn what_was_not_tried_in_words() {
     assert_eq!(skipped.to_string(), "neg cq_overrun: skip: too large");
     assert_eq!(skipped.seen().to_string(), "");
     assert_eq!(skipped.reason().to_string(), "too large");
+}
+
+#[test]
+fn a_request_that_nobody_answers_can_be_withdrawn_or_times_out() {
+    let answers = [
+        Answer::Silent,
+        Answer::Withdrawn { told: true },
+        Answer::Withdrawn { told: false },
+        Answer::Accepted,
+        Answer::Rejected(28),
+        Answer::Unreachable(errno::ETIMEDOUT),
+        Answer::Unreachable(errno::ENOMEM),
+        Answer::Failed(errno::ETIMEDOUT),
+    ];
+    for (fabric, right) in [
+        (Fabric::InfiniBand, Answer::Withdrawn { told: true }),
+        (Fabric::Iwarp, Answer::Unreachable(errno::ETIMEDOUT)),
+    ] {
+        for answer in answers {
+            let seen = Seen {
+                first: Ended::Answer(answer),
+                ..harmless()
+            };
+            let expected: &[Deviation] = match answer == right {
+                true => &[],
+                false => &[Deviation::First],
+            };
+            deviates(Case::Unanswered, fabric, &seen, expected);
+        }
+    }
+    let other_ended = Seen {
+        requester: State::ERROR,
+        works: None,
+        ..right(Case::Unanswered)
+    };
+    let expected = [Deviation::Requester];
+    deviates(
+        Case::Unanswered,
+        Fabric::InfiniBand,
+        &other_ended,
+        &expected,
+    );
+}
+
+#[test]
+fn answers_in_words() {
+    for (failure, text) in [
+        (
+            Failure::Rejected(28, "consumer defined", None),
+            "rejected for reason 28",
+        ),
+        (
+            Failure::Rejected(-errno::ECONNREFUSED, "", None),
+            "rejected with ECONNREFUSED",
+        ),
+        (
+            Failure::Unreachable(-errno::ETIMEDOUT),
+            "unreachable: ETIMEDOUT",
+        ),
+        (
+            Failure::Unreachable(-4095),
+            "unreachable: errno 4095",
+        ),
+        (Failure::DeviceRemoved, "failed with ENODEV"),
+    ] {
+        let seen = Seen {
+            first: Ended::Answer(failure.into()),
+            after_ms: Some(12),
+            ..harmless()
+        };
+        let seen = seen.to_string();
+        let expected = format!("{text} after 12 ms; requester RTS, responder RTS; ");
+        assert!(seen.starts_with(&expected), "{seen}");
+    }
+    let silent = Ended::Answer(Answer::Silent);
+    assert_eq!(silent.to_string(), "no answer");
+    assert_eq!(Answer::Accepted.to_string(), "accepted");
 }
 
 #[test]

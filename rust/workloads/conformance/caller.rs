@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Another connection request of this host to itself, beside the connection of a case.
+
+#![forbid(unsafe_code)]
+
+use super::End;
+use crate::{
+    cm::{
+        listener::{
+            Listener,
+            Request, //
+        },
+        CmId,
+        ReadLimits,
+        Retries, //
+    },
+    engine::outcome::Progress,
+    logic::{
+        conformance::answer::Answer,
+        failure::Failure,
+        wire::PrivateData, //
+    }, //
+};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
+
+/// READ limits of the request, which no READ uses.
+const LIMITS: ReadLimits = ReadLimits {
+    responder_resources: 1,
+    initiator_depth: 1,
+};
+
+/// One side of a connection request, which is ready to ask. Dropping it withdraws the request, and
+/// sleeps. Fields are in drop order.
+pub(crate) struct Caller<'a> {
+    /// The queue pair, if there is one.
+    _end: Option<End>,
+    id: Arc<CmId>,
+    /// The private data of the request, which no other has.
+    hello: [u8; PrivateData::LEN],
+    listener: &'a Listener,
+}
+
+impl<'a> Caller<'a> {
+    /// Creates a caller that asks `listener` by `id`, whose route to it is known.
+    pub(crate) fn new(
+        id: Arc<CmId>,
+        end: Option<End>,
+        hello: [u8; PrivateData::LEN],
+        listener: &'a Listener,
+    ) -> Self {
+        Self {
+            _end: end,
+            id,
+            hello,
+            listener,
+        }
+    }
+
+    /// Asks for a connection of the queue pair. Sleeps until the port is active, `timeout` ms at
+    /// most.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::PortDown`], or the error of the kernel.
+    pub(super) fn ask(&self, timeout: u32) -> Result<(), Failure> {
+        self.id
+            .begin_connect(&self.hello, LIMITS, Retries::MOST, timeout)
+    }
+
+    /// Takes the request from the listener, once it has come. Rejects all others. May sleep.
+    pub(super) fn taken(&self) -> Option<Request> {
+        loop {
+            let request = self.listener.take()?;
+            if request.data.as_slice() == self.hello {
+                return Some(request);
+            }
+            // Dropping a request rejects it.
+        }
+    }
+
+    /// Returns the answer to the request, if one has come, or the CM has given up.
+    pub(super) fn answer(&self) -> Option<Answer> {
+        let outcome = self.id.outcome();
+        match outcome.failure() {
+            Some(failure) => Some(failure.into()),
+            None => outcome
+                .reached(Progress::Established)
+                .then_some(Answer::Accepted),
+        }
+    }
+}

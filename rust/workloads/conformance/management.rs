@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Conformance cases about connection requests, beside a connection.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    caller::Caller,
+    pair::{
+        Pair,
+        LOST_MS, //
+    }, //
+};
+use crate::{
+    kernel_ext::time::monotonic_ms,
+    logic::{
+        conformance::{
+            answer::Answer,
+            expectation::{
+                Fabric,
+                Rule, //
+            },
+            observation::{
+                Ended,
+                Seen, //
+            }, //
+        },
+        failure::{
+            Failure,
+            CONNECTING, //
+        }, //
+    }, //
+};
+use kernel::prelude::*;
+
+/// Most time in ms in which iWARP has to say that nobody answers. Drivers wait for up to 60 s.
+const GIVES_UP_MS: u32 = 90_000;
+
+/// Asks for a connection, which the listener neither accepts nor rejects.
+///
+/// With iWARP the device has to give up in time. The CM of InfiniBand goes on for longer than
+/// consumers wait, so the case does as they do, and withdraws the request.
+pub(super) fn unanswered(
+    rule: &Rule,
+    pair: &mut Pair<'_>,
+    caller: Caller<'_>,
+) -> Result<Seen, Failure> {
+    let deadlines = pair.deadlines;
+    let timeout = deadlines.timeout_ms;
+    pair.requester.begin();
+    let mut since = monotonic_ms();
+    caller.ask(timeout)?;
+    let mut request = None;
+    deadlines.until(&[], timeout, || {
+        request = caller.taken();
+        Ok(request.is_some() || caller.answer().is_some())
+    })?;
+    // Where the case ends early, this is rejected before the caller goes: with iWARP that waits for
+    // an answer.
+    let request = request;
+    if request.is_none() && caller.answer().is_none() {
+        return Err(Failure::TimedOut(CONNECTING, timeout));
+    }
+    let patience = match pair.fabric {
+        Fabric::InfiniBand => LOST_MS.min(timeout),
+        Fabric::Iwarp => GIVES_UP_MS,
+    };
+    deadlines.until(&[], patience, || Ok(caller.answer().is_some()))?;
+    let answer = match (caller.answer(), pair.fabric) {
+        (Some(answer), _) => answer,
+        (None, Fabric::Iwarp) => Answer::Silent,
+        (None, Fabric::InfiniBand) => {
+            since = monotonic_ms();
+            drop(caller);
+            let told = || match &request {
+                Some(request) => request.id.outcome().failure().is_some(),
+                None => false,
+            };
+            Answer::Withdrawn {
+                told: pair.hears(&[], told)?,
+            }
+        }
+    };
+    let after_ms = monotonic_ms().saturating_sub(since);
+    drop(request);
+    answered(rule, pair, answer, after_ms)
+}
+
+/// Returns the observations about the connection beside a request that ended with `answer`.
+fn answered(
+    rule: &Rule,
+    pair: &mut Pair<'_>,
+    answer: Answer,
+    after_ms: u64,
+) -> Result<Seen, Failure> {
+    let seen = pair.look(rule, Err(0), None, |_| Ok(true))?;
+    Ok(Seen {
+        first: Ended::Answer(answer),
+        after_ms: Some(after_ms),
+        ..seen
+    })
+}

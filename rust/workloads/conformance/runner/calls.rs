@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What asks for another connection, for the cases that are about connection requests.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    attach,
+    connection::Ends,
+    hello,
+    CaseRunner, //
+};
+use crate::{
+    engine::{
+        dial::dial,
+        drive::failed,
+        outcome::Outcome,
+        results::Report, //
+    },
+    logic::failure::{
+        Failure,
+        CONNECTING, //
+    },
+    workloads::conformance::{
+        caller::Caller,
+        Setup, //
+    }, //
+};
+
+impl<'a> CaseRunner<'a> {
+    /// Resolves the route from this host to itself, and creates a queue pair. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// The step that failed, or the command was cancelled.
+    #[inline(never)]
+    pub(super) fn caller(
+        &'a self,
+        report: &mut Report<'_>,
+    ) -> Result<(Caller<'a>, Ends<'a>), Failure> {
+        let outcome = Outcome::new(&self.wait_queue).map_err(failed(CONNECTING))?;
+        attach(self.worker, &outcome)?;
+        let ends = Ends {
+            worker: self.worker,
+            outcomes: [Some(outcome.clone()), None],
+        };
+        let timeout = self.session.timeout();
+        let (worker, addr) = (self.worker, &self.addr);
+        let id = dial(self.session, worker, outcome, addr, timeout, report, |_, _| ())?;
+        let end = self.end(&id, &Setup::PLAIN, &self.pd, true)?;
+        Ok((Caller::new(id, Some(end), hello(), self.listener), ends))
+    }
+}
