@@ -221,10 +221,32 @@ impl CmId {
         retries: Retries,
         timeout: u32,
     ) -> Result<(), Failure> {
+        let param = Self::parameters(data, limits, retries);
+        self.begin(timeout, |id| id.connect(&param))
+    }
+
+    /// Asks for a connection in the name of another queue pair of this host, which has the number
+    /// `qp_num` and is the caller's own: the peer is to take the connection that it has with that
+    /// for stale. The identifier has none. Waits for the port only.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::PortDown`], or what the kernel says.
+    pub(crate) fn begin_connect_as(
+        &self,
+        qp_num: u32,
+        data: &[u8; PrivateData::LEN],
+        limits: ReadLimits,
+        timeout: u32,
+    ) -> Result<(), Failure> {
+        let param = Self::parameters(data, limits, Retries::MOST);
+        self.begin(timeout, |id| id.connect_as(qp_num, &param))
+    }
+
+    fn begin(&self, timeout: u32, connect: impl FnOnce(&Id) -> Result) -> Result<(), Failure> {
         self.await_port(timeout)?;
         self.events.set_speaking(true);
-        self.id
-            .connect(&Self::parameters(data, limits, retries))
+        connect(&self.id)
             .inspect_err(|_| self.events.set_speaking(false))
             .map_err(|e| Failure::Kernel(CONNECTING, e.to_errno()))
     }

@@ -97,12 +97,14 @@ pub(crate) enum Case {
     InlineReuse,
     /// A connection request that is neither accepted nor rejected.
     Unanswered,
+    /// A connection request in the name of a queue pair that the peer is connected with.
+    StaleConnection,
     /// A WRITE, and then a message of the CM, while a person has taken the port down.
     PortDown,
 }
 
 /// All cases with their names, in the order in which they run.
-const NAMES: [(Case, &str); 39] = [
+const NAMES: [(Case, &str); 40] = [
     (Case::StaleRkey, "stale_rkey"),
     (Case::ReadOfWriteOnly, "read_of_write_only"),
     (Case::WriteOfReadOnly, "write_of_read_only"),
@@ -141,6 +143,7 @@ const NAMES: [(Case, &str); 39] = [
     (Case::UdAboveMtu, "ud_above_mtu"),
     (Case::InlineReuse, "inline_reuse"),
     (Case::Unanswered, "unanswered"),
+    (Case::StaleConnection, "stale_connection"),
     (Case::PortDown, "port_down"),
 ];
 

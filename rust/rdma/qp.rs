@@ -283,6 +283,16 @@ impl<C: Completions> QueuePair<C> {
         }
     }
 
+    /// Returns the number of the queue pair, which the peer knows. Any context.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn number(&self) -> u32 {
+        // SAFETY: By the type invariant the queue pair is alive; its number does not change.
+        unsafe { (*self.raw.as_ptr()).qp_num }
+    }
+
     /// Returns the number of requests that the send queue has room for.
     pub(crate) fn send_room(&self) -> u32 {
         self.room

@@ -24,7 +24,7 @@ CASES = ("stale_rkey", "read_of_write_only", "write_of_read_only", "length_past_
 	 "atomic_no_right", "reads_beyond_depth", "read_after_write", "read_fence",
 	 "write_then_flag", "handler_polls", "rearm", "solicited", "solicited_error",
 	 "srq_empty", "srq_limit", "srq_drain", "ud_bad_qkey", "ud_bad_ah", "ud_above_mtu",
-	 "inline_reuse", "unanswered")
+	 "inline_reuse", "unanswered", "stale_connection")
 
 KEYS = {"name", "outcome", "expected", "seen", "reason"}
 

@@ -72,6 +72,8 @@ PASS = {
 	"inline_reuse": r"success \(0\)" + GOES_ON,
 	"unanswered": r"no answer, withdrawn, and the peer was told after [0-9]+ ms; "
 		      r"requester RTS, responder RTS; goes on",
+	"stale_connection": r"rejected as a stale connection after [0-9]+ ms; "
+			    r"requester ERR, responder ERR",
 	"srq_drain": r"success \(0\); requester (RTS|ERR), responder ERR; .*",
 }
 

@@ -28,6 +28,12 @@ pub(crate) enum Answer {
     Failed(i32),
 }
 
+impl Answer {
+    /// It was rejected, since the peer has a connection with the queue pair: the reason
+    /// `IB_CM_REJ_STALE_CONN`.
+    pub(crate) const STALE: Self = Self::Rejected(10);
+}
+
 impl From<Failure> for Answer {
     fn from(failure: Failure) -> Self {
         match failure {
@@ -57,6 +63,7 @@ impl fmt::Display for Answer {
                 f.write_str("rejected with ")?;
                 named(f, reason.saturating_neg())
             }
+            Self::STALE => write!(f, "rejected as a stale connection"),
             Self::Rejected(reason) => write!(f, "rejected for reason {reason}"),
             Self::Unreachable(number) => {
                 f.write_str("unreachable: ")?;

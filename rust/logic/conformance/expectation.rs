@@ -474,6 +474,13 @@ impl Rule {
                 first: &[Ended::Answer(Answer::Withdrawn { told: true })],
                 ..HARMLESS
             },
+            Case::StaleConnection => Self {
+                text: "rejected as a stale connection, and both sides of the connection with that \
+                       queue pair are told of its end; both queue pairs in error",
+                first: &[Ended::Answer(Answer::STALE)],
+                rest: RestRule::Complete,
+                ..REMOTE_ACCESS
+            },
             // A device may loop its own traffic back without using its port.
             Case::PortDown => Self {
                 text: "success, and the connection goes on; or transport retry counter exceeded, \

@@ -192,7 +192,11 @@ impl Id {
     /// `EINVAL` where the route is not resolved, or a connection has been asked for already, and
     /// for more private data than the transport takes; what the CM or the device says.
     pub(crate) fn connect(&self, param: &ConnParam<'_>) -> Result {
-        let mut param = param.as_raw()?;
+        self.request(param.as_raw()?)
+    }
+
+    /// Asks the peer for a connection, with parameters whose data is valid.
+    pub(super) fn request(&self, mut param: bindings::rdma_conn_param) -> Result {
         let _lock = HandlerLock::new(self);
         // SAFETY: The identifier is valid, and its handler is locked, as this demands; the data
         // is copied before the call returns.

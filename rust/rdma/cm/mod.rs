@@ -37,6 +37,11 @@ mod listener;
 mod param;
 mod path;
 mod raw;
+#[allow(
+    dead_code,
+    reason = "there are these, whichever the users of the module take"
+)]
+mod unattached;
 
 pub(crate) use addr::SocketAddress;
 pub(crate) use event::{

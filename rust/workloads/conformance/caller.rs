@@ -71,6 +71,17 @@ impl<'a> Caller<'a> {
             .begin_connect(&self.hello, LIMITS, Retries::MOST, timeout)
     }
 
+    /// Asks for a connection in the name of the queue pair that has the number `qp_num`, without
+    /// having one. Sleeps until the port is active, `timeout` ms at most.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::PortDown`], or the error of the kernel.
+    pub(super) fn ask_as(&self, qp_num: u32, timeout: u32) -> Result<(), Failure> {
+        self.id
+            .begin_connect_as(qp_num, &self.hello, LIMITS, timeout)
+    }
+
     /// Takes the request from the listener, once it has come. Rejects all others. May sleep.
     pub(super) fn taken(&self) -> Option<Request> {
         loop {

@@ -206,6 +206,7 @@ pub(crate) fn run(
         Case::ReadFence => order::read_fence(rule, pair),
         Case::WriteThenFlag => order::write_then_flag(rule, pair),
         Case::Unanswered => management::unanswered(rule, pair, caller?),
+        Case::StaleConnection => management::stale(rule, pair, caller?),
         Case::InlineReuse => inline::reuse(rule, pair),
         Case::HandlerPolls => events::handler_polls(rule, pair),
         Case::Rearm => events::rearm(rule, pair),

@@ -368,6 +368,18 @@ impl End {
         }
     }
 
+    /// Returns the number of the queue pair.
+    pub(super) fn number(&self) -> u32 {
+        self.queue_pair.number()
+    }
+
+    /// Disconnects, as a consumer must that is told of the end, which puts the queue pair into
+    /// error. May sleep.
+    pub(super) fn disconnect(&self) {
+        // A failure means that there is no connection.
+        let _ = self.id.disconnect();
+    }
+
     /// Puts the queue pair into the error state. May sleep.
     pub(super) fn set_error(&self) -> Result<(), Failure> {
         self.queue_pair

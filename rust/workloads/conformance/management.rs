@@ -77,12 +77,40 @@ pub(super) fn unanswered(
                 None => false,
             };
             Answer::Withdrawn {
-                told: pair.hears(&[], told)?,
+                told: deadlines.until(&[], timeout, || Ok(told()))?,
             }
         }
     };
     let after_ms = monotonic_ms().saturating_sub(since);
     drop(request);
+    answered(rule, pair, answer, after_ms)
+}
+
+/// Asks for a connection in the name of the requester's queue pair, which the responder is
+/// connected with.
+///
+/// To the responder that is a requester which has lost the connection, and whose new queue pair
+/// has the old one's number.
+pub(super) fn stale(rule: &Rule, pair: &mut Pair<'_>, caller: Caller<'_>) -> Result<Seen, Failure> {
+    let deadlines = pair.deadlines;
+    let timeout = deadlines.timeout_ms;
+    pair.requester.begin();
+    let since = monotonic_ms();
+    caller.ask_as(pair.requester.number(), timeout)?;
+    deadlines.until(&[], timeout, || {
+        // The listener is not to see the request. If it does, it rejects it.
+        drop(caller.taken());
+        Ok(caller.answer().is_some())
+    })?;
+    let answer = caller.answer().unwrap_or(Answer::Silent);
+    let after_ms = monotonic_ms().saturating_sub(since);
+    // Each disconnects when it is told, by which the other one is told.
+    for end in [&pair.requester, &pair.responder] {
+        let told = || matches!(end.outcome().failure(), Some(Failure::Disconnected));
+        if deadlines.until(&[], timeout, || Ok(told()))? {
+            end.disconnect();
+        }
+    }
     answered(rule, pair, answer, after_ms)
 }
 

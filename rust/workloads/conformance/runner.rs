@@ -296,8 +296,10 @@ impl<'a> CaseRunner<'a> {
             false => None,
         };
         let (caller, _ends) = match setup.calls {
-            true => self.caller(report).map(|(caller, ends)| (Some(caller), Some(ends)))?,
-            false => (None, None),
+            Some(calls) => self
+                .caller(calls, report)
+                .map(|(caller, ends)| (Some(caller), Some(ends)))?,
+            None => (None, None),
         };
         let result = self
             .connect(&setup, &self.pd, report)

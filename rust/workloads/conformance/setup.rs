@@ -44,6 +44,15 @@ pub(super) const INLINE: u32 = 64;
 /// ACK timeout of 67 ms, in the logarithmic form of the CM.
 const SHORT_ACK_TIMEOUT: u8 = 14;
 
+/// The queue pair of an identifier that asks for a connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Calls {
+    /// It has one of its own.
+    OwnQueuePair,
+    /// It has none, and names another.
+    NoQueuePair,
+}
+
 /// Parameters of a case's connection.
 #[derive(Clone, Copy)]
 pub(crate) struct Setup {
@@ -75,8 +84,8 @@ pub(crate) struct Setup {
     inline: u32,
     /// Both ends have a queue pair for datagrams beside their own.
     datagrams: bool,
-    /// The case asks for another connection itself.
-    pub(crate) calls: bool,
+    /// The queue pair for which the case asks for another connection, if it does.
+    pub(crate) calls: Option<Calls>,
     /// The case needs another connection, in another protection domain.
     pub(crate) needs_third_party: bool,
 }
@@ -97,7 +106,7 @@ impl Setup {
         shared: false,
         inline: 0,
         datagrams: false,
-        calls: false,
+        calls: None,
         needs_third_party: false,
     };
 
@@ -174,7 +183,11 @@ impl Setup {
                 ..Self::PLAIN
             },
             Case::Unanswered => Self {
-                calls: true,
+                calls: Some(Calls::OwnQueuePair),
+                ..Self::PLAIN
+            },
+            Case::StaleConnection => Self {
+                calls: Some(Calls::NoQueuePair),
                 ..Self::PLAIN
             },
             Case::InlineReuse => Self {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What asks for another connection, for the cases that are about connection requests.
+//! Identifiers that ask for another connection, for the cases about connection requests.
 
 #![forbid(unsafe_code)]
 
@@ -23,12 +23,14 @@ use crate::{
     },
     workloads::conformance::{
         caller::Caller,
+        setup::Calls,
         Setup, //
     }, //
 };
 
 impl<'a> CaseRunner<'a> {
-    /// Resolves the route from this host to itself, and creates a queue pair. Sleeps.
+    /// Resolves the route from this host to itself, and creates a queue pair if `calls` says so.
+    /// Sleeps.
     ///
     /// # Errors
     ///
@@ -36,6 +38,7 @@ impl<'a> CaseRunner<'a> {
     #[inline(never)]
     pub(super) fn caller(
         &'a self,
+        calls: Calls,
         report: &mut Report<'_>,
     ) -> Result<(Caller<'a>, Ends<'a>), Failure> {
         let outcome = Outcome::new(&self.wait_queue).map_err(failed(CONNECTING))?;
@@ -46,8 +49,19 @@ impl<'a> CaseRunner<'a> {
         };
         let timeout = self.session.timeout();
         let (worker, addr) = (self.worker, &self.addr);
-        let id = dial(self.session, worker, outcome, addr, timeout, report, |_, _| ())?;
-        let end = self.end(&id, &Setup::PLAIN, &self.pd, true)?;
-        Ok((Caller::new(id, Some(end), hello(), self.listener), ends))
+        let id = dial(
+            self.session,
+            worker,
+            outcome,
+            addr,
+            timeout,
+            report,
+            |_, _| (),
+        )?;
+        let end = match calls {
+            Calls::OwnQueuePair => Some(self.end(&id, &Setup::PLAIN, &self.pd, true)?),
+            Calls::NoQueuePair => None,
+        };
+        Ok((Caller::new(id, end, hello(), self.listener), ends))
     }
 }

@@ -46,7 +46,9 @@ impl CaseRunner<'_> {
             Case::InlineReuse if !self.makes_queues_of(case) => {
                 Some("the device takes no inline data")
             }
-            Case::PortDown if self.fabric == Fabric::Iwarp => Some(OVER_TCP),
+            Case::PortDown | Case::StaleConnection if self.fabric == Fabric::Iwarp => {
+                Some(OVER_TCP)
+            }
             _ => None,
         })
     }

@@ -143,6 +143,10 @@ fn right(case: Case) -> Seen {
             ..harmless()
         },
         Case::RetryExhausted => failed(12),
+        Case::StaleConnection => Seen {
+            first: Ended::Answer(Answer::STALE),
+            ..failed(5)
+        },
         Case::PortDown => responder_goes_on(failed(12)),
         Case::Drain => Seen {
             requester: State::ERROR,
@@ -561,8 +565,42 @@ fn a_request_that_nobody_answers_can_be_withdrawn_or_times_out() {
 }
 
 #[test]
+fn both_sides_of_a_stale_connection_end() {
+    let case = Case::StaleConnection;
+    for (seen, deviation) in [
+        (
+            Seen {
+                first: Ended::Answer(Answer::Rejected(28)),
+                ..right(case)
+            },
+            Deviation::First,
+        ),
+        (
+            Seen {
+                requester: State::RTS,
+                ..right(case)
+            },
+            Deviation::Requester,
+        ),
+        (
+            Seen {
+                responder: State::RTS,
+                ..right(case)
+            },
+            Deviation::Responder,
+        ),
+    ] {
+        deviates(case, Fabric::InfiniBand, &seen, &[deviation]);
+    }
+}
+
+#[test]
 fn answers_in_words() {
     for (failure, text) in [
+        (
+            Failure::Rejected(10, "stale conn", None),
+            "rejected as a stale connection",
+        ),
         (
             Failure::Rejected(28, "consumer defined", None),
             "rejected for reason 28",
@@ -575,10 +613,7 @@ fn answers_in_words() {
             Failure::Unreachable(-errno::ETIMEDOUT),
             "unreachable: ETIMEDOUT",
         ),
-        (
-            Failure::Unreachable(-4095),
-            "unreachable: errno 4095",
-        ),
+        (Failure::Unreachable(-4095), "unreachable: errno 4095"),
         (Failure::DeviceRemoved, "failed with ENODEV"),
     ] {
         let seen = Seen {
