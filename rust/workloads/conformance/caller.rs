@@ -37,7 +37,7 @@ const LIMITS: ReadLimits = ReadLimits {
 /// sleeps. Fields are in drop order.
 pub(crate) struct Caller<'a> {
     /// The queue pair, if there is one.
-    _end: Option<End>,
+    _end: Option<KBox<End>>,
     id: Arc<CmId>,
     /// The private data of the request, which no other has.
     hello: [u8; PrivateData::LEN],
@@ -48,7 +48,7 @@ impl<'a> Caller<'a> {
     /// Creates a caller that asks `listener` by `id`, whose route to it is known.
     pub(crate) fn new(
         id: Arc<CmId>,
-        end: Option<End>,
+        end: Option<KBox<End>>,
         hello: [u8; PrivateData::LEN],
         listener: &'a Listener,
     ) -> Self {

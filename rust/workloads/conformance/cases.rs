@@ -68,6 +68,7 @@ const OTHER_KEY: u32 = 0x55;
 /// The reason why the case was not tried: it could not be prepared, or the command was cancelled.
 ///
 /// [`Setup`]: super::Setup
+#[inline(never)]
 pub(crate) fn run(
     case: Case,
     rule: &Rule,

@@ -40,6 +40,7 @@ const GIVES_UP_MS: u32 = 90_000;
 ///
 /// With iWARP the device has to give up in time. The CM of InfiniBand goes on for longer than
 /// consumers wait, so the case does as they do, and withdraws the request.
+#[inline(never)]
 pub(super) fn unanswered(
     rule: &Rule,
     pair: &mut Pair<'_>,
@@ -91,6 +92,7 @@ pub(super) fn unanswered(
 ///
 /// To the responder that is a requester which has lost the connection, and whose new queue pair
 /// has the old one's number.
+#[inline(never)]
 pub(super) fn stale(rule: &Rule, pair: &mut Pair<'_>, caller: Caller<'_>) -> Result<Seen, Failure> {
     let deadlines = pair.deadlines;
     let timeout = deadlines.timeout_ms;

@@ -153,13 +153,12 @@ fn run(
     if let Err(failure) = result {
         session.abort(failure);
     }
-    session.report(&Report {
-        iterations: u64::from(ran),
-        elapsed_ns,
-        trials: Some(&trials),
-        failure: result.err(),
-        ..report
-    });
+    // In place, as a copy of it is large for a stack.
+    report.iterations = u64::from(ran);
+    report.elapsed_ns = elapsed_ns;
+    report.trials = Some(&trials);
+    report.failure = result.err();
+    session.report(&report);
 }
 
 fn attach(worker: &Worker, outcome: &Arc<Outcome>) -> Result<(), Failure> {
@@ -308,7 +307,7 @@ impl<'a> CaseRunner<'a> {
                 let other = third_party.as_mut().map(|connection| &mut connection.pair);
                 let TestConnection {
                     pair, ids: [id, _], ..
-                } = &mut connection;
+                } = &mut *connection;
                 let run = || cases::run(case, &rule, pair, other, caller);
                 let seen = if case == Case::PortDown {
                     self.without_port(id, run)
@@ -344,7 +343,7 @@ impl<'a> CaseRunner<'a> {
         setup: &Setup,
         domain: &Arc<ProtectionDomain>,
         report: &mut Report<'_>,
-    ) -> Result<TestConnection<'a>, Failure> {
+    ) -> Result<KBox<TestConnection<'a>>, Failure> {
         let outcome = Outcome::new(&self.wait_queue).map_err(failed(CONNECTING))?;
         attach(self.worker, &outcome)?;
         let mut ends = Ends {
@@ -386,11 +385,12 @@ impl<'a> CaseRunner<'a> {
             control: self.anchor.outcome(),
             timeout_ms: timeout,
         };
-        Ok(TestConnection {
+        let connection = TestConnection {
             pair: Pair::new(requester, responder, self.fabric, deadlines),
             ids: [id, peer],
             _ends: ends,
-        })
+        };
+        KBox::new(connection, GFP_KERNEL).map_err(|e| failed(CONNECTING)(e.into()))
     }
 
     /// Creates one end of a connection: the requester if `requests` is true, else the responder.
@@ -422,7 +422,7 @@ impl<'a> CaseRunner<'a> {
 
     /// Takes a connection down, and waits until both ends know of it, for at most [`FAREWELL_MS`].
     /// Sleeps.
-    fn close(&self, connection: TestConnection<'_>) {
+    fn close(&self, connection: KBox<TestConnection<'_>>) {
         let deadline = Deadline::after_ms(FAREWELL_MS.min(self.session.timeout()));
         for id in &connection.ids {
             if !id.disconnect() {

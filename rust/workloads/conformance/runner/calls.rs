@@ -27,6 +27,7 @@ use crate::{
         Setup, //
     }, //
 };
+use kernel::prelude::*;
 
 impl<'a> CaseRunner<'a> {
     /// Resolves the route from this host to itself, and creates a queue pair if `calls` says so.
@@ -59,7 +60,11 @@ impl<'a> CaseRunner<'a> {
             |_, _| (),
         )?;
         let end = match calls {
-            Calls::OwnQueuePair => Some(self.end(&id, &Setup::PLAIN, &self.pd, true)?),
+            Calls::OwnQueuePair => {
+                let end = self.end(&id, &Setup::PLAIN, &self.pd, true)?;
+                let end = KBox::new(end, GFP_KERNEL);
+                Some(end.map_err(|e| failed("creating the queue pair")(e.into()))?)
+            }
             Calls::NoQueuePair => None,
         };
         Ok((Caller::new(id, end, hello(), self.listener), ends))
