@@ -26,6 +26,7 @@ from krping import (
 	assert_done,
 	new_port,
 	new_tag,
+	run,
 	run_fails,
 	run_ok,
 	wait_for,
@@ -106,10 +107,56 @@ def polled():
 	Case("rbw", 4096, duplex=True, signal_every=1, options="txdepth=4,validate").loopback()
 
 
+@suite.test("threads that spin and then sleep, and queues of the device's pool")
+def waiting():
+	for options in ("spin=50", "spin=50,sig_all", "cq=pool", "cq=pool,sig_all"):
+		for test in ("slat", "rlat", "rbw"):
+			run_ok(f"loopback,addr={ADDR},{test},size=64,count=50,{options},{PATIENT}")
+
+
+@suite.test("a shared receive queue: one connection, and several")
+def shared():
+	for qps in (1, 3):
+		tag = new_tag()
+		run_ok(f"loopback,addr={ADDR},slat,size=64,count=50,qps={qps},srq=64,{PATIENT},tag={tag}")
+		found = [each for each in krping.results(tag) if each["role"] == "server"]
+		assert len(found) == qps and all("srq" in each for each in found), found
+
+
+@suite.test("transfers through the kernel's rdma_rw contexts, which register their memory here")
+def transfers():
+	for test in ("rwread", "rwwrite"):
+		for options in ("size=1", "size=4K", "size=4K,spin=20", "size=64K,segs=4,offset=512",
+				"size=64K,segs=4,biovec"):
+			run_ok(f"loopback,addr={ADDR},{test},count=20,{options},{PATIENT}")
+
+
+@suite.test("every message compared: READs, and SENDs that each ask for a completion")
+def compared():
+	# More SENDs of 64 KiB than these may find no receive while others are compared, which
+	# ends a connection of iWARP.
+	for test, size in (("rbw", 64), ("rbw", 65536), ("sbw", 64)):
+		run_ok(f"loopback,addr={ADDR},{test},size={size},count=30,validate=full,"
+		       f"signal_every=1,{PATIENT}")
+	run_fails(f"loopback,addr={ADDR},bw,count=1,validate=full", errno.EOPNOTSUPP, "imm.*immediate")
+
+
+@suite.test("siw sends other data than was posted, where a SEND of a page asks for no completion")
+def reused():
+	# siw_qp_prepare_tx() has TCP refer to the pages then, and completes the request before
+	# TCP is done with them. Their owner has new data there by then. At times one of them finds
+	# no receive first.
+	text = f"loopback,addr={ADDR},sbw,size=65536,count=50,validate=full,signal_every=4,{PATIENT}"
+	assert any(run(text) == errno.EBADMSG for _ in range(5))
+
+
 @suite.test("what iWARP has not is refused by name, with the reason")
 def refused():
 	run_fails(f"loopback,addr={ADDR},wlat,count=1", errno.EOPNOTSUPP, "imm.*immediate")
 	run_fails(f"loopback,addr={ADDR},bw,imm,count=1", errno.EOPNOTSUPP, "imm.*immediate")
+	for options, sentence in (("slat,qp=uc", "qp=uc: iWARP"), ("slat,qp=ud", "qp=ud: iWARP"),
+				  ("sbw,qp=ud,mcast=239.1.2.3", "iWARP"), ("slat,mtu=1024", "mtu: iWARP")):
+		run_fails(f"loopback,addr={ADDR},{options},count=1", errno.EOPNOTSUPP, sentence)
 	for test, operation in (("alat", "fetch-and-add"), ("casbw", "compare-and-swap")):
 		run_fails(f"loopback,addr={ADDR},{test},count=1", errno.EOPNOTSUPP,
 			  f"{operation}: the device has no atomic operations")
