@@ -15,6 +15,7 @@
 //!
 //! - [`completions`], [`queue`] - the handler of completions, and the view that it posts through
 //! - [`caps`], [`entry`], [`drain`] - sizes, completion entries, and the end
+//! - [`early`] - requests that complete before there is a connection
 //! - [`unreliable`], [`second`] - UC and UD queue pairs, each beside that of a connection
 //! - [`multicast`] - sending datagrams to a multicast group, and receiving from one
 //! - [`trial`] - queues that are only tried
@@ -22,6 +23,7 @@
 mod caps;
 mod completions;
 mod drain;
+mod early;
 pub(in crate::rdma) mod entry;
 #[allow(
     dead_code,

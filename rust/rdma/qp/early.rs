@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Requests that complete before there is a connection.
+//!
+//! Memory is registered by a request, and requests are posted to a queue pair that is ready to
+//! send. A peer that learns of a key while the connection is made, from private data, may use it at
+//! once. So the side that accepts makes its queue pair ready before it does, posts requests that
+//! send nothing, and resets it when they have completed. What was registered stays so.
+//!
+//! C header: `include/rdma/ib_verbs.h` (`ib_modify_qp()`)
+
+use super::{
+    Completions,
+    QueuePair, //
+};
+use crate::bindings;
+use kernel::{
+    error::to_result,
+    prelude::*, //
+};
+
+impl<C: Completions> QueuePair<C> {
+    /// Makes the queue pair ready to send, along the path of a connection that the peer has asked
+    /// for and that has not been accepted. Only requests that send nothing may be posted, and no
+    /// receives. Process context; may sleep. Not in a handler of the identifier.
+    ///
+    /// # Errors
+    ///
+    /// `EOPNOTSUPP` on iWARP; `EINVAL` where the connection is not that far, or not there any more;
+    /// the driver's.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn open_early(&self) -> Result {
+        let id = &self.events.id;
+        id.with_path(bindings::ib_qp_state_IB_QPS_RTR, |attr| {
+            let mask = bindings::ib_qp_attr_mask_IB_QP_AV
+                | bindings::ib_qp_attr_mask_IB_QP_PATH_MTU
+                | bindings::ib_qp_attr_mask_IB_QP_DEST_QPN
+                | bindings::ib_qp_attr_mask_IB_QP_RQ_PSN
+                | bindings::ib_qp_attr_mask_IB_QP_MAX_DEST_RD_ATOMIC
+                | bindings::ib_qp_attr_mask_IB_QP_MIN_RNR_TIMER;
+            self.modify(attr, mask)
+        })?;
+        id.with_path(bindings::ib_qp_state_IB_QPS_RTS, |attr| {
+            let mask = bindings::ib_qp_attr_mask_IB_QP_TIMEOUT
+                | bindings::ib_qp_attr_mask_IB_QP_RETRY_CNT
+                | bindings::ib_qp_attr_mask_IB_QP_RNR_RETRY
+                | bindings::ib_qp_attr_mask_IB_QP_SQ_PSN
+                | bindings::ib_qp_attr_mask_IB_QP_MAX_QP_RD_ATOMIC;
+            self.modify(attr, mask)
+        })
+    }
+
+    /// Makes the queue pair as it was created again, once all that was posted has completed.
+    /// Process context; may sleep. Not in a handler of the identifier.
+    ///
+    /// # Errors
+    ///
+    /// The driver's, after which there can be no connection.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn close_early(&self) -> Result {
+        let mut attr = bindings::ib_qp_attr {
+            qp_state: bindings::ib_qp_state_IB_QPS_RESET,
+            ..Default::default()
+        };
+        self.modify(&mut attr, 0)?;
+        let id = &self.events.id;
+        id.with_path(bindings::ib_qp_state_IB_QPS_INIT, |attr| {
+            let mask = bindings::ib_qp_attr_mask_IB_QP_PKEY_INDEX
+                | bindings::ib_qp_attr_mask_IB_QP_PORT
+                | bindings::ib_qp_attr_mask_IB_QP_ACCESS_FLAGS;
+            self.modify(attr, mask)
+        })
+    }
+
+    fn modify(&self, attr: &mut bindings::ib_qp_attr, mask: bindings::ib_qp_attr_mask) -> Result {
+        let mask = (mask | bindings::ib_qp_attr_mask_IB_QP_STATE) as i32;
+        // SAFETY: By the type invariant the queue pair is alive.
+        to_result(unsafe { bindings::ib_modify_qp(self.raw.as_ptr(), attr, mask) })
+    }
+}
