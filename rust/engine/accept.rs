@@ -85,6 +85,11 @@ pub(crate) trait Responder {
         PollMode::Event
     }
 
+    /// Does what must be done before receives are posted. Sleeps.
+    fn early(&self, _: &QueuePair<Self::Workload>) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Posts the work requests that must be posted before the connection is made.
     fn prepare(workload: &mut Self::Workload, queue: &mut Queue<'_>) -> Result<(), Failure>;
 }
@@ -195,6 +200,7 @@ impl Accepting<'_> {
         let mode = responder.poll_mode();
         let queue_pair = QueuePair::new(self.id, memory, depths, mode, workload, share)
             .map_err(failed("creating the queue pair"))?;
+        responder.early(&queue_pair)?;
         queue_pair.with(R::prepare).ok_or(Failure::Interrupted)??;
         Ok(queue_pair)
     }

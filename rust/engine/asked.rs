@@ -6,13 +6,18 @@
 
 use crate::{
     cm::ReadLimits,
-    logic::wire::PrivateData, //
+    logic::{
+        stream::hello::Hello,
+        wire::PrivateData, //
+    }, //
 };
 
 /// Request of an admitted client.
 pub(crate) struct Asked {
     /// Announced parameters; `None` for a legacy client.
     pub(crate) peer: Option<PrivateData>,
+    /// Private data of a client that speaks rsocket's protocol.
+    pub(crate) stream: Option<Hello>,
     /// READ limits that both sides support.
     pub(crate) limits: ReadLimits,
 }

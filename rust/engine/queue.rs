@@ -68,7 +68,7 @@ fn operation(request: &WorkRequest) -> Operation {
     match request {
         WorkRequest::Send { .. } | WorkRequest::SendImmediate { .. } => Operation::Send,
         WorkRequest::Read { .. } | WorkRequest::ReadInto { .. } => Operation::Read,
-        WorkRequest::Write { .. } => Operation::Write,
+        WorkRequest::Write { .. } | WorkRequest::WriteImmediate { .. } => Operation::Write,
         WorkRequest::Register { .. } => Operation::Register,
         WorkRequest::Invalidate { .. } => Operation::Invalidate,
     }

@@ -143,6 +143,10 @@ impl EventHandler for Outcome {
     }
 }
 
+fn opening(error: Error) -> Failure {
+    Failure::Kernel("preparing the queue pair", error.to_errno())
+}
+
 /// Name of the step of connecting an unreliable queue pair, for failures.
 pub(crate) const CONNECTING_UNRELIABLE: &str = "connecting the unreliable queue pair";
 
@@ -235,6 +239,25 @@ impl<W: Workload> QueuePair<W> {
     /// `EBUSY` where the transfer has not completed.
     pub(crate) fn end_transfer(&self, id: TransferId) -> Result {
         self.inner.end_transfer(id)
+    }
+
+    /// Lets requests be posted that send nothing, before the client that has asked for the
+    /// connection is accepted, and before receives are posted. Process context; sleeps.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Kernel`].
+    pub(crate) fn open_early(&self) -> Result<(), Failure> {
+        self.inner.open_early().map_err(opening)
+    }
+
+    /// Ends that, once all that was posted has completed. Process context; sleeps.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Kernel`], after which there can be no connection.
+    pub(crate) fn close_early(&self) -> Result<(), Failure> {
+        self.inner.close_early().map_err(opening)
     }
 
     /// Returns the number of the unreliable queue pair beside it, which the peer needs; `None`

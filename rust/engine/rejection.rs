@@ -23,9 +23,10 @@ pub(crate) fn rejection(failure: &Failure) -> Reject {
         Failure::TooLarge(most) | Failure::AboveReceives(most) | Failure::AbovePathMtu(most) => {
             (RejectReason::TooLarge, most)
         }
-        Failure::PrivateData(_) | Failure::Unsupported(_) | Failure::Protocol(..) => {
-            (RejectReason::Test, 0)
-        }
+        Failure::PrivateData(_)
+        | Failure::StreamHello(_)
+        | Failure::Unsupported(_)
+        | Failure::Protocol(..) => (RejectReason::Test, 0),
         Failure::Busy(_) => (RejectReason::Busy, 0),
         Failure::OldWork => (RejectReason::OldWork, 0),
         Failure::Interrupted | Failure::Replaced => (RejectReason::Stopping, 0),

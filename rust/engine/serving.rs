@@ -21,6 +21,7 @@ use super::{
     },
     hw_counters::HwCounters,
     limits::{
+        read_limits,
         QueueLimits,
         READS, //
     },
@@ -59,6 +60,7 @@ use crate::{
         },
         failure::Failure,
         pingpong::check_request,
+        stream::hello::Hello,
         wire::{
             hello::announced,
             PrivateData, //
@@ -144,6 +146,16 @@ impl Accepting<'_> {
     ) -> Result<(Serve, Asked), Failure> {
         let command = &self.session.command;
         self.show_device(report)?;
+        // The first byte tells the protocols apart.
+        match (command.test.is_stream(), Hello::may_be(data.as_slice())) {
+            (true, _) => return self.admit_stream(data, limits),
+            (false, true) => {
+                return Err(Failure::Unsupported(
+                    "the client speaks rsocket's protocol, which 'stream' serves",
+                ));
+            }
+            (false, false) => {}
+        }
         let test = announced(data.as_slice()).map_err(Failure::PrivateData)?;
         if test.is_some_and(Test::is_block) {
             return Err(Failure::Unsupported(
@@ -164,10 +176,41 @@ impl Accepting<'_> {
             ));
         }
         let limits = self.agree_on_reads(limits, READS)?;
-        let workload = workload(&self.session.registry, asked.spec().family);
+        let serve = self.serves(asked)?;
+        let stream = None;
+        Ok((
+            serve,
+            Asked {
+                peer,
+                stream,
+                limits,
+            },
+        ))
+    }
+
+    /// Checks the request of a client that speaks rsocket's protocol, which needs no READs.
+    fn admit_stream(&self, data: &PeerData, limits: ReadLimits) -> Result<(Serve, Asked), Failure> {
+        let stream = Hello::decode(data.as_slice()).map_err(Failure::StreamHello)?;
+        let device = self.device()?;
+        let limits = read_limits(&device, Some(limits), READS);
+        let serve = self.serves(self.session.command.test)?;
+        let stream = Some(stream);
+        let peer = None;
+        Ok((
+            serve,
+            Asked {
+                peer,
+                stream,
+                limits,
+            },
+        ))
+    }
+
+    /// Returns the entry point that serves `test`.
+    fn serves(&self, test: Test) -> Result<Serve, Failure> {
+        let workload = workload(&self.session.registry, test.spec().family);
         let serve = workload.ok().and_then(|workload| workload.serve);
-        let serve = serve.ok_or(Failure::Unsupported("nobody serves that test"))?;
-        Ok((serve, Asked { peer, limits }))
+        serve.ok_or(Failure::Unsupported("nobody serves that test"))
     }
 
     /// Accepts the client, follows it to the end, takes the connection down, and reports the
@@ -188,7 +231,12 @@ impl Accepting<'_> {
         let answer = self
             .answer(params, &queue_pair)
             .map_err(|failure| self.refuse(failure))?;
-        let answer = answer.as_ref().map_or(&[] as &[u8], |answer| answer);
+        let own = queue_pair.with(|server, _| server.answer()).flatten();
+        let answer = match (&own, &answer) {
+            (Some(own), _) => own.as_slice(),
+            (None, Some(answer)) => answer.as_slice(),
+            (None, None) => &[],
+        };
         let counters = self.device().ok().map(|device| HwCounters::begin(&device));
         let result = self.accept(answer, params.limits).and_then(|()| {
             drive(
@@ -355,6 +403,10 @@ where
 
     fn poll_mode(&self) -> PollMode {
         self.params.polling.mode()
+    }
+
+    fn early(&self, queue_pair: &QueuePair<W>) -> Result<(), Failure> {
+        W::early(queue_pair, self.params.timeout)
     }
 
     fn prepare(server: &mut W, queue: &mut Queue<'_>) -> Result<(), Failure> {

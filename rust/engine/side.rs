@@ -18,7 +18,8 @@ use crate::{
             histogram::Histogram,
             loss::LossFigures,
             rate::per_second, //
-        }, //
+        },
+        stream::hello::Hello, //
     }, //
 };
 
@@ -168,6 +169,24 @@ pub(crate) trait Lead: Side {
 
 /// A server's workload.
 pub(crate) trait Follow: Side {
+    /// Does what must be done before receives are posted, for `timeout` ms at most. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// The failure, for which the client is rejected.
+    fn early(_: &QueuePair<Self>, _timeout: u32) -> Result<(), Failure>
+    where
+        Self: Sized,
+    {
+        Ok(())
+    }
+
+    /// Returns the private data of the answer to the client, for a protocol that is not krping's
+    /// own.
+    fn answer(&self) -> Option<[u8; Hello::LEN]> {
+        None
+    }
+
     /// Returns true if a disconnect by the client now is a regular end.
     fn may_end(&self) -> bool;
 

@@ -73,6 +73,7 @@ pub(crate) use group::MulticastGroup;
 /// - `block` suits the role and the test. Options that a disk or tap does not take have their
 ///   defaults. Among these are `count`, except for a tap's client, and `threads`, except for a
 ///   server.
+/// - [`Test::Stream`] is a server's; no other test has `echo`.
 /// - [`Test::Caps`] is a client's, and all but the address, `timeout_ms`, `expect` and `tag` have
 ///   their defaults.
 /// - [`Test::Conformance`] is a loopback's, and has `cases`; no other test has any.
@@ -104,6 +105,8 @@ pub(crate) struct Command {
     pub(crate) verbose: bool,
     /// Compares the data that arrives with the data that was sent.
     pub(crate) validate: bool,
+    /// Sends back what a stream brings.
+    pub(crate) echo: bool,
     /// The server invalidates the client's key with its go-ahead.
     pub(crate) server_inv: bool,
     /// The server invalidates its key with its READ.
@@ -178,6 +181,7 @@ impl Command {
             mcast: None,
             verbose: false,
             validate: false,
+            echo: false,
             server_inv: false,
             read_inv: false,
             local_dma_lkey: false,

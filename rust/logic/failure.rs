@@ -17,6 +17,10 @@ use super::{
     block::MessageError,
     data::pattern::Mismatch,
     pingpong::Violation,
+    stream::{
+        hello::HelloError,
+        violation, //
+    },
     wire::{
         PrivateDataError,
         Reject, //
@@ -85,6 +89,10 @@ pub(crate) enum Failure {
     PrivateData(PrivateDataError),
     /// The peer sent a message of a disk or tap that breaks the protocol.
     Message(MessageError),
+    /// The peer's private data does not make a stream.
+    StreamHello(HelloError),
+    /// The peer sent a message of a stream that breaks the protocol.
+    Stream(violation::Violation),
     /// The data that came back is not what was sent.
     Mismatch(Mismatch),
     /// The data that arrived at the peer is not what was sent.
@@ -285,7 +293,11 @@ impl Failure {
                 (12 | 20, _) => errno::ETIMEDOUT,
                 _ => errno::EIO,
             },
-            Self::Protocol(..) | Self::PrivateData(_) | Self::Message(_) => errno::EPROTO,
+            Self::Protocol(..)
+            | Self::PrivateData(_)
+            | Self::Message(_)
+            | Self::StreamHello(_)
+            | Self::Stream(_) => errno::EPROTO,
             Self::Mismatch(_) | Self::PeerMismatch | Self::WrongData(_) => errno::EBADMSG,
             Self::Disconnected | Self::Replaced => errno::ECONNRESET,
             Self::PortDown | Self::ManagementDead => errno::ENETDOWN,
@@ -339,6 +351,8 @@ impl fmt::Display for Failure {
             }
             Self::PrivateData(error) => write!(f, "{error}"),
             Self::Message(error) => write!(f, "the peer {error}"),
+            Self::StreamHello(error) => write!(f, "{error}"),
+            Self::Stream(violation) => write!(f, "the peer {violation}"),
             Self::Mismatch(mismatch) => write!(f, "{mismatch}"),
             Self::PeerMismatch => {
                 f.write_str("the peer says that the data which arrived there is not what was sent")

@@ -38,10 +38,7 @@ pub(crate) mod measure;
 pub(crate) mod pingpong;
 pub(crate) mod rw;
 pub(crate) mod spec;
-#[allow(
-    dead_code,
-    reason = "the workload that speaks it comes with a change of its own"
-)]
+#[allow(dead_code, reason = "mappings and iWARP have no workload yet")]
 pub(crate) mod stream;
 pub(crate) mod text;
 pub(crate) mod wire;

@@ -11,6 +11,7 @@
 //! - [`sender`], [`send_buffer`] - the direction to the peer, and the memory that it sends from
 //! - [`receiver`] - the direction from the peer
 //! - [`control`] - the ends of both directions, and the requests of messages without data
+//! - [`data`] - the bytes that are compared
 //! - [`iomap`] - memory that a peer writes to directly
 //! - [`endpoint`] - all of a side
 //! - [`violation`] - messages that break the protocol
@@ -18,6 +19,7 @@
 //! Nothing here does I/O: methods say what to post, and are told of what has come.
 
 pub(crate) mod control;
+pub(crate) mod data;
 pub(crate) mod endpoint;
 pub(crate) mod hello;
 pub(crate) mod immediate;

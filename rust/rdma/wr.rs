@@ -125,6 +125,17 @@ pub(crate) enum WorkRequest {
         /// Complete on success too.
         signaled: bool,
     },
+    /// RDMA WRITE with immediate data.
+    WriteImmediate {
+        /// The data, of which the second part may be missing; `None` for a WRITE of no bytes.
+        parts: Option<(Local, Option<Local>)>,
+        /// The peer's memory, which means nothing where there is no data.
+        remote: Remote,
+        /// The immediate data, which the peer's completion carries.
+        immediate: u32,
+        /// Complete on success too.
+        signaled: bool,
+    },
     /// REG_MR.
     Register {
         /// The region, which must not be valid.
@@ -318,6 +329,26 @@ fn set_operand(wr: &mut bindings::ib_send_wr, sge: &mut bindings::ib_sge) {
     wr.num_sge = 1;
 }
 
+/// Makes one or two parts the operand of a request; `slot` has their elements.
+fn set_parts<F: ForeignMemory>(
+    wr: &mut bindings::ib_send_wr,
+    first: Local,
+    second: Option<Local>,
+    memory: &Memory<F>,
+    slot: &mut MaybeUninit<[bindings::ib_sge; MAX_PARTS]>,
+) -> Result {
+    let rest = second.map(|local| local.sge(memory)).transpose()?;
+    wr.num_sge = if rest.is_some() { 2 } else { 1 };
+    let elements = slot.write([first.sge(memory)?, rest.unwrap_or_default()]);
+    wr.sg_list = elements.as_mut_ptr();
+    Ok(())
+}
+
+fn set_immediate(wr: &mut bindings::ib_send_wr, immediate: u32) {
+    // SAFETY: Every bit pattern is valid for either member of this union.
+    *unsafe { wr.ex.imm_data.as_mut() } = immediate.to_be();
+}
+
 fn set_invalidate(wr: &mut bindings::ib_send_wr, key: u32) {
     // SAFETY: Every bit pattern is valid for either member of this union.
     *unsafe { wr.ex.invalidate_rkey.as_mut() } = key;
@@ -376,13 +407,8 @@ impl WorkRequest {
             } => {
                 let opcode = bindings::ib_wr_opcode_IB_WR_SEND_WITH_IMM;
                 let mut wr = header(opcode, cqe, false, signaled);
-                let rest = second.map(|local| local.sge(memory)).transpose()?;
-                let count = if rest.is_some() { 2 } else { 1 };
-                let elements = slot.write([first.sge(memory)?, rest.unwrap_or_default()]);
-                wr.sg_list = elements.as_mut_ptr();
-                wr.num_sge = count;
-                // SAFETY: Every bit pattern is valid for either member of this union.
-                *unsafe { wr.ex.imm_data.as_mut() } = immediate.to_be();
+                set_parts(&mut wr, first, second, memory, slot)?;
+                set_immediate(&mut wr, immediate);
                 Raw::plain(wr)
             }
             Self::Read {
@@ -435,6 +461,20 @@ impl WorkRequest {
                 if local.len > 0 {
                     set_operand(&mut wr, local.write_sge(memory, slot)?);
                 }
+                Raw::rdma(wr, remote.addr, remote.rkey)
+            }
+            Self::WriteImmediate {
+                parts,
+                remote,
+                immediate,
+                signaled,
+            } => {
+                let opcode = bindings::ib_wr_opcode_IB_WR_RDMA_WRITE_WITH_IMM;
+                let mut wr = header(opcode, cqe, false, signaled);
+                if let Some((first, second)) = parts {
+                    set_parts(&mut wr, first, second, memory, slot)?;
+                }
+                set_immediate(&mut wr, immediate);
                 Raw::rdma(wr, remote.addr, remote.rkey)
             }
             Self::Register {

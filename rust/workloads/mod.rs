@@ -9,6 +9,7 @@
 //! - [`fastreg`] - a stress of fast registration
 //! - [`microbench`] - latency, bandwidth and message rate of one operation
 //! - [`rw`] - transfers that a server makes through the kernel's rdma_rw contexts
+//! - [`stream`] - byte streams, as rsocket speaks them
 //! - [`conformance`] - wrong uses of a device, and what must come of them
 //! - [`caps`] - what a device can do
 
@@ -21,3 +22,4 @@ pub(crate) mod fastreg;
 pub(crate) mod microbench;
 pub(crate) mod pingpong;
 pub(crate) mod rw;
+pub(crate) mod stream;

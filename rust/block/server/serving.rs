@@ -371,7 +371,8 @@ fn check_test(command: &Command, asked: Option<Test>) -> Result<(), Failure> {
                 | Family::Bandwidth
                 | Family::Caps
                 | Family::Conformance
-                | Family::Rw,
+                | Family::Rw
+                | Family::Stream,
             ) => "the client wants neither a disk nor a tap, and this server has nothing else",
         },
     ))

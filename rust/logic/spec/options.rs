@@ -286,6 +286,11 @@ options! {
     RwRead = test(&["rwread"], Test::RwRead);
     /// Has the server WRITE through the kernel's rdma_rw contexts.
     RwWrite = test(&["rwwrite"], Test::RwWrite);
+    /// Serves byte streams, as rsocket speaks them.
+    Stream = test(&["stream"], Test::Stream)
+        .goes(|role, _| role == Role::Server);
+    /// A stream's server sends back what it receives.
+    Echo = flag!("echo", echo).goes(|_, test| test.is_stream());
     /// Pieces of the server's memory of a transfer.
     Segs = number!(["segs"], "4", limits::SEGS, PLAIN, load.segs).goes(rw);
     /// The first byte of a transfer in the first page of the server's memory.

@@ -25,6 +25,8 @@ pub(crate) enum Family {
     Conformance,
     /// Transfers by a server through the kernel's contexts for READ and WRITE.
     Rw,
+    /// Byte streams, as rsocket speaks them.
+    Stream,
 }
 
 impl Family {
@@ -40,6 +42,7 @@ impl Family {
             Self::Caps => "caps",
             Self::Conformance => "conformance",
             Self::Rw => "rw",
+            Self::Stream => "stream",
         }
     }
 }
@@ -172,6 +175,8 @@ tests! {
     RwRead "rwread" Some(15), Rw, None;
     /// Transfers by WRITE through the kernel's rdma_rw contexts.
     RwWrite "rwwrite" Some(16), Rw, None;
+    /// Byte streams of rsocket.
+    Stream "stream" None, Stream, None;
 }
 
 impl Test {
@@ -191,7 +196,8 @@ impl Test {
             | Family::Tap
             | Family::Caps
             | Family::Conformance
-            | Family::Rw => self.as_str(),
+            | Family::Rw
+            | Family::Stream => self.as_str(),
         }
     }
 
@@ -206,7 +212,8 @@ impl Test {
             | Family::Bandwidth
             | Family::Disk
             | Family::Tap
-            | Family::Rw => None,
+            | Family::Rw
+            | Family::Stream => None,
         }
     }
 
@@ -237,6 +244,11 @@ impl Test {
         matches!(self.spec().family, Family::Rw)
     }
 
+    /// Returns true where it speaks rsocket's protocol.
+    pub(crate) const fn is_stream(self) -> bool {
+        matches!(self.spec().family, Family::Stream)
+    }
+
     /// Returns true where the client tells the server of its load.
     pub(crate) const fn has_load(self) -> bool {
         self.is_microbench() || self.is_rw()
@@ -260,7 +272,7 @@ impl Test {
     /// `size` says it.
     pub(crate) const fn only_size(self) -> Option<u32> {
         match (self.spec().family, self.spec().verb) {
-            (Family::Disk | Family::Tap | Family::Caps, _) => Some(0),
+            (Family::Disk | Family::Tap | Family::Caps | Family::Stream, _) => Some(0),
             (_, Some(Verb::FetchAdd | Verb::CompareSwap)) => Some(8),
             (
                 Family::PingPong
@@ -283,7 +295,7 @@ impl Test {
     pub(crate) const fn takes_validate(self) -> bool {
         match self.spec().family {
             // `fr` has no use for it, and never minded.
-            Family::PingPong | Family::FastReg | Family::Bandwidth => true,
+            Family::PingPong | Family::FastReg | Family::Bandwidth | Family::Stream => true,
             // The sum, which is not timed.
             Family::Latency => match self.spec().verb {
                 Some(verb) => verb.is_atomic(),

@@ -108,7 +108,8 @@ fn service(
                 | Family::Tap
                 | Family::Caps
                 | Family::Conformance
-                | Family::Rw => peer.count,
+                | Family::Rw
+                | Family::Stream => peer.count,
             },
             mem_mode: peer.mem_mode,
             server_inv: peer.server_inv,
@@ -151,7 +152,7 @@ pub(crate) fn serve(
     report: &mut Report<'_>,
 ) -> Result<(), Failure> {
     let session = accepting.session;
-    let Asked { peer, limits } = asked;
+    let Asked { peer, limits, .. } = asked;
     let service = check(accepting, peer.as_ref()).map_err(|failure| accepting.refuse(failure))?;
     report.size = service.size;
     // A legacy client does not expect private data.

@@ -52,6 +52,7 @@ mod sequence;
 mod sides;
 mod stats;
 mod stream_control;
+mod stream_data;
 mod stream_hello;
 mod stream_hostile;
 mod stream_immediate;

@@ -25,6 +25,10 @@ use crate::logic::{
         places::Places,
         test_set::TestSet, //
     },
+    stream::{
+        hello::HelloError,
+        violation, //
+    },
     wire::{
         PrivateDataError,
         Reject,
@@ -112,6 +116,19 @@ fn messages() -> impl Iterator<Item = Failure> {
     errors.into_iter().map(Failure::Message)
 }
 
+fn streams() -> impl Iterator<Item = Failure> {
+    use violation::Violation;
+    let violations = samples!(Violation:
+        Operation(1), Control(3), Empty, Overrun(2, 1), NoCredit, Credits(1, 2, 3), Grant(1),
+        Segment(1, 2), Mapping(2, 1), MappingRange(1, 2), AfterEnd, Length(1),
+    );
+    let hellos = samples!(HelloError:
+        Length(1), Version(2), Credits, Entries(1), List(1), Ring, RingAddress(1),
+    );
+    let violations = violations.into_iter().map(Failure::Stream);
+    violations.chain(hellos.into_iter().map(Failure::StreamHello))
+}
+
 /// Returns a sample of each failure. Of those that only hand on a text, that is SENTENCE.
 fn failures() -> Vec<Failure> {
     let mismatch = Mismatch {
@@ -124,7 +141,9 @@ fn failures() -> Vec<Failure> {
     let samples = samples!(Failure:
         Completion { status: 10, vendor: 1, op: Operation::Read, iteration: 2 },
         Protocol(Violation::Early, 1), PrivateData(PrivateDataError::Size),
-        Message(MessageError::NoKey), Mismatch(mismatch), PeerMismatch, WrongData("OPERATION"),
+        Message(MessageError::NoKey), StreamHello(HelloError::Ring),
+        Stream(violation::Violation::Empty), Mismatch(mismatch), PeerMismatch,
+        WrongData("OPERATION"),
         Disconnected, Replaced, OtherStore("SENTENCE"), Busy("SENTENCE"), OldWork, DeviceRemoved,
         Async(2, "NAME"), TimedOut("STEP", 1), NoEvent(1), Overdue(1), Interrupted, Cancelled,
         Rejected(1, "TEXT", None), Unreachable(0), Moved, PortDown, AddressGone, ManagementDead,
@@ -144,6 +163,7 @@ fn failures() -> Vec<Failure> {
         .chain(violations())
         .chain(private_data())
         .chain(messages())
+        .chain(streams())
         .collect()
 }
 
