@@ -56,7 +56,7 @@ class Kind(typing.NamedTuple):
 # A module that is newer than this front may have tests of another kind.
 KINDS = {row["name"]: Kind.of(row) for row in TESTS if row["family"] in MEASURES}
 
-# Those that measure something by size, which some have one of.
+# Tests that measure something by size. Some have one size only.
 SIZED = {name: kind for name, kind in KINDS.items()
 	 if kind.measure in ("latency", "bandwidth", "rate")}
 
