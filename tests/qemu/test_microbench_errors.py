@@ -366,7 +366,9 @@ def rules():
 			 f"{valid['bandwidth']}"),
 			("wlat,max_p99=1s,untimed", "max_p99 and untimed are both given"),
 			("wlat,validate", "validate does not go with wlat; it is for the ping/pong, "
-			 + any_of("latency", "bandwidth", option="validate")),
+			 + any_of("latency", "bandwidth", option="validate").replace(" or ", ", ")
+			 # A server's.
+			 + " or stream"),
 			("bw,mem_mode=reg", "mem_mode=reg does not go with bw; it is for the "
 			 "ping/pong, fr, rwread and rwwrite"),
 			("bw,mem_mode=reg,server_inv", "server_inv does not go with bw; it is for "
