@@ -283,18 +283,13 @@ impl End {
         &self.watch
     }
 
-    /// Asks for an event when the next completion comes. Returns true where it is to be polled
-    /// once more before that is waited for.
+    /// Asks for an event when the next completion of those comes. Returns true where it is to be
+    /// polled once more before that is waited for.
     ///
     /// # Errors
     ///
     /// The device refuses.
-    pub(super) fn arm(&self) -> Result<bool, Failure> {
-        self.arm_for(NextEvent::Any)
-    }
-
-    /// The same for one of these completions.
-    pub(super) fn arm_for(&self, next: NextEvent) -> Result<bool, Failure> {
+    pub(super) fn arm(&self, next: NextEvent) -> Result<bool, Failure> {
         self.queue_pair
             .arm(next)
             .map_err(|e| Failure::Kernel("arming the completion queue", e.to_errno()))

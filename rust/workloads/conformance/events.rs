@@ -5,7 +5,10 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    end::Taken,
+    end::{
+        End,
+        Taken, //
+    },
     pair::{
         Pair,
         LATER,
@@ -27,7 +30,8 @@ use crate::{
             }, //
         },
         failure::Failure, //
-    }, //
+    },
+    rdma::cq::NextEvent, //
 };
 
 /// Most events in whose handler a poll is tried. On a busy machine many handlers do not run beside
@@ -87,7 +91,7 @@ pub(super) fn handler_polls(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Fa
 /// Sends a message, and polls in the event of its completion.
 fn poll_in_event(pair: &mut Pair<'_>) -> Result<(Taken, Polled), Failure> {
     pair.responder.receives(1)?;
-    let before = arm(pair)?;
+    let before = arm(&pair.requester, NextEvent::Any)?;
     pair.requester.watch().expect_poll();
     let message = pair.message();
     let taken = pair.requester.post(&message);
@@ -114,14 +118,14 @@ pub(super) fn rearm(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     let mut lost = false;
     for _ in 0..ROUNDS {
         pair.responder.receives(BURST)?;
-        let mut before = arm(pair)?;
+        let mut before = arm(&pair.requester, NextEvent::Any)?;
         for _ in 0..BURST {
             first = pair.requester.post(&message);
         }
         while !pair.requester.is_done(false) && !lost {
-            lost = !told(pair, before)?;
+            lost = !told(pair, &pair.requester, &pair.responder, before)?;
             pair.requester.poll();
-            before = arm(pair)?;
+            before = arm(&pair.requester, NextEvent::Any)?;
         }
         if lost {
             break;
@@ -136,13 +140,12 @@ pub(super) fn rearm(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     Ok(seen)
 }
 
-/// Asks for an event of the requester's completions, and handles those that may have none. Returns
-/// the number of events before that.
-fn arm(pair: &Pair<'_>) -> Result<u32, Failure> {
-    let end = &pair.requester;
+/// Asks for an event of `end`'s completions of the kind `next`, and handles those that may have
+/// none. Returns the number of events before that.
+pub(super) fn arm(end: &End, next: NextEvent) -> Result<u32, Failure> {
     for _ in 0..POLLS {
         let before = end.watch().events();
-        if !end.arm()? {
+        if !end.arm(next)? {
             return Ok(before);
         }
         end.poll();
@@ -152,10 +155,9 @@ fn arm(pair: &Pair<'_>) -> Result<u32, Failure> {
     ))
 }
 
-/// Waits for an event of the requester's completions beyond the number `before`, and returns false
-/// if there was none.
-fn told(pair: &Pair<'_>, before: u32) -> Result<bool, Failure> {
-    // Without the requester, whose completions are not polled before the event.
-    let watch = pair.requester.watch();
-    pair.hears(&[&pair.responder], || watch.events() != before)
+/// Waits for an event of `end`'s completions beyond the number `before`, and returns false if there
+/// was none. The completions of the `other` end are handled meanwhile, but not those of `end`.
+pub(super) fn told(pair: &Pair<'_>, end: &End, other: &End, before: u32) -> Result<bool, Failure> {
+    let watch = end.watch();
+    pair.hears(&[other], || watch.events() != before)
 }

@@ -6,6 +6,10 @@
 
 use super::{
     end::Place,
+    events::{
+        arm,
+        told, //
+    },
     pair::{
         Pair,
         LATER, //
@@ -29,15 +33,12 @@ use crate::{
 /// Time in ms for which an event that must not come is waited for.
 const QUIET_MS: u32 = 100;
 
-/// Most times that a completion queue is polled before it has to be empty.
-const POLLS: usize = 100;
-
 /// Sends a message that is not solicited, and then one that is, to a completion queue that is armed
 /// for solicited ones.
 pub(super) fn message(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     pair.responder.receives(2)?;
     pair.requester.begin();
-    let before = arm(pair)?;
+    let before = arm(&pair.responder, NextEvent::Solicited)?;
     let plain = pair.message();
     let taken = pair.requester.post(&plain);
     pair.until(|pair| {
@@ -49,7 +50,7 @@ pub(super) fn message(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure>
         .until(&[], QUIET_MS, || Ok(watch.events() != before))?;
     let local = pair.requester.local(Place::Exposed, pair.requester.exposed);
     let first = pair.requester.post(&Probe::Solicited { local });
-    let told = told(pair, before)?;
+    let told = told(pair, &pair.responder, &pair.requester, before)?;
     pair.responder.receives(LATER)?;
     pair.post_later();
     let mut seen = pair.look(rule, first, None, |_| Ok(true))?;
@@ -70,36 +71,12 @@ pub(super) fn error(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
         pair.requester.ended(first) != Ended::Missing && pair.responder.taken() == 1
     })?;
     pair.responder.receives(LATER)?;
-    let before = arm(pair)?;
+    let before = arm(&pair.responder, NextEvent::Solicited)?;
     pair.responder.set_error()?;
-    let told = told(pair, before)?;
+    let told = told(pair, &pair.responder, &pair.requester, before)?;
     let mut seen = pair.look(rule, first, None, |_| Ok(true))?;
     if !told {
         seen.first = Ended::Missing;
     }
     Ok(seen)
-}
-
-/// Asks for an event of the responder's solicited messages, and handles the completions that may
-/// have none. Returns the number of events before that.
-fn arm(pair: &Pair<'_>) -> Result<u32, Failure> {
-    let end = &pair.responder;
-    for _ in 0..POLLS {
-        let before = end.watch().events();
-        if !end.arm_for(NextEvent::Solicited)? {
-            return Ok(before);
-        }
-        end.poll();
-    }
-    Err(Failure::Unsupported(
-        "the device always says that completions may have come without an event",
-    ))
-}
-
-/// Waits for an event of the responder's completions beyond the number `before`, and returns false
-/// if there was none.
-fn told(pair: &Pair<'_>, before: u32) -> Result<bool, Failure> {
-    // Without the responder, whose completions are not polled before the event.
-    let watch = pair.responder.watch();
-    pair.hears(&[&pair.requester], || watch.events() != before)
 }
