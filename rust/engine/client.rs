@@ -134,10 +134,9 @@ impl Client<'_> {
                 Err(failure) => result = Err(failure),
             }
         }
-        let counters = connections.first().and_then(|first| {
-            let device = first.id.device().ok()?;
-            Some(HwCounters::begin(&device))
-        });
+        let counters = connections
+            .first()
+            .map(|first| HwCounters::begin(&first.id));
         let result = result
             .and_then(|()| self.converse(&connections))
             .map_err(|failure| {
@@ -160,7 +159,7 @@ impl Client<'_> {
         }
         let moved = counters
             .zip(connections.first())
-            .and_then(|(counters, first)| Some(counters.moved(&first.id.device().ok()?)))
+            .map(|(counters, first)| counters.moved(&first.id))
             .unwrap_or_default();
         let polling = Polling::of_load(&self.session.command, load);
         report.events = polling.events(connections.iter().map(|each| &each.queue_pair));

@@ -5,11 +5,9 @@
 #![forbid(unsafe_code)]
 
 use crate::{
+    cm::CmId,
     logic::text::json::Object,
-    rdma::device::{
-        Device,
-        HwStats, //
-    }, //
+    rdma::device::HwStats, //
 };
 use core::fmt;
 use kernel::{
@@ -25,30 +23,30 @@ pub(crate) struct Moved {
 
 /// The counters of a device at the beginning of a run.
 pub(crate) struct HwCounters {
-    /// `None` for a driver without counters, or without memory for them: a run does not fail for
-    /// these.
+    /// `None` for a driver without counters, without memory for them, or where the device is gone:
+    /// a run does not fail for these.
     before: Option<KVec<u64>>,
 }
 
 impl HwCounters {
-    /// Reads the counters of `device`. Process context; may sleep.
-    pub(crate) fn begin(device: &Device<'_>) -> Self {
+    /// Reads the counters of the device of `id`. Process context; may sleep.
+    pub(crate) fn begin(id: &CmId) -> Self {
         Self {
-            before: values(device).ok(),
+            before: values(id).ok(),
         }
     }
 
-    /// Returns the counters of `device` that have moved since, whoever has used it; none where it
-    /// cannot be said. Process context; may sleep.
-    pub(crate) fn moved(&self, device: &Device<'_>) -> KVec<Moved> {
+    /// Returns the counters of the device of `id` that have moved since, whoever has used it; none
+    /// where it cannot be said. Process context; may sleep.
+    pub(crate) fn moved(&self, id: &CmId) -> KVec<Moved> {
         let before = self.before.as_deref();
-        let moved = before.and_then(|before| difference(before, device).ok());
+        let moved = before.and_then(|before| difference(before, id).ok());
         moved.unwrap_or_default()
     }
 }
 
-fn values(device: &Device<'_>) -> Result<KVec<u64>> {
-    let stats = HwStats::read(device)?;
+fn values(id: &CmId) -> Result<KVec<u64>> {
+    let stats = HwStats::read(&id.device()?)?;
     let mut values = KVec::new();
     for (_, value) in stats.counters() {
         values.push(value, GFP_KERNEL)?;
@@ -56,8 +54,8 @@ fn values(device: &Device<'_>) -> Result<KVec<u64>> {
     Ok(values)
 }
 
-fn difference(before: &[u64], device: &Device<'_>) -> Result<KVec<Moved>> {
-    let stats = HwStats::read(device)?;
+fn difference(before: &[u64], id: &CmId) -> Result<KVec<Moved>> {
+    let stats = HwStats::read(&id.device()?)?;
     let mut moved = KVec::new();
     for ((name, after), before) in stats.counters().zip(before) {
         // One that has been reset is what it has come to since.

@@ -177,15 +177,12 @@ impl Accepting<'_> {
         }
         let limits = self.agree_on_reads(limits, READS)?;
         let serve = self.serves(asked)?;
-        let stream = None;
-        Ok((
-            serve,
-            Asked {
-                peer,
-                stream,
-                limits,
-            },
-        ))
+        let asked = Asked {
+            peer,
+            stream: None,
+            limits,
+        };
+        Ok((serve, asked))
     }
 
     /// Checks the request of a client that speaks rsocket's protocol, which needs no READs.
@@ -194,16 +191,12 @@ impl Accepting<'_> {
         let device = self.device()?;
         let limits = read_limits(&device, Some(limits), READS);
         let serve = self.serves(self.session.command.test)?;
-        let stream = Some(stream);
-        let peer = None;
-        Ok((
-            serve,
-            Asked {
-                peer,
-                stream,
-                limits,
-            },
-        ))
+        let asked = Asked {
+            peer: None,
+            stream: Some(stream),
+            limits,
+        };
+        Ok((serve, asked))
     }
 
     /// Returns the entry point that serves `test`.
@@ -237,7 +230,7 @@ impl Accepting<'_> {
             (None, Some(answer)) => answer.as_slice(),
             (None, None) => &[],
         };
-        let counters = self.device().ok().map(|device| HwCounters::begin(&device));
+        let counters = HwCounters::begin(self.id);
         let result = self.accept(answer, params.limits).and_then(|()| {
             drive(
                 iter::once(&queue_pair),
@@ -248,7 +241,7 @@ impl Accepting<'_> {
                 || queue_pair.with(Side::keepalive).unwrap_or(Ok(())),
             )
         });
-        self.finish(params, queue_pair, result, counters, report);
+        self.finish(params, queue_pair, result, &counters, report);
         Ok(())
     }
 
@@ -283,7 +276,7 @@ impl Accepting<'_> {
         params: &ServeParams,
         queue_pair: QueuePair<W>,
         result: Result<(), Failure>,
-        counters: Option<HwCounters>,
+        counters: &HwCounters,
         report: &mut Report<'_>,
     ) {
         let state = queue_pair.with(|server, _| (server.may_end(), server.served_all()));
@@ -310,10 +303,7 @@ impl Accepting<'_> {
             queue_pair.note_rate(server.summary().rate());
         }
         report.sharing = queue_pair.sharing();
-        let moved = counters
-            .zip(self.device().ok())
-            .map(|(counters, device)| counters.moved(&device))
-            .unwrap_or_default();
+        let moved = counters.moved(self.id);
         report.events = params.polling.events(iter::once(&queue_pair));
         drop(queue_pair);
         report.failure = result.err();
