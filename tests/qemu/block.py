@@ -269,9 +269,10 @@ def fio(disk, timeout=60, **options):
 	return Fio([{"filename": disk} | options]).succeed(timeout)[0]
 
 
-# Mixed reads and writes, of which all that was written is read back and compared.
+# Mixed reads and writes, of which all that was written is read back and compared. A job that
+# goes round else writes a block while it still reads it, and may find half of each.
 VERIFY = {"rw": "randrw", "verify": "crc32c", "verify_backlog": 64, "verify_fatal": 1,
-	  "verify_state_save": 0, "iodepth": 32}
+	  "verify_state_save": 0, "serialize_overlap": 1, "iodepth": 32}
 
 
 class Raw:
