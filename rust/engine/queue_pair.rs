@@ -41,7 +41,8 @@ use crate::{
         memory::DmaDirection,
         qp::{
             self,
-            Completions, //
+            Completions,
+            Opening, //
         },
         rw::TransferId, //
     }, //
@@ -143,7 +144,7 @@ impl EventHandler for Outcome {
     }
 }
 
-fn opening(error: Error) -> Failure {
+fn not_early(error: Error) -> Failure {
     Failure::Kernel("preparing the queue pair", error.to_errno())
 }
 
@@ -241,14 +242,14 @@ impl<W: Workload> QueuePair<W> {
         self.inner.end_transfer(id)
     }
 
-    /// Lets requests be posted that send nothing, before the client that has asked for the
-    /// connection is accepted, and before receives are posted. Process context; sleeps.
+    /// Lets requests be posted that send nothing, before this side asks for the connection or
+    /// accepts the client that has, and before receives are posted. Process context; sleeps.
     ///
     /// # Errors
     ///
     /// [`Failure::Kernel`].
-    pub(crate) fn open_early(&self) -> Result<(), Failure> {
-        self.inner.open_early().map_err(opening)
+    pub(crate) fn open_early(&self, opening: Opening) -> Result<(), Failure> {
+        self.inner.open_early(opening).map_err(not_early)
     }
 
     /// Ends that, once all that was posted has completed. Process context; sleeps.
@@ -257,7 +258,7 @@ impl<W: Workload> QueuePair<W> {
     ///
     /// [`Failure::Kernel`], after which there can be no connection.
     pub(crate) fn close_early(&self) -> Result<(), Failure> {
-        self.inner.close_early().map_err(opening)
+        self.inner.close_early().map_err(not_early)
     }
 
     /// Returns the number of the unreliable queue pair beside it, which the peer needs; `None`

@@ -43,6 +43,7 @@ pub(crate) use completions::{
     Completions,
     Settle, //
 };
+pub(crate) use early::Opening;
 pub(crate) use queue::Queue;
 #[allow(
     unused_imports,

@@ -10,7 +10,10 @@ use super::id::{
 };
 use crate::{
     bindings,
-    rdma::device::Transport, //
+    rdma::device::{
+        Device,
+        Transport, //
+    }, //
 };
 use kernel::{
     error::to_result,
@@ -35,12 +38,7 @@ impl Id {
         state: bindings::ib_qp_state,
         use_path: impl FnOnce(&mut bindings::ib_qp_attr) -> Result<R>,
     ) -> Result<R> {
-        match self.device()?.transport() {
-            Transport::InfiniBand | Transport::Roce => (),
-            Transport::Iwarp | Transport::Other => {
-                return Err(Error::from_errno(-(bindings::EOPNOTSUPP as c_int)));
-            }
-        }
+        self.check_has_paths()?;
         let mut attr = bindings::ib_qp_attr {
             qp_state: state,
             ..Default::default()
@@ -52,6 +50,63 @@ impl Id {
         // the address refers to is the transport's identifier's, which lives as long as this one.
         to_result(unsafe { bindings::rdma_init_qp_attr(self.as_ptr(), &mut attr, &mut mask) })?;
         use_path(&mut attr)
+    }
+
+    /// Calls `use_route` with the attributes with which a queue pair is put into the state ready to
+    /// receive along the route that has been resolved, before the peer has been asked for the
+    /// connection. The number of its queue pair and the sequence number are not set. They are valid
+    /// during the call only. Process context; may sleep. Not in a handler of the identifier.
+    ///
+    /// # Errors
+    ///
+    /// `EOPNOTSUPP` on iWARP; `EINVAL` where no route has been resolved; the driver's; the error of
+    /// `use_route`.
+    pub(in crate::rdma) fn with_route<R>(
+        &self,
+        use_route: impl FnOnce(&mut bindings::ib_qp_attr) -> Result<R>,
+    ) -> Result<R> {
+        let device = self.check_has_paths()?;
+        let _lock = HandlerLock::new(self);
+        // SAFETY: The identifier is valid, and no handler of it is at work.
+        let route = unsafe { &(*self.as_ptr()).route };
+        if route.num_pri_alt_paths < 1 {
+            return Err(EINVAL);
+        }
+        // SAFETY: With a path, this is its record, which the identifier owns; it changes under the
+        // lock only.
+        let path = unsafe { route.path_rec.as_mut() }.ok_or(EINVAL)?;
+        let mut attr = bindings::ib_qp_attr {
+            qp_state: bindings::ib_qp_state_IB_QPS_RTR,
+            path_mtu: path.mtu.into(),
+            ..Default::default()
+        };
+        // SAFETY: The device is alive, as the identifier is bound to it, and the record is of a
+        // route on this port. The identifier holds the entry of its address. The attributes are
+        // valid for writes.
+        to_result(unsafe {
+            bindings::ib_init_ah_attr_from_path(
+                device.as_ptr(),
+                device.port(),
+                path,
+                &mut attr.ah_attr,
+                route.addr.dev_addr.sgid_attr,
+            )
+        })?;
+        let result = use_route(&mut attr);
+        // SAFETY: They were made above, and hold a reference on the entry.
+        unsafe { bindings::rdma_destroy_ah_attr(&mut attr.ah_attr) };
+        result
+    }
+
+    /// Returns the device, if connections on it have paths.
+    fn check_has_paths(&self) -> Result<Device<'_>> {
+        let device = self.device()?;
+        match device.transport() {
+            Transport::InfiniBand | Transport::Roce => Ok(device),
+            Transport::Iwarp | Transport::Other => {
+                Err(Error::from_errno(-(bindings::EOPNOTSUPP as c_int)))
+            }
+        }
     }
 
     /// Returns the bytes of data of a packet on the path, once the route has been resolved, or the

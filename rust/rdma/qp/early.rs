@@ -4,8 +4,9 @@
 //!
 //! Memory is registered by a request, and requests are posted to a queue pair that is ready to
 //! send. A peer that learns of a key while the connection is made, from private data, may use it at
-//! once. So the side that accepts makes its queue pair ready before it does, posts requests that
-//! send nothing, and resets it when they have completed. What was registered stays so.
+//! once. So each side makes its queue pair ready before it asks for the connection or accepts it,
+//! posts requests that send nothing, and resets it when they have completed. What was registered
+//! stays so.
 //!
 //! C header: `include/rdma/ib_verbs.h` (`ib_modify_qp()`)
 
@@ -19,10 +20,27 @@ use kernel::{
     prelude::*, //
 };
 
+/// The side of the connection that is to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(
+    dead_code,
+    reason = "there are these, whichever the users of the module take"
+)]
+pub(crate) enum Opening {
+    /// The peer has asked for it.
+    Asked,
+    /// This side is to ask for it.
+    Asks,
+}
+
+/// The ACK timeout of a queue pair that sends nothing: any is valid.
+const ACK_TIMEOUT: u8 = 14;
+
 impl<C: Completions> QueuePair<C> {
     /// Makes the queue pair ready to send, along the path of a connection that the peer has asked
-    /// for and that has not been accepted. Only requests that send nothing may be posted, and no
-    /// receives. Process context; may sleep. Not in a handler of the identifier.
+    /// for and that has not been accepted, or where this side is to ask, along the route that has
+    /// been resolved. Only requests that send nothing may be posted, and no receives. Process
+    /// context; may sleep. Not in a handler of the identifier.
     ///
     /// # Errors
     ///
@@ -32,25 +50,53 @@ impl<C: Completions> QueuePair<C> {
         dead_code,
         reason = "there are these, whichever the users of the module take"
     )]
-    pub(crate) fn open_early(&self) -> Result {
+    pub(crate) fn open_early(&self, opening: Opening) -> Result {
         let id = &self.events.id;
-        id.with_path(bindings::ib_qp_state_IB_QPS_RTR, |attr| {
-            let mask = bindings::ib_qp_attr_mask_IB_QP_AV
-                | bindings::ib_qp_attr_mask_IB_QP_PATH_MTU
-                | bindings::ib_qp_attr_mask_IB_QP_DEST_QPN
-                | bindings::ib_qp_attr_mask_IB_QP_RQ_PSN
-                | bindings::ib_qp_attr_mask_IB_QP_MAX_DEST_RD_ATOMIC
-                | bindings::ib_qp_attr_mask_IB_QP_MIN_RNR_TIMER;
-            self.modify(attr, mask)
-        })?;
-        id.with_path(bindings::ib_qp_state_IB_QPS_RTS, |attr| {
-            let mask = bindings::ib_qp_attr_mask_IB_QP_TIMEOUT
-                | bindings::ib_qp_attr_mask_IB_QP_RETRY_CNT
-                | bindings::ib_qp_attr_mask_IB_QP_RNR_RETRY
-                | bindings::ib_qp_attr_mask_IB_QP_SQ_PSN
-                | bindings::ib_qp_attr_mask_IB_QP_MAX_QP_RD_ATOMIC;
-            self.modify(attr, mask)
-        })
+        match opening {
+            Opening::Asked => {
+                id.with_path(bindings::ib_qp_state_IB_QPS_RTR, |attr| {
+                    self.ready_to_receive(attr)
+                })?;
+                id.with_path(bindings::ib_qp_state_IB_QPS_RTS, |attr| {
+                    self.ready_to_send(attr)
+                })
+            }
+            Opening::Asks => {
+                id.with_route(|attr| {
+                    // It has no peer yet, and is its own: nothing is sent.
+                    // SAFETY: By the type invariant the queue pair is alive; its number does not
+                    // change.
+                    attr.dest_qp_num = unsafe { (*self.raw.as_ptr()).qp_num };
+                    attr.max_dest_rd_atomic = 1;
+                    self.ready_to_receive(attr)
+                })?;
+                self.ready_to_send(&mut bindings::ib_qp_attr {
+                    qp_state: bindings::ib_qp_state_IB_QPS_RTS,
+                    timeout: ACK_TIMEOUT,
+                    max_rd_atomic: 1,
+                    ..Default::default()
+                })
+            }
+        }
+    }
+
+    fn ready_to_receive(&self, attr: &mut bindings::ib_qp_attr) -> Result {
+        let mask = bindings::ib_qp_attr_mask_IB_QP_AV
+            | bindings::ib_qp_attr_mask_IB_QP_PATH_MTU
+            | bindings::ib_qp_attr_mask_IB_QP_DEST_QPN
+            | bindings::ib_qp_attr_mask_IB_QP_RQ_PSN
+            | bindings::ib_qp_attr_mask_IB_QP_MAX_DEST_RD_ATOMIC
+            | bindings::ib_qp_attr_mask_IB_QP_MIN_RNR_TIMER;
+        self.modify(attr, mask)
+    }
+
+    fn ready_to_send(&self, attr: &mut bindings::ib_qp_attr) -> Result {
+        let mask = bindings::ib_qp_attr_mask_IB_QP_TIMEOUT
+            | bindings::ib_qp_attr_mask_IB_QP_RETRY_CNT
+            | bindings::ib_qp_attr_mask_IB_QP_RNR_RETRY
+            | bindings::ib_qp_attr_mask_IB_QP_SQ_PSN
+            | bindings::ib_qp_attr_mask_IB_QP_MAX_QP_RD_ATOMIC;
+        self.modify(attr, mask)
     }
 
     /// Makes the queue pair as it was created again, once all that was posted has completed.
