@@ -45,10 +45,7 @@ use crate::{
             Failure,
             CONNECTING, //
         },
-        wire::{
-            PrivateData,
-            Reject, //
-        }, //
+        wire::Reject, //
     },
     rdma::{
         cm::{
@@ -173,7 +170,7 @@ impl CmId {
     /// kernel says.
     pub(crate) fn connect(
         &self,
-        data: &[u8; PrivateData::LEN],
+        data: &[u8],
         limits: ReadLimits,
         timeout: u32,
     ) -> Result<(), Failure> {
@@ -216,7 +213,7 @@ impl CmId {
     /// [`Failure::PortDown`], or what the kernel says.
     pub(crate) fn begin_connect(
         &self,
-        data: &[u8; PrivateData::LEN],
+        data: &[u8],
         limits: ReadLimits,
         retries: Retries,
         timeout: u32,
@@ -235,7 +232,7 @@ impl CmId {
     pub(crate) fn begin_connect_as(
         &self,
         qp_num: u32,
-        data: &[u8; PrivateData::LEN],
+        data: &[u8],
         limits: ReadLimits,
         timeout: u32,
     ) -> Result<(), Failure> {

@@ -225,6 +225,7 @@ impl Client<'_> {
                 poll: command.poll,
                 figures,
             }),
+            stream: totals.stream.as_ref(),
             counters: self.worker.counters(),
             ..*report
         };

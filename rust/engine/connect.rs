@@ -15,6 +15,7 @@ use super::{
     },
     results::Report,
     session::Session,
+    side::RequestData,
     worker::Worker, //
 };
 use crate::{
@@ -29,10 +30,7 @@ use crate::{
         workload::Workload, //
     },
     kernel_ext::time::Deadline,
-    logic::{
-        failure::Failure,
-        wire::PrivateData, //
-    },
+    logic::failure::Failure,
     mr::{
         new_memory,
         Memory, //
@@ -100,11 +98,20 @@ pub(crate) trait Initiator {
         PollMode::Event
     }
 
+    /// Does what must be done before receives are posted, for `timeout` ms at most. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// The failure, for which there is no connection.
+    fn early(_: &QueuePair<Self::Workload>, _timeout: u32) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Posts the work requests that must be posted before the connection is made.
     fn prepare(workload: &mut Self::Workload, queue: &mut Queue<'_>) -> Result<(), Failure>;
 
     /// Returns the private data of the connection request of `queue_pair`.
-    fn hello(&self, queue_pair: &QueuePair<Self::Workload>) -> [u8; PrivateData::LEN];
+    fn hello(&self, queue_pair: &QueuePair<Self::Workload>) -> RequestData;
 
     /// Checks the server's answer and starts the client.
     ///
@@ -240,10 +247,11 @@ impl Attempt<'_> {
         report: &mut Report<'_>,
     ) -> Result<I::Answer, Failure> {
         let Connected { queue_pair, id } = connected;
+        I::early(queue_pair, self.timeout)?;
         queue_pair.with(I::prepare).ok_or(Failure::Interrupted)??;
         let device = id.device().map_err(failed("finding the device"))?;
         let limits = read_limits(&device, None, I::READS);
-        id.connect(&initiator.hello(queue_pair), limits, self.timeout)?;
+        id.connect(initiator.hello(queue_pair).as_slice(), limits, self.timeout)?;
         initiator.answered(connected, report)
     }
 }

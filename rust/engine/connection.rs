@@ -23,7 +23,10 @@ use super::{
     polling::Polling,
     results::Report,
     session::Session,
-    side::Lead,
+    side::{
+        Lead,
+        RequestData, //
+    },
     traffic::Traffic, //
 };
 use crate::{
@@ -51,7 +54,8 @@ use crate::{
     rdma::{
         cm::Membership,
         cq::PollMode,
-        device::Device, //
+        device::Device,
+        qp::Opening, //
     }, //
 };
 use kernel::{
@@ -104,8 +108,7 @@ where
     }
 
     fn check(&mut self, device: &Device<'_>) -> Result<(), Failure> {
-        let command = self.command();
-        check_size(device, command.size)?;
+        check_size(device, self.command().largest_buffer())?;
         (self.check)(device)
     }
 
@@ -127,13 +130,20 @@ where
         lead.prepare(queue)
     }
 
-    fn hello(&self, queue_pair: &QueuePair<W>) -> [u8; PrivateData::LEN] {
+    fn early(queue_pair: &QueuePair<W>, timeout: u32) -> Result<(), Failure> {
+        W::early(queue_pair, Opening::Asks, timeout)
+    }
+
+    fn hello(&self, queue_pair: &QueuePair<W>) -> RequestData {
+        if let Some(hello) = queue_pair.with(|lead, _| lead.hello()).flatten() {
+            return RequestData::Stream(hello);
+        }
         let number = queue_pair.unreliable_number();
-        PrivateData {
+        let request = PrivateData {
             data_queue_pair: number.unwrap_or(0),
             ..self.request()
-        }
-        .encode()
+        };
+        RequestData::Own(request.encode())
     }
 
     fn answered(
@@ -142,8 +152,15 @@ where
         report: &mut Report<'_>,
     ) -> Result<(), Failure> {
         let command = self.command();
-        let answer = PrivateData::decode(connected.id.peer_data().as_slice())
-            .map_err(Failure::PrivateData)?;
+        let data = connected.id.peer_data();
+        if command.test.is_stream() {
+            let answered = |lead: &mut W, _: &mut Queue<'_>| lead.answered(data.as_slice());
+            return connected
+                .queue_pair
+                .with(answered)
+                .ok_or(Failure::Interrupted)?;
+        }
+        let answer = PrivateData::decode(data.as_slice()).map_err(Failure::PrivateData)?;
         report.legacy = Some(answer.is_none());
         if let Some(answer) = answer {
             check_answer(&self.request(), &answer)

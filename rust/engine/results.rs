@@ -38,6 +38,7 @@ use crate::{
                 Counters, //
             }, //
         },
+        stream::figures::StreamFigures,
         text::json::{
             Array,
             Object, //
@@ -106,6 +107,8 @@ pub(crate) struct Report<'a> {
     pub(crate) histogram: Option<&'a Histogram>,
     /// Measurement of a microbenchmark.
     pub(crate) measured: Option<Measured>,
+    /// Figures of a stream.
+    pub(crate) stream: Option<&'a StreamFigures>,
     /// The device's own counters that have moved meanwhile.
     pub(crate) hw_counters: &'a [Moved],
     /// Events of the completion queues, for a run that counts them.
@@ -161,6 +164,7 @@ impl<'a> Report<'a> {
             counters: Counters::default(),
             histogram: None,
             measured: None,
+            stream: None,
             hw_counters: &[],
             events: None,
             sharing: None,
@@ -256,6 +260,9 @@ impl<'a> Report<'a> {
             .num("read_msgs", counters.read_msgs)?;
         if let Some(measured) = &self.measured {
             self.write_measured(&mut object, measured)?;
+        }
+        if let Some(figures) = self.stream {
+            figures.write(&mut object, self.elapsed_ns)?;
         }
         if let Some(events) = self.events {
             object.num("events", events)?;

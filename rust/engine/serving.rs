@@ -69,7 +69,8 @@ use crate::{
     mr::Memory,
     rdma::{
         cq::PollMode,
-        device::Device, //
+        device::Device,
+        qp::Opening, //
     }, //
 };
 use core::iter;
@@ -224,7 +225,7 @@ impl Accepting<'_> {
         let answer = self
             .answer(params, &queue_pair)
             .map_err(|failure| self.refuse(failure))?;
-        let own = queue_pair.with(|server, _| server.answer()).flatten();
+        let own = queue_pair.with(|server, _| server.hello()).flatten();
         let answer = match (&own, &answer) {
             (Some(own), _) => own.as_slice(),
             (None, Some(answer)) => answer.as_slice(),
@@ -330,6 +331,7 @@ impl Accepting<'_> {
                 poll: params.polling == Polling::Spin,
                 figures,
             }),
+            stream: summary.stream.as_ref(),
             ..*report
         });
     }
@@ -396,7 +398,7 @@ where
     }
 
     fn early(&self, queue_pair: &QueuePair<W>) -> Result<(), Failure> {
-        W::early(queue_pair, self.params.timeout)
+        W::early(queue_pair, Opening::Asked, self.params.timeout)
     }
 
     fn prepare(server: &mut W, queue: &mut Queue<'_>) -> Result<(), Failure> {

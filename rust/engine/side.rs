@@ -19,8 +19,13 @@ use crate::{
             loss::LossFigures,
             rate::per_second, //
         },
-        stream::hello::Hello, //
-    }, //
+        stream::{
+            self,
+            figures::StreamFigures, //
+        },
+        wire::PrivateData, //
+    },
+    rdma::qp::Opening, //
 };
 
 /// Figures of a microbenchmark.
@@ -70,6 +75,7 @@ impl Figures {
 }
 
 /// Result of a workload.
+#[derive(Default)]
 pub(crate) struct Summary<'a> {
     /// Finished iterations.
     pub(crate) iterations: u64,
@@ -84,6 +90,8 @@ pub(crate) struct Summary<'a> {
     pub(crate) histogram: Option<&'a Histogram>,
     /// Figures of a microbenchmark; `None` for other workloads.
     pub(crate) figures: Option<Figures>,
+    /// Figures of a stream; `None` for other workloads.
+    pub(crate) stream: Option<StreamFigures>,
 }
 
 impl Summary<'_> {
@@ -100,6 +108,24 @@ impl Summary<'_> {
     }
 }
 
+/// Private data of a connection request.
+pub(crate) enum RequestData {
+    /// In krping's own protocol.
+    Own([u8; PrivateData::LEN]),
+    /// In rsocket's protocol.
+    Stream([u8; stream::hello::Hello::LEN]),
+}
+
+impl RequestData {
+    /// Returns the bytes.
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Own(bytes) => bytes,
+            Self::Stream(bytes) => bytes,
+        }
+    }
+}
+
 /// Returns the time from the first to the second of two times, in nanoseconds.
 pub(crate) fn elapsed_ns((started, ended): (u64, u64)) -> u64 {
     ended.saturating_sub(started)
@@ -109,6 +135,24 @@ pub(crate) fn elapsed_ns((started, ended): (u64, u64)) -> u64 {
 pub(crate) trait Side: Workload {
     /// Returns the size that its queue pair must have.
     fn depths(&self) -> Depths;
+
+    /// Does what must be done before receives are posted, for `timeout` ms at most; `opening` says
+    /// which side this is. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// The failure, for which there is no connection.
+    fn early(_: &QueuePair<Self>, _: Opening, _timeout: u32) -> Result<(), Failure>
+    where
+        Self: Sized,
+    {
+        Ok(())
+    }
+
+    /// Returns the private data of this side, for a protocol that is not krping's own.
+    fn hello(&self) -> Option<[u8; stream::hello::Hello::LEN]> {
+        None
+    }
 
     /// Posts the work requests that must be posted before the connection is made.
     fn prepare(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure>;
@@ -151,6 +195,15 @@ pub(crate) trait Side: Workload {
 
 /// A client's workload. It drives the test, and advances its outcome to `Finished` when it is done.
 pub(crate) trait Lead: Side {
+    /// Takes the private data of the server's answer, for a protocol that is not krping's own.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    fn answered(&mut self, _: &[u8]) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Starts the workload, once connected.
     fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure>;
 
@@ -169,24 +222,6 @@ pub(crate) trait Lead: Side {
 
 /// A server's workload.
 pub(crate) trait Follow: Side {
-    /// Does what must be done before receives are posted, for `timeout` ms at most. Sleeps.
-    ///
-    /// # Errors
-    ///
-    /// The failure, for which the client is rejected.
-    fn early(_: &QueuePair<Self>, _timeout: u32) -> Result<(), Failure>
-    where
-        Self: Sized,
-    {
-        Ok(())
-    }
-
-    /// Returns the private data of the answer to the client, for a protocol that is not krping's
-    /// own.
-    fn answer(&self) -> Option<[u8; Hello::LEN]> {
-        None
-    }
-
     /// Returns true if a disconnect by the client now is a regular end.
     fn may_end(&self) -> bool;
 

@@ -11,9 +11,12 @@ use super::side::{
 };
 use crate::{
     engine::histogram::new_histogram,
-    logic::measure::{
-        histogram::Histogram,
-        pace::Pace, //
+    logic::{
+        measure::{
+            histogram::Histogram,
+            pace::Pace, //
+        },
+        stream::figures::StreamFigures, //
     }, //
 };
 use kernel::prelude::*;
@@ -24,6 +27,8 @@ pub(crate) struct Totals {
     pub(crate) iterations: u64,
     /// Figures of a microbenchmark.
     pub(crate) figures: Option<Figures>,
+    /// Figures of streams.
+    pub(crate) stream: Option<StreamFigures>,
     /// First start and last end, in nanoseconds.
     times: Option<(u64, u64)>,
     pace: Pace,
@@ -36,6 +41,7 @@ impl Totals {
         Ok(Self {
             iterations: 0,
             figures: None,
+            stream: None,
             times: None,
             pace: Pace::default(),
             histogram: new_histogram()?,
@@ -50,6 +56,9 @@ impl Totals {
                 Some(sum) => sum.and(figures),
                 None => *figures,
             });
+        }
+        if let Some(stream) = &summary.stream {
+            self.stream = Some(self.stream.unwrap_or_default().and(stream));
         }
         if let Some((started, ended)) = summary.times.filter(|_| summary.iterations > 0) {
             let (first, last) = self.times.unwrap_or((started, ended));

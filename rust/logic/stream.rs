@@ -14,6 +14,7 @@
 //! - [`data`] - the bytes that are compared
 //! - [`iomap`] - memory that a peer writes to directly
 //! - [`endpoint`] - all of a side
+//! - [`figures`] - bytes, messages, and where the time goes
 //! - [`violation`] - messages that break the protocol
 //!
 //! Nothing here does I/O: methods say what to post, and are told of what has come.
@@ -21,6 +22,7 @@
 pub(crate) mod control;
 pub(crate) mod data;
 pub(crate) mod endpoint;
+pub(crate) mod figures;
 pub(crate) mod hello;
 pub(crate) mod immediate;
 pub(crate) mod iomap;

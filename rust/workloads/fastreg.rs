@@ -160,9 +160,7 @@ impl Side for FastReg {
         Summary {
             iterations: self.finished,
             times: Some((self.started_ns, self.ended_ns)),
-            stretch: None,
-            histogram: None,
-            figures: None,
+            ..Summary::default()
         }
     }
 }

@@ -37,6 +37,7 @@ use crate::{
         },
         results::Report,
         session::Session,
+        side::RequestData,
         worker::Worker, //
     },
     kernel_ext::time::Deadline,
@@ -50,7 +51,6 @@ use crate::{
                 Geometry,
                 Hello, //
             },
-            PrivateData, //
         }, //
     },
     mr::Memory,
@@ -153,8 +153,8 @@ where
         disk.prepare(queue)
     }
 
-    fn hello(&self, _: &QueuePair<Self::Workload>) -> [u8; PrivateData::LEN] {
-        self.request().encode()
+    fn hello(&self, _: &QueuePair<Self::Workload>) -> RequestData {
+        RequestData::Own(self.request().encode())
     }
 
     fn answered(

@@ -28,6 +28,7 @@ use crate::{
         queue_pair::QueuePair,
         results::Report,
         session::Session,
+        side::RequestData,
         worker::Worker, //
     },
     kernel_ext::{
@@ -41,12 +42,9 @@ use crate::{
             errno,
             Failure, //
         },
-        wire::{
-            hello::{
-                Geometry,
-                Hello, //
-            },
-            PrivateData, //
+        wire::hello::{
+            Geometry,
+            Hello, //
         }, //
     },
     mr::Memory,
@@ -101,7 +99,7 @@ impl Initiator for Tapping<'_> {
         tap.prepare(queue)
     }
 
-    fn hello(&self, _: &QueuePair<Self::Workload>) -> [u8; PrivateData::LEN] {
+    fn hello(&self, _: &QueuePair<Self::Workload>) -> RequestData {
         let hello = Hello {
             test: Test::Tap,
             disk: random(),
@@ -113,7 +111,7 @@ impl Initiator for Tapping<'_> {
             alive_ms: self.alive_ms,
             hold_ms: 0,
         };
-        hello.encode()
+        RequestData::Own(hello.encode())
     }
 
     fn answered(

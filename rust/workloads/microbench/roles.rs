@@ -178,24 +178,22 @@ impl Side for Microbench {
                     latency.poster.posts(),
                     latency.halvings(),
                 )),
+                ..Summary::default()
             },
             Work::Bandwidth(bandwidth) => Summary {
                 iterations: bandwidth.iterations(),
                 times: Some(bandwidth.times()),
-                stretch: None,
-                histogram: None,
                 figures: Some(figures(
                     bandwidth.poster.completions(),
                     bandwidth.poster.posts(),
                     0,
                 )),
+                ..Summary::default()
             },
             Work::Passive => Summary {
                 iterations: 0,
-                times: None,
-                stretch: None,
-                histogram: None,
                 figures: Some(figures(0, 0, 0)),
+                ..Summary::default()
             },
         }
     }

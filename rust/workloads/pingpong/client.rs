@@ -273,9 +273,8 @@ impl Side for PingPongClient {
         Summary {
             iterations: self.iteration,
             times: Some((self.started_ns, self.ended_ns)),
-            stretch: None,
             histogram: Some(&self.histogram),
-            figures: None,
+            ..Summary::default()
         }
     }
 }

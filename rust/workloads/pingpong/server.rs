@@ -293,9 +293,7 @@ impl Side for PingPongServer {
         Summary {
             iterations: self.iteration + u64::from(self.written),
             times: Some((self.started_ns, self.ended_ns)),
-            stretch: None,
-            histogram: None,
-            figures: None,
+            ..Summary::default()
         }
     }
 }

@@ -280,9 +280,8 @@ impl Side for RwClient {
         Summary {
             iterations: self.finished,
             times: Some((self.started_ns, self.ended_ns)),
-            stretch: None,
             histogram: Some(&self.histogram),
-            figures: None,
+            ..Summary::default()
         }
     }
 }

@@ -379,9 +379,7 @@ impl Side for RwServer {
         Summary {
             iterations: self.counts.answered(),
             times: self.times,
-            stretch: None,
-            histogram: None,
-            figures: None,
+            ..Summary::default()
         }
     }
 }
