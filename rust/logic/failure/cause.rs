@@ -52,9 +52,13 @@ impl ConnectionEnd {
         }
     }
 
-    /// Notes that the workload has done all that it was to do.
+    /// Notes that the workload has done all that it was to do. A peer that has ended the connection
+    /// since has done so then, too: a disconnect overtakes the last completions.
     pub(crate) fn finish(&mut self) {
         self.finished = true;
+        if matches!(self.failure, Some(Failure::Disconnected)) {
+            self.failure = None;
+        }
     }
 
     /// Notes that the peer knows of the end.

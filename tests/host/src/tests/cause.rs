@@ -132,6 +132,18 @@ fn what_comes_after_the_work_is_done_is_no_failure() {
 }
 
 #[test]
+fn a_disconnect_that_overtakes_the_last_completion_is_no_failure() {
+    let mut overtaken = end(&[Failure::Disconnected]);
+    is(overtaken.failure(), Failure::Disconnected);
+    assert_eq!(overtaken.known(), Known::Consequence);
+    overtaken.release();
+    overtaken.finish();
+    assert!(overtaken.failure().is_none());
+    assert_eq!(overtaken.known(), Known::Settled);
+    assert!(overtaken.is_released());
+}
+
+#[test]
 fn the_end_waits_for_the_peer_until_it_knows_or_cannot() {
     assert!(!end(&[]).is_released());
     assert!(!end(&[RETRIES]).is_released());
