@@ -18,7 +18,8 @@
 //! - [`order`] - a command, or one that stops what an earlier one left
 //! - [`parse`], [`value`], [`parse_error`] - the grammar
 //! - [`show`] - commands as text
-//! - [`addr`], [`allow`], [`cpus`], [`group`], [`block_options`] - values of options
+//! - [`addr`], [`allow`], [`cpus`], [`group`], [`block_options`],
+//!   [`stream_options`] - values of options
 
 pub(crate) mod addr;
 pub(crate) mod allow;
@@ -29,6 +30,7 @@ pub(crate) mod order;
 pub(crate) mod parse;
 pub(crate) mod parse_error;
 mod show;
+pub(crate) mod stream_options;
 pub(crate) mod value;
 
 pub(crate) use super::{
@@ -52,6 +54,7 @@ pub(crate) use allow::AllowList;
 pub(crate) use block_options::BlockOptions;
 pub(crate) use cpus::CpuList;
 pub(crate) use group::MulticastGroup;
+pub(crate) use stream_options::StreamOptions;
 
 /// One command, complete and consistent.
 ///
@@ -73,7 +76,7 @@ pub(crate) use group::MulticastGroup;
 /// - `block` suits the role and the test. Options that a disk or tap does not take have their
 ///   defaults. Among these are `count`, except for a tap's client, and `threads`, except for a
 ///   server.
-/// - [`Test::Stream`] is a server's; no other test has `echo`.
+/// - `stream` is [`StreamOptions::NONE`] where the test is not [`Test::Stream`].
 /// - [`Test::Caps`] is a client's, and all but the address, `timeout_ms`, `expect` and `tag` have
 ///   their defaults.
 /// - [`Test::Conformance`] is a loopback's, and has `cases`; no other test has any.
@@ -105,8 +108,6 @@ pub(crate) struct Command {
     pub(crate) verbose: bool,
     /// Compares the data that arrives with the data that was sent.
     pub(crate) validate: bool,
-    /// Sends back what a stream brings.
-    pub(crate) echo: bool,
     /// The server invalidates the client's key with its go-ahead.
     pub(crate) server_inv: bool,
     /// The server invalidates its key with its READ.
@@ -159,6 +160,8 @@ pub(crate) struct Command {
     pub(crate) tag: Tag,
     /// The options of a disk, a tap, or the server of one.
     pub(crate) block: BlockOptions,
+    /// The options of a stream.
+    pub(crate) stream: StreamOptions,
     /// The conformance tests to run.
     pub(crate) cases: CaseSet,
 }
@@ -181,7 +184,6 @@ impl Command {
             mcast: None,
             verbose: false,
             validate: false,
-            echo: false,
             server_inv: false,
             read_inv: false,
             local_dma_lkey: false,
@@ -207,6 +209,7 @@ impl Command {
             pattern: PatternKind::Text,
             tag: Tag::EMPTY,
             block: BlockOptions::NONE,
+            stream: StreamOptions::NONE,
             cases: CaseSet::EMPTY,
         }
     }
@@ -214,6 +217,14 @@ impl Command {
     /// Returns the time after which to stop, in milliseconds; `None` is never.
     pub(crate) fn duration_ms(&self) -> Option<u32> {
         self.duration_s.map(|s| s.saturating_mul(1000))
+    }
+
+    /// Returns the bytes of the largest buffer that the device must take.
+    pub(crate) fn largest_buffer(&self) -> u32 {
+        match self.test.is_stream() {
+            true => self.stream.sbuf.max(self.stream.rbuf),
+            false => self.size,
+        }
     }
 
     /// Returns true where WRITEs must carry immediate data even without `imm`: where they are all

@@ -71,4 +71,12 @@ pub(crate) const REQUEST_TIMEOUT_S: RangeInclusive<u64> = 0..=86400;
 pub(crate) const DISK: RangeInclusive<u64> = 0..=0xffff_ffff;
 pub(crate) const SPIN_US: RangeInclusive<u64> = 1..=1_000_000;
 pub(crate) const SRQ: RangeInclusive<u64> = 2..=16384;
+/// The bytes of a stream's ring and of its send buffer without `rbuf=` and `sbuf=`.
+pub(crate) const DEFAULT_STREAM_BUFFER: u32 = 256 << 10;
+/// The receives of a stream without `rqdepth=`: those of rsocket.
+pub(crate) const DEFAULT_RQDEPTH: u16 = 384;
+/// A ring has two halves.
+pub(crate) const STREAM_BUFFER: RangeInclusive<u64> = 2..=1 << 30;
+/// Credits are counted modulo 2^16.
+pub(crate) const RQDEPTH: RangeInclusive<u64> = 1..=65534;
 pub(crate) const MIN_BW: RangeInclusive<u64> = 1..=u64::MAX;

@@ -143,6 +143,24 @@ fn iterates(_: Role, test: Test) -> bool {
     test.iterates()
 }
 
+fn stream(_: Role, test: Test) -> bool {
+    test.is_stream()
+}
+
+fn serves_stream(role: Role, test: Test) -> bool {
+    role == Role::Server && test.is_stream()
+}
+
+/// Tests that repeat what they do until a number or a time is reached.
+fn repeats(role: Role, test: Test) -> bool {
+    test.iterates() || test.is_stream() && !serves_stream(role, test)
+}
+
+/// Tests with queues that a thread can poll, of a depth that can be said.
+fn polls(_: Role, test: Test) -> bool {
+    test.iterates() || test.is_stream()
+}
+
 /// The ping/pong; `fr` has no use for these options, and never minded.
 fn pings(_: Role, test: Test) -> bool {
     matches!(test.spec().family, Family::PingPong | Family::FastReg)
@@ -206,10 +224,10 @@ options! {
     Port = number!(["port"], "9999", limits::PORT, PLAIN, port).goes(all_but_caps);
     /// Iterations of each thread; 0 is until interrupted.
     Count = number!(["count"], "1000", limits::COUNT, PLAIN, count)
-        .goes(|role, test| test.iterates() || test == Test::Tap && role != Role::Server);
+        .goes(|role, test| repeats(role, test) || test == Test::Tap && role != Role::Server);
     /// Stops after so many seconds.
     Duration = optional!("duration", "10", limits::DURATION_S, SECONDS, duration_s)
-        .goes(iterates);
+        .goes(repeats);
     /// Is a disk whose blocks are at a server.
     Blk = test(&["blk"], Test::Block);
     /// Forwards the requests to an existing disk.
@@ -220,7 +238,10 @@ options! {
         .placed(|role, test| exports(role, test) || copies(role, test));
     /// Bytes of data of an iteration; of a store, or of a tap's ring.
     Size = OptionSpec::new(&["size"], Value::Late(values::SIZE))
-        .goes(|role, test| connects(role, test) && (test.has_size() || test.is_block()));
+        .goes(|role, test| {
+            let any = test.has_size() || test.is_block();
+            connects(role, test) && any && !serves_stream(role, test)
+        });
     /// The program whose requests a tap forwards.
     Comm = text(&["comm"], values::COMM)
         .placed(|role, test| role == Role::Client && test == Test::Tap);
@@ -286,11 +307,16 @@ options! {
     RwRead = test(&["rwread"], Test::RwRead);
     /// Has the server WRITE through the kernel's rdma_rw contexts.
     RwWrite = test(&["rwwrite"], Test::RwWrite);
-    /// Serves byte streams, as rsocket speaks them.
-    Stream = test(&["stream"], Test::Stream)
-        .goes(|role, _| role == Role::Server);
-    /// A stream's server sends back what it receives.
-    Echo = flag!("echo", echo).goes(|_, test| test.is_stream());
+    /// Moves bytes as rsocket does.
+    Stream = test(&["stream"], Test::Stream);
+    /// A stream's server sends back what it receives, and the client waits for it.
+    Echo = flag!("echo", stream.echo).goes(stream);
+    /// Bytes of the buffer that a stream is sent from.
+    SBuf = number!(["sbuf"], "128K", limits::STREAM_BUFFER, SIZE, stream.sbuf).goes(stream);
+    /// Bytes of the ring that a stream arrives in.
+    RBuf = number!(["rbuf"], "128K", limits::STREAM_BUFFER, SIZE, stream.rbuf).goes(stream);
+    /// Receives for a stream's messages: the credits of the peer.
+    RqDepth = number!(["rqdepth"], "384", limits::RQDEPTH, PLAIN, stream.rqdepth).goes(stream);
     /// Pieces of the server's memory of a transfer.
     Segs = number!(["segs"], "4", limits::SEGS, PLAIN, load.segs).goes(rw);
     /// The first byte of a transfer in the first page of the server's memory.
@@ -354,10 +380,10 @@ options! {
         .goes(|_, test| test.takes_global_rkey())
         .needs(Needs::Dma);
     /// Spins on completions.
-    Poll = flag!("poll", poll).goes(iterates).group(Group::Polling);
+    Poll = flag!("poll", poll).goes(polls).group(Group::Polling);
     /// Spins until nothing has come for so many microseconds, then sleeps.
     Spin = optional!("spin", "50", limits::SPIN_US, PLAIN, spin_us)
-        .goes(iterates)
+        .goes(polls)
         .group(Group::Polling);
     /// The peer is woken by solicited messages only.
     Solicited = flag!("solicited", load.solicited)
@@ -377,7 +403,7 @@ options! {
             },
         },
     )
-    .goes(iterates);
+    .goes(polls);
     /// The transport service of the queue pair that data is moved by.
     Qp = OptionSpec::new(
         &["qp"],
@@ -442,11 +468,11 @@ options! {
             },
         },
     )
-    .goes(|role, test| role != Role::Server && test.iterates());
+    .goes(|role, test| role != Role::Server && repeats(role, test));
     /// Requests that the send queue holds.
     // C krping has `txdepth` in its code, and `tx-depth` in its README.
     TxDepth = number!(["txdepth", "tx-depth"], "64", limits::TXDEPTH, PLAIN, txdepth)
-        .goes(iterates);
+        .goes(polls);
     /// Threads at once, each with a connection; of a server, those it serves.
     Threads = number!(["threads"], "4", limits::THREADS, PLAIN, threads).goes(connects);
     /// The deadline of each wait, in milliseconds.

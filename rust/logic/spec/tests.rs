@@ -272,7 +272,7 @@ impl Test {
     /// `size` says it.
     pub(crate) const fn only_size(self) -> Option<u32> {
         match (self.spec().family, self.spec().verb) {
-            (Family::Disk | Family::Tap | Family::Caps | Family::Stream, _) => Some(0),
+            (Family::Disk | Family::Tap | Family::Caps, _) => Some(0),
             (_, Some(Verb::FetchAdd | Verb::CompareSwap)) => Some(8),
             (
                 Family::PingPong
@@ -280,7 +280,8 @@ impl Test {
                 | Family::Latency
                 | Family::Bandwidth
                 | Family::Conformance
-                | Family::Rw,
+                | Family::Rw
+                | Family::Stream,
                 _,
             ) => None,
         }

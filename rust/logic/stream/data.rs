@@ -4,6 +4,15 @@
 
 use crate::logic::data::pattern::Mismatch;
 
+/// Fills `bytes`, which are at `position` of a stream.
+pub(crate) fn fill(bytes: &mut [u8], position: u64) {
+    let mut offset = position;
+    for byte in bytes {
+        *byte = offset as u8;
+        offset = offset.wrapping_add(1);
+    }
+}
+
 /// Compares the bytes at `position` of a stream, which came with message number `message`.
 ///
 /// # Errors

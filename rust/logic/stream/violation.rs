@@ -30,6 +30,8 @@ pub(crate) enum Violation {
     MappingRange(u64, u32),
     /// Data came after the peer had ended its direction.
     AfterEnd,
+    /// So many bytes came that were not asked for.
+    Unasked(u32),
     /// A message without immediate data has another length than 4 bytes.
     Length(u32),
 }
@@ -63,6 +65,7 @@ impl fmt::Display for Violation {
                 "mapped {len} bytes at offset {offset:#x}, which end beyond the last one"
             ),
             Self::AfterEnd => f.write_str("sent data after it had shut down its direction"),
+            Self::Unasked(bytes) => write!(f, "sent {bytes} bytes that were not asked for"),
             Self::Length(bytes) => write!(f, "sent a message of {bytes} bytes instead of 4"),
         }
     }

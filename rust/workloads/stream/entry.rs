@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Entry points of the streams, through which the engine serves them.
+//! Entry points of the streams, through which the engine starts and serves them.
 
 #![forbid(unsafe_code)]
 
 use super::{
-    memory::RING,
-    server::{
-        Service,
-        StreamServer, //
-    }, //
+    client::StreamClient,
+    server::StreamServer, //
 };
 use crate::{
     engine::{
         accept::Accepting,
         asked::Asked,
+        client::{
+            self,
+            Client, //
+        },
         entry::{
-            Client,
+            Client as ClientEntry,
             Entry, //
         },
         limits::{
@@ -32,46 +33,58 @@ use crate::{
         command::MemMode,
         failure::Failure,
         pingpong::Violation,
-        spec::tests::Family, //
+        spec::tests::Family,
+        stream::hello::Hello, //
     },
-    rdma::device::Transport, //
+    rdma::device::{
+        Device,
+        Transport, //
+    }, //
 };
 
 /// Workload that runs the streams.
 pub(crate) static ENTRY: Entry = Entry {
     families: &[Family::Stream],
-    // Its option is a server's.
-    client: Client::Threads(|_, _| Err(Failure::Unsupported("a stream has no client"))),
+    client: ClientEntry::Threads(|session, addr| client::start(session, addr, lead)),
     listen: Some(server::start),
     serve: Some(serve),
     depths: None,
     states: &[],
 };
 
-/// Returns the service for a client, if the device of the connection can do it, and adapts the
+fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
+    let command = &client.session.command;
+    client.lead(report, check, |room, memory, traffic| {
+        StreamClient::new(command, room, memory, traffic)
+    })
+}
+
+fn check(device: &Device<'_>) -> Result<(), Failure> {
+    match device.transport() {
+        Transport::Iwarp => Err(Failure::Unsupported(
+            "a stream needs immediate data, which iWARP does not have",
+        )),
+        Transport::InfiniBand | Transport::Roce | Transport::Other => Ok(()),
+    }
+}
+
+/// Returns what the client has said, if the device of the connection can serve it, and adapts the
 /// connection to it.
-fn check(accepting: &Accepting<'_>, asked: &Asked) -> Result<Service, Failure> {
+fn adapt(accepting: &Accepting<'_>, asked: &Asked) -> Result<Hello, Failure> {
     let theirs = asked.stream.ok_or(Failure::Protocol(Violation::Early, 0))?;
     let device = accepting.device()?;
-    if device.transport() == Transport::Iwarp {
-        return Err(Failure::Unsupported(
-            "a stream needs immediate data, which iWARP does not have",
-        ));
-    }
-    check_size(&device, RING)?;
+    check(&device)?;
+    check_size(&device, accepting.session.command.largest_buffer())?;
     // The memory that the client writes is registered.
     adapt_ack_timeout(accepting.id, &device, MemMode::Reg);
-    let command = &accepting.session.command;
-    Ok(Service {
-        theirs,
-        echo: command.echo,
-        validate: command.validate,
-    })
+    Ok(theirs)
 }
 
 fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Result<(), Failure> {
     let session = accepting.session;
-    let service = check(accepting, &asked).map_err(|failure| accepting.refuse(failure))?;
+    // The client does not tell.
+    report.size = 0;
+    let theirs = adapt(accepting, &asked).map_err(|failure| accepting.refuse(failure))?;
     let params = ServeParams {
         limits: asked.limits,
         answer: None,
@@ -84,6 +97,6 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
         unsafe_global_rkey: false,
     };
     accepting.follow(&params, report, |room, memory, traffic| {
-        StreamServer::new(service, room, memory, traffic)
+        StreamServer::new(&session.command, &theirs, room, memory, traffic)
     })
 }

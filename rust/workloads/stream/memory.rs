@@ -7,6 +7,7 @@
 use crate::{
     engine::queue::Queue,
     logic::{
+        command::StreamOptions,
         failure::Failure,
         stream::{
             data,
@@ -41,19 +42,35 @@ use crate::{
 };
 use kernel::prelude::*;
 
-/// Bytes of the ring.
-pub(super) const RING: u32 = 256 << 10;
-
-/// Bytes of the send buffer.
-pub(super) const SEND_BUFFER: u32 = 256 << 10;
-
-/// Bytes that are looked at, at once.
+/// Bytes that are looked at, at once: those of a stream are the same behind so many.
 const CHUNK: usize = 256;
+
+/// Bytes of a stream from any position on that a client has ready.
+const CONTENT: usize = 64 << 10;
 
 /// Bytes of a receive, of which a WRITE with immediate data fills none.
 const RECEIVE: u32 = 4;
 
 const ENTRY: u32 = Segment::LEN as u32;
+
+/// Place that the bytes of a message come from.
+#[derive(Clone, Copy)]
+pub(super) enum Source {
+    /// The ring, from this offset on.
+    Ring(u32),
+    /// The bytes that a client sends, from this position of the stream on.
+    Content(u64),
+}
+
+impl Source {
+    /// Returns the source of what is `len` bytes behind.
+    fn behind(self, len: usize) -> Self {
+        match self {
+            Self::Ring(offset) => Self::Ring(offset.wrapping_add(len as u32)),
+            Self::Content(position) => Self::Content(position.wrapping_add(len as u64)),
+        }
+    }
+}
 
 /// The buffers of one side.
 pub(super) struct Buffers {
@@ -63,6 +80,8 @@ pub(super) struct Buffers {
     list: (BufferId, RegionId),
     /// The bytes that are sent.
     outgoing: BufferId,
+    /// Bytes that a client sends.
+    content: Option<BufferId>,
     /// The entries of the peer's list on their way, one for each control message.
     entries: BufferId,
     receive: BufferId,
@@ -70,16 +89,39 @@ pub(super) struct Buffers {
 
 impl Buffers {
     /// Adds the buffers to `memory`, with places for `entries` entries on their way. May sleep.
-    pub(super) fn new(memory: &mut Memory, entries: u32) -> Result<Self> {
-        let ring = memory.add_buffer(RING as usize)?;
+    pub(super) fn new(memory: &mut Memory, options: &StreamOptions, entries: u32) -> Result<Self> {
+        // Both halves of a ring are alike.
+        let ring = memory.add_buffer((options.rbuf & !1) as usize)?;
         let list = memory.add_buffer(Hello::ENTRIES as usize * Segment::LEN)?;
         Ok(Self {
             ring: (ring, memory.add_region(ring)?),
             list: (list, memory.add_region(list)?),
-            outgoing: memory.add_buffer(SEND_BUFFER as usize)?,
+            outgoing: memory.add_buffer(options.sbuf as usize)?,
+            content: None,
             entries: memory.add_buffer(entries as usize * Segment::LEN)?,
             receive: memory.add_buffer(RECEIVE as usize)?,
         })
+    }
+
+    /// Adds the buffer of the bytes that a client sends. May sleep.
+    pub(super) fn add_content(&mut self, memory: &mut Memory) -> Result {
+        self.content = Some(memory.add_buffer(CONTENT + CHUNK)?);
+        Ok(())
+    }
+
+    /// Fills that buffer.
+    pub(super) fn fill_content(&self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        let Some(content) = self.content else {
+            return Ok(());
+        };
+        let mut bytes = [0; CHUNK];
+        data::fill(&mut bytes, 0);
+        for offset in (0..=CONTENT).step_by(CHUNK) {
+            queue
+                .write(content, offset, &bytes)
+                .map_err(memory_failed)?;
+        }
+        Ok(())
     }
 
     /// Returns the private data of this side, which has `credits` receives, and its ring.
@@ -157,21 +199,36 @@ impl Buffers {
         Ok(())
     }
 
-    /// Copies bytes of the ring from `offset` on to a place of the send buffer.
-    pub(super) fn copy(&self, queue: &Queue<'_>, offset: u32, place: &Place) -> Result {
-        let memory = queue.memory();
-        let ring = memory.pages(self.ring.0)?;
-        let to = memory.pages(self.outgoing)?;
-        let mut from = offset as usize;
+    /// Copies bytes of `source` to a place of the send buffer.
+    pub(super) fn copy(&self, queue: &Queue<'_>, mut source: Source, place: &Place) -> Result {
         for (at, len) in parts(place) {
-            let (at, len) = (at as usize, len as usize);
-            memory.sync_for_cpu(self.ring.0, from, len)?;
-            ring.copy_to(from, to, at, len)?;
-            memory.sync_for_device(self.ring.0, from, len)?;
-            memory.sync_for_device(self.outgoing, at, len)?;
-            from += len;
+            let (mut at, mut left) = (at as usize, len as usize);
+            while left > 0 {
+                let len = self.copy_piece(queue.memory(), source, at, left)?;
+                source = source.behind(len);
+                at += len;
+                left -= len;
+            }
         }
         Ok(())
+    }
+
+    /// Copies `len` bytes of `source` to the send buffer from `at` on, or as many as lie together,
+    /// and returns their number.
+    fn copy_piece(&self, memory: &Memory, source: Source, at: usize, len: usize) -> Result<usize> {
+        let (buffer, offset, len) = match source {
+            Source::Ring(offset) => (self.ring.0, offset as usize, len),
+            Source::Content(position) => {
+                let content = self.content.ok_or(EINVAL)?;
+                (content, position as usize % CHUNK, len.min(CONTENT))
+            }
+        };
+        let to = memory.pages(self.outgoing)?;
+        memory.sync_for_cpu(buffer, offset, len)?;
+        memory.pages(buffer)?.copy_to(offset, to, at, len)?;
+        memory.sync_for_device(buffer, offset, len)?;
+        memory.sync_for_device(self.outgoing, at, len)?;
+        Ok(len)
     }
 
     /// Returns the request of a message with data.

@@ -38,12 +38,18 @@ fn plain() -> impl Iterator<Item = Opt> {
 
 /// Returns the fields of a command, by name, as they are debugged.
 fn fields(command: &Command) -> BTreeMap<String, String> {
-    let Command { load, block, .. } = command;
+    let Command {
+        load,
+        block,
+        stream,
+        ..
+    } = command;
     let mut fields = BTreeMap::new();
     for text in [
         format!("{command:#?}"),
         format!("{load:#?}"),
         format!("{block:#?}"),
+        format!("{stream:#?}"),
     ] {
         for line in text.replace("\n     ", " ").lines() {
             if let Some((name, value)) = line.trim().split_once(": ") {
@@ -51,7 +57,7 @@ fn fields(command: &Command) -> BTreeMap<String, String> {
             }
         }
     }
-    fields.retain(|name, _| !["load", "block"].contains(&name.as_str()));
+    fields.retain(|name, _| !["load", "block", "stream"].contains(&name.as_str()));
     fields
 }
 
