@@ -23,7 +23,6 @@ import sys
 import time
 import traceback
 
-
 # How many times longer a test may take than on the stock kernel, as `limit` says it.
 LONGER = 8 if os.uname().release.endswith("-dbg") else 1
 
