@@ -15,7 +15,7 @@ use super::{
     },
     results::Report,
     session::Session,
-    side::RequestData,
+    side::PrivateBytes,
     worker::Worker, //
 };
 use crate::{
@@ -111,7 +111,7 @@ pub(crate) trait Initiator {
     fn prepare(workload: &mut Self::Workload, queue: &mut Queue<'_>) -> Result<(), Failure>;
 
     /// Returns the private data of the connection request of `queue_pair`.
-    fn hello(&self, queue_pair: &QueuePair<Self::Workload>) -> RequestData;
+    fn hello(&self, queue_pair: &QueuePair<Self::Workload>) -> PrivateBytes;
 
     /// Checks the server's answer and starts the client.
     ///

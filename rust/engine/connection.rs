@@ -25,7 +25,7 @@ use super::{
     session::Session,
     side::{
         Lead,
-        RequestData, //
+        PrivateBytes, //
     },
     traffic::Traffic, //
 };
@@ -126,24 +126,24 @@ where
         Polling::of_load(command, &command.load).mode()
     }
 
-    fn prepare(lead: &mut W, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        lead.prepare(queue)
-    }
-
     fn early(queue_pair: &QueuePair<W>, timeout: u32) -> Result<(), Failure> {
         W::early(queue_pair, Opening::Asks, timeout)
     }
 
-    fn hello(&self, queue_pair: &QueuePair<W>) -> RequestData {
+    fn prepare(lead: &mut W, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        lead.prepare(queue)
+    }
+
+    fn hello(&self, queue_pair: &QueuePair<W>) -> PrivateBytes {
         if let Some(hello) = queue_pair.with(|lead, _| lead.hello()).flatten() {
-            return RequestData::Stream(hello);
+            return hello;
         }
         let number = queue_pair.unreliable_number();
         let request = PrivateData {
             data_queue_pair: number.unwrap_or(0),
             ..self.request()
         };
-        RequestData::Own(request.encode())
+        PrivateBytes::Own(request.encode())
     }
 
     fn answered(
@@ -153,12 +153,12 @@ where
     ) -> Result<(), Failure> {
         let command = self.command();
         let data = connected.id.peer_data();
-        if command.test.is_stream() {
-            let answered = |lead: &mut W, _: &mut Queue<'_>| lead.answered(data.as_slice());
-            return connected
-                .queue_pair
-                .with(answered)
-                .ok_or(Failure::Interrupted)?;
+        let is_other = connected
+            .queue_pair
+            .with(|lead, _| lead.answered(data.as_slice()))
+            .ok_or(Failure::Interrupted)??;
+        if is_other {
+            return Ok(());
         }
         let answer = PrivateData::decode(data.as_slice()).map_err(Failure::PrivateData)?;
         report.legacy = Some(answer.is_none());

@@ -144,7 +144,7 @@ impl EventHandler for Outcome {
     }
 }
 
-fn not_early(error: Error) -> Failure {
+fn early_failed(error: Error) -> Failure {
     Failure::Kernel("preparing the queue pair", error.to_errno())
 }
 
@@ -249,7 +249,7 @@ impl<W: Workload> QueuePair<W> {
     ///
     /// [`Failure::Kernel`].
     pub(crate) fn open_early(&self, opening: Opening) -> Result<(), Failure> {
-        self.inner.open_early(opening).map_err(not_early)
+        self.inner.open_early(opening).map_err(early_failed)
     }
 
     /// Ends that, once all that was posted has completed. Process context; sleeps.
@@ -258,7 +258,7 @@ impl<W: Workload> QueuePair<W> {
     ///
     /// [`Failure::Kernel`], after which there can be no connection.
     pub(crate) fn close_early(&self) -> Result<(), Failure> {
-        self.inner.close_early().map_err(not_early)
+        self.inner.close_early().map_err(early_failed)
     }
 
     /// Returns the number of the unreliable queue pair beside it, which the peer needs; `None`

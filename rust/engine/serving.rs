@@ -30,6 +30,7 @@ use super::{
     session::Session,
     side::{
         Follow,
+        PrivateBytes,
         Side,
         Summary, //
     },
@@ -225,12 +226,7 @@ impl Accepting<'_> {
         let answer = self
             .answer(params, &queue_pair)
             .map_err(|failure| self.refuse(failure))?;
-        let own = queue_pair.with(|server, _| server.hello()).flatten();
-        let answer = match (&own, &answer) {
-            (Some(own), _) => own.as_slice(),
-            (None, Some(answer)) => answer.as_slice(),
-            (None, None) => &[],
-        };
+        let answer = answer.as_ref().map_or(&[][..], PrivateBytes::as_slice);
         let counters = HwCounters::begin(self.id);
         let result = self.accept(answer, params.limits).and_then(|()| {
             drive(
@@ -253,9 +249,9 @@ impl Accepting<'_> {
         &self,
         params: &ServeParams,
         queue_pair: &QueuePair<W>,
-    ) -> Result<Option<[u8; PrivateData::LEN]>, Failure> {
+    ) -> Result<Option<PrivateBytes>, Failure> {
         let Some(answer) = params.answer else {
-            return Ok(None);
+            return Ok(queue_pair.with(|server, _| server.hello()).flatten());
         };
         queue_pair.connect_unreliable(params.data_queue_pair)?;
         if let Some(group) = &params.group {
@@ -267,7 +263,7 @@ impl Accepting<'_> {
             data_queue_pair: queue_pair.unreliable_number().unwrap_or(0),
             ..answer
         };
-        Ok(Some(answer.encode()))
+        Ok(Some(PrivateBytes::Own(answer.encode())))
     }
 
     /// Decides if the client left or broke off, takes the connection down, and reports the result.

@@ -108,15 +108,15 @@ impl Summary<'_> {
     }
 }
 
-/// Private data of a connection request.
-pub(crate) enum RequestData {
+/// Private data of a connection request or of its answer.
+pub(crate) enum PrivateBytes {
     /// In krping's own protocol.
     Own([u8; PrivateData::LEN]),
     /// In rsocket's protocol.
     Stream([u8; stream::hello::Hello::LEN]),
 }
 
-impl RequestData {
+impl PrivateBytes {
     /// Returns the bytes.
     pub(crate) fn as_slice(&self) -> &[u8] {
         match self {
@@ -150,7 +150,7 @@ pub(crate) trait Side: Workload {
     }
 
     /// Returns the private data of this side, for a protocol that is not krping's own.
-    fn hello(&self) -> Option<[u8; stream::hello::Hello::LEN]> {
+    fn hello(&self) -> Option<PrivateBytes> {
         None
     }
 
@@ -196,12 +196,13 @@ pub(crate) trait Side: Workload {
 /// A client's workload. It drives the test, and advances its outcome to `Finished` when it is done.
 pub(crate) trait Lead: Side {
     /// Takes the private data of the server's answer, for a protocol that is not krping's own.
+    /// Returns false where it is krping's.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
-    fn answered(&mut self, _: &[u8]) -> Result<(), Failure> {
-        Ok(())
+    /// The failure that names what is wrong with it.
+    fn answered(&mut self, _: &[u8]) -> Result<bool, Failure> {
+        Ok(false)
     }
 
     /// Starts the workload, once connected.

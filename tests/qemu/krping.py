@@ -29,6 +29,8 @@ import tempfile
 import threading
 import time
 
+import ktap
+
 # The front's modules are for those who import this one.
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts")
 sys.path.append(SCRIPTS)
@@ -43,7 +45,7 @@ PROC = "/proc/krping"
 RESULTS = "/sys/kernel/debug/krping/results"
 # How many times longer anything may take than on the stock kernel. The debug kernel
 # moves data some 30 times slower.
-SLOW = 20 if os.uname().release.endswith("-dbg") else 1
+SLOW = 20 if ktap.DEBUG else 1
 # One go-ahead or advertisement.
 MESSAGE = 16
 

@@ -23,8 +23,10 @@ import sys
 import time
 import traceback
 
+# Whether this is the debug kernel, which is slow.
+DEBUG = os.uname().release.endswith("-dbg")
 # How many times longer a test may take than on the stock kernel, as `limit` says it.
-LONGER = 8 if os.uname().release.endswith("-dbg") else 1
+LONGER = 8 if DEBUG else 1
 
 
 class Skip(Exception):

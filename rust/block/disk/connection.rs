@@ -37,7 +37,7 @@ use crate::{
         },
         results::Report,
         session::Session,
-        side::RequestData,
+        side::PrivateBytes,
         worker::Worker, //
     },
     kernel_ext::time::Deadline,
@@ -153,8 +153,8 @@ where
         disk.prepare(queue)
     }
 
-    fn hello(&self, _: &QueuePair<Self::Workload>) -> RequestData {
-        RequestData::Own(self.request().encode())
+    fn hello(&self, _: &QueuePair<Self::Workload>) -> PrivateBytes {
+        PrivateBytes::Own(self.request().encode())
     }
 
     fn answered(

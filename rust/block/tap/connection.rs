@@ -28,7 +28,7 @@ use crate::{
         queue_pair::QueuePair,
         results::Report,
         session::Session,
-        side::RequestData,
+        side::PrivateBytes,
         worker::Worker, //
     },
     kernel_ext::{
@@ -99,7 +99,7 @@ impl Initiator for Tapping<'_> {
         tap.prepare(queue)
     }
 
-    fn hello(&self, _: &QueuePair<Self::Workload>) -> RequestData {
+    fn hello(&self, _: &QueuePair<Self::Workload>) -> PrivateBytes {
         let hello = Hello {
             test: Test::Tap,
             disk: random(),
@@ -111,7 +111,7 @@ impl Initiator for Tapping<'_> {
             alive_ms: self.alive_ms,
             hold_ms: 0,
         };
-        RequestData::Own(hello.encode())
+        PrivateBytes::Own(hello.encode())
     }
 
     fn answered(

@@ -23,6 +23,7 @@ use crate::{
         queue_pair::QueuePair,
         side::{
             Lead,
+            PrivateBytes,
             Side,
             Summary, //
         },
@@ -40,10 +41,7 @@ use crate::{
             Operation, //
         },
         measure::histogram::Histogram,
-        stream::{
-            hello::Hello,
-            violation::Violation, //
-        }, //
+        stream::violation::Violation, //
     },
     mr::Memory,
     rdma::qp::Opening, //
@@ -70,8 +68,6 @@ pub(super) struct StreamClient {
     left: u32,
     /// Bytes that the server still has to send back.
     awaited: u32,
-    /// The position in the stream of the next byte to send.
-    position: u64,
     /// The time at which the write under way began.
     begun_ns: u64,
     started_ns: u64,
@@ -102,7 +98,6 @@ impl StreamClient {
             finished: 0,
             left: 0,
             awaited: 0,
-            position: 0,
             begun_ns: 0,
             started_ns: 0,
             ended_ns: 0,
@@ -111,16 +106,20 @@ impl StreamClient {
         Ok(KBox::new(this, GFP_KERNEL)?)
     }
 
+    /// Returns true where no write is under way.
+    fn is_idle(&self) -> bool {
+        self.left == 0 && self.awaited == 0
+    }
+
     /// Returns true where all writes are done.
     fn is_done(&self) -> bool {
         let is_last = self.count != 0 && self.begun == self.count;
-        let is_idle = self.left == 0 && self.awaited == 0;
-        is_idle && (is_last || self.until.is_some_and(Deadline::passed))
+        self.is_idle() && (is_last || self.until.is_some_and(Deadline::passed))
     }
 
     /// Begins another write, if there is to be one. Returns true where one is under way.
     fn begins(&mut self) -> bool {
-        if self.left > 0 || self.awaited > 0 {
+        if !self.is_idle() {
             return true;
         }
         if self.is_done() {
@@ -159,13 +158,12 @@ impl StreamClient {
             if self.left == 0 {
                 return Ok(());
             }
-            let source = Source::Content(self.position);
+            let source = Source::Content(self.flow.position());
             let sent = self.flow.send(queue, source, self.left)?;
             if sent == 0 {
                 return Ok(());
             }
             self.left -= sent;
-            self.position = self.position.wrapping_add(sent.into());
             if self.left == 0 && !self.echo {
                 self.finished += 1;
             }
@@ -208,7 +206,7 @@ impl Side for StreamClient {
         Self::register(queue_pair, opening, timeout)
     }
 
-    fn hello(&self) -> Option<[u8; Hello::LEN]> {
+    fn hello(&self) -> Option<PrivateBytes> {
         Some(self.flow.hello())
     }
 
@@ -227,8 +225,8 @@ impl Side for StreamClient {
 }
 
 impl Lead for StreamClient {
-    fn answered(&mut self, answer: &[u8]) -> Result<(), Failure> {
-        self.flow.meet(answer)
+    fn answered(&mut self, answer: &[u8]) -> Result<bool, Failure> {
+        self.flow.meet(answer).map(|()| true)
     }
 
     fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {

@@ -16,7 +16,10 @@ use crate::{
         limits::QueueLimits,
         queue::Queue,
         queue_pair::QueuePair,
-        side::Summary,
+        side::{
+            PrivateBytes,
+            Summary, //
+        },
         traffic::Traffic,
         workload::Workload, //
     },
@@ -171,8 +174,8 @@ impl Flow {
     }
 
     /// Returns the private data of this side.
-    pub(super) fn hello(&self) -> [u8; Hello::LEN] {
-        self.mine.encode()
+    pub(super) fn hello(&self) -> PrivateBytes {
+        PrivateBytes::Stream(self.mine.encode())
     }
 
     fn receives(&self) -> u32 {
@@ -281,6 +284,11 @@ impl Flow {
         self.figures.sent_bytes = self.figures.sent_bytes.wrapping_add(len.into());
         self.figures.sent_msgs = self.figures.sent_msgs.wrapping_add(1);
         Ok(len)
+    }
+
+    /// Returns the number of bytes that were sent: the position of the next one.
+    pub(super) fn position(&self) -> u64 {
+        self.figures.sent_bytes
     }
 
     /// Notes that the wait for what was missing, if there was one, is over.
@@ -399,7 +407,7 @@ pub(super) trait Application: Workload + Sized {
         let outcome = queue_pair.outcome();
         outcome.touch();
         while queue_pair.with(|side, _| side.flow().registered < REGISTRATIONS) == Some(true) {
-            outcome.failure().map_or(Ok(()), Err)?;
+            outcome.settled_failure().map_or(Ok(()), Err)?;
             outcome.check_deadline("registering memory", Some(timeout))?;
             // Nobody else does where the thread is to poll.
             if queue_pair.poll(REGISTRATIONS as u16) == 0 {

@@ -21,6 +21,7 @@ use crate::{
         queue_pair::QueuePair,
         side::{
             Follow,
+            PrivateBytes,
             Side,
             Summary, //
         },
@@ -103,7 +104,7 @@ impl Side for StreamServer {
         Self::register(queue_pair, opening, timeout)
     }
 
-    fn hello(&self) -> Option<[u8; Hello::LEN]> {
+    fn hello(&self) -> Option<PrivateBytes> {
         Some(self.flow.hello())
     }
 
