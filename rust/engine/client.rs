@@ -148,6 +148,12 @@ impl Client<'_> {
             // Abort before the peer notices: a failure that the peer then reports is a consequence.
             Err(failure) => self.session.abort(failure),
         }
+        if result.is_ok() && W::LINGER_MS > 0 {
+            let deadline = Deadline::after_ms(W::LINGER_MS);
+            for connection in &connections {
+                connection.wait_disconnected(deadline);
+            }
+        }
         for connection in &connections {
             if let Some(lead) = connection.stop() {
                 totals.add(&lead.summary());

@@ -195,6 +195,10 @@ pub(crate) trait Side: Workload {
 
 /// A client's workload. It drives the test, and advances its outcome to `Finished` when it is done.
 pub(crate) trait Lead: Side {
+    /// The time in ms for which the server may end the connection first, once all work is done, so
+    /// that its last message is acknowledged before the queue pair goes.
+    const LINGER_MS: u32 = 0;
+
     /// Takes the private data of the server's answer, for a protocol that is not krping's own.
     /// Returns false where it is krping's.
     ///

@@ -225,6 +225,10 @@ impl Side for StreamClient {
 }
 
 impl Lead for StreamClient {
+    // rsocket waits until its last message, which ends the stream, is acknowledged, and soft-RoCE
+    // repeats that without end where nobody is there any more.
+    const LINGER_MS: u32 = 200;
+
     fn answered(&mut self, answer: &[u8]) -> Result<bool, Failure> {
         self.flow.meet(answer).map(|()| true)
     }
