@@ -25,6 +25,7 @@ from puppet import (
 	PING,
 	READ,
 	TAP,
+	THROWN_OUT,
 	WRITE,
 	ZEROES,
 	geometry,
@@ -236,7 +237,7 @@ def flood():
 				text = request(READ, 1, 1, 0, 65536, client.addr, client.key, KEEP)
 				client.tell(f"repeat {times:x} {text}")
 				# Unless the server is that fast.
-				client.expect("^received|RDMA_CM_EVENT_DISCONNECTED")
+				client.expect(f"^received|{THROWN_OUT}")
 				victim.check()
 
 
@@ -246,7 +247,7 @@ def same_tag():
 		# Both are answered, or the client is thrown out.
 		text = request(READ, 1, 1, 0, MIB, client.addr, client.key, KEEP)
 		client.tell(f"repeat 2 {text}")
-		client.expect("^received|RDMA_CM_EVENT_DISCONNECTED")
+		client.expect(f"^received|{THROWN_OUT}")
 
 
 @suite.test("numbers that stand for writes beyond the store")
@@ -256,7 +257,7 @@ def bare_writes():
 			with victim.client() as client:
 				client.connected()
 				client.tell(f"number {number:x} {'21' * 4096}")
-				client.expect("^received 8104|^received 81|RDMA_CM_EVENT_DISCONNECTED")
+				client.expect(f"^received 81|{THROWN_OUT}")
 
 
 @suite.test("keys and addresses that are none: only that client is lost")
