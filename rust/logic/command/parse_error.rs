@@ -117,7 +117,9 @@ pub(crate) enum Reason<'a> {
         other: &'static str,
     },
     GroupOfOtherFamily,
-    NeedsDatagrams,
+    NeedsToo {
+        other: &'static str,
+    },
     NeedsReg,
     NeedsDma,
     NeedsPath,
@@ -342,7 +344,7 @@ impl fmt::Display for ParseError<'_> {
                 f,
                 "{option} must be of the address's family: IPv4 with addr=, and IPv6 with addr6="
             ),
-            Reason::NeedsDatagrams => write!(f, "{option} needs qp=ud; give it, too"),
+            Reason::NeedsToo { other } => write!(f, "{option} needs {other}; give it, too"),
             Reason::NeedsReg => write!(f, "{option} needs mem_mode=reg; leave mem_mode=dma out"),
             Reason::NeedsDma => write!(
                 f,

@@ -347,7 +347,7 @@ fn go_together(command: &Command, given: OptSet) -> Result<'static, ()> {
             Needs::Datagrams
                 if command.role != Role::Server && command.load.service != Service::Ud =>
             {
-                Reason::NeedsDatagrams
+                Reason::NeedsToo { other: "qp=ud" }
             }
             Needs::Nothing
             | Needs::Reg

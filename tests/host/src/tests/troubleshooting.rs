@@ -229,7 +229,7 @@ fn every_refusal_of_a_command_has_its_words() {
         NotErrno { value: value },
         NotText { max: 1 }, NoRole, TwoRoles { other: other }, Both { other: other }, NoAddr,
         NoDevice, PoolWith { other: other }, UnreliableWith { other: other },
-        GroupOfOtherFamily, NeedsDatagrams,
+        GroupOfOtherFamily, NeedsToo { other: other },
         NeedsReg, NeedsDma, NeedsPath, NeedsServer,
         FollowsClient,
         WrongTest { test: test, valid: one }, RegWithTest { test: test },
