@@ -13,6 +13,7 @@
 //! - [`control`] - the ends of both directions, and the requests of messages without data
 //! - [`data`] - the bytes that are compared
 //! - [`iomap`] - memory that a peer writes to directly
+//! - [`turns`] - direct writes of both sides in turn
 //! - [`endpoint`] - all of a side
 //! - [`figures`] - bytes, messages, and where the time goes
 //! - [`violation`] - messages that break the protocol
@@ -29,6 +30,7 @@ pub(crate) mod iomap;
 pub(crate) mod receiver;
 pub(crate) mod send_buffer;
 pub(crate) mod sender;
+pub(crate) mod turns;
 pub(crate) mod violation;
 
 use super::wire::{

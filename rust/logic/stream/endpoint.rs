@@ -140,6 +140,39 @@ impl Endpoint {
         Ok(())
     }
 
+    /// Takes the message that tells the peer of mapping number `index`; `None` where this side may
+    /// not send.
+    ///
+    /// # Errors
+    ///
+    /// [`Violation::NoMapping`] where the peer has no room for it; and in it, the reason for which
+    /// it has to wait.
+    pub(crate) fn map(&mut self, index: u16) -> Result<Result<Option<Write>, Stall>, Violation> {
+        let list = self.theirs.list;
+        let addr = self.theirs.mapping(index).ok_or(Violation::NoMapping)?;
+        let len = Mapping::LEN as u32;
+        Ok(match self.control.sends() {
+            true => self
+                .sender
+                .map(Segment { addr, len, ..list }, index)
+                .map(Some),
+            false => Ok(None),
+        })
+    }
+
+    /// Takes the next request of a direct write to the peer's `offset` that has `left` bytes left;
+    /// `None` where this side may not send, or the peer has mapped no memory there.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Sender::write_direct`].
+    pub(crate) fn write_direct(&mut self, offset: u64, left: u32) -> Result<Option<Write>, Stall> {
+        match self.mappings.find(offset, left) {
+            Some(part) if self.control.sends() => self.sender.write_direct(part).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// Takes the next message of a write of data that has `left` bytes left; `None` where this side
     /// may not send.
     ///
@@ -159,6 +192,11 @@ impl Endpoint {
             true => self.receiver.grant(&self.theirs),
             false => None,
         }
+    }
+
+    /// Returns the bytes that are to be written into the peer's list for a mapping.
+    pub(crate) fn mapping(&self, mapping: &Mapping) -> [u8; Mapping::LEN] {
+        mapping.encode(self.theirs.order)
     }
 
     /// Returns the bytes that are to be written into the peer's list for a renewal.

@@ -18,6 +18,10 @@ pub(crate) struct StreamFigures {
     pub(crate) sent_bytes: u64,
     /// Messages with data that were sent.
     pub(crate) sent_msgs: u64,
+    /// Direct writes that were sent, each in as many as it takes.
+    pub(crate) direct_writes: u64,
+    /// Bytes of them.
+    pub(crate) direct_bytes: u64,
     /// Grants that were sent.
     pub(crate) grants_sent: u64,
     /// Grants that have come.
@@ -44,6 +48,8 @@ impl StreamFigures {
             received_bytes: self.received_bytes.saturating_add(other.received_bytes),
             sent_bytes: self.sent_bytes.saturating_add(other.sent_bytes),
             sent_msgs: self.sent_msgs.saturating_add(other.sent_msgs),
+            direct_writes: self.direct_writes.saturating_add(other.direct_writes),
+            direct_bytes: self.direct_bytes.saturating_add(other.direct_bytes),
             grants_sent: self.grants_sent.saturating_add(other.grants_sent),
             grants_received: self.grants_received.saturating_add(other.grants_received),
             copy_ns: self.copy_ns.saturating_add(other.copy_ns),
@@ -67,6 +73,8 @@ impl StreamFigures {
             .num("sent_bytes", self.sent_bytes)?
             .num("sent_bytes_per_s", per_second(self.sent_bytes, elapsed_ns))?
             .num("sent_msgs", self.sent_msgs)?
+            .num("direct_writes", self.direct_writes)?
+            .num("direct_bytes", self.direct_bytes)?
             .num("grants_sent", self.grants_sent)?
             .num("grants_received", self.grants_received)?
             .num("copy_ns", self.copy_ns)?;

@@ -3,7 +3,7 @@
 //! The ring that a stream's data is sent from, which is given back in the order of its use.
 
 /// A part of the send buffer: one piece, or two where it goes on at the beginning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The first byte.
     pub(crate) offset: u32,
@@ -48,6 +48,11 @@ impl SendBuffer {
     /// Returns the number of bytes that are in use.
     pub(crate) const fn in_use(&self) -> u32 {
         self.taken.wrapping_sub(self.freed)
+    }
+
+    /// Returns the number of bytes that are free and lie together, from the next one on.
+    pub(crate) fn contiguous(&self) -> u32 {
+        self.free().min(self.size.saturating_sub(self.next))
     }
 
     /// Takes the next `len` bytes, or as many as are free.

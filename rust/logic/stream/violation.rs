@@ -28,6 +28,10 @@ pub(crate) enum Violation {
     Mapping(u32, u32),
     /// A mapping ends beyond the last offset.
     MappingRange(u64, u32),
+    /// The peer's list has no room for a mapping.
+    NoMapping,
+    /// The peer has mapped other memory than this side writes to: (bytes of it, bytes to write).
+    Unmapped(u32, u32),
     /// Data came after the peer had ended its direction.
     AfterEnd,
     /// So many bytes came that were not asked for.
@@ -63,6 +67,11 @@ impl fmt::Display for Violation {
             Self::MappingRange(offset, len) => write!(
                 f,
                 "mapped {len} bytes at offset {offset:#x}, which end beyond the last one"
+            ),
+            Self::NoMapping => f.write_str("has no room for the mapping of this side"),
+            Self::Unmapped(has, wants) => write!(
+                f,
+                "has mapped {has} bytes at offset 0, where this side writes {wants}"
             ),
             Self::AfterEnd => f.write_str("sent data after it had shut down its direction"),
             Self::Unasked(bytes) => write!(f, "sent {bytes} bytes that were not asked for"),

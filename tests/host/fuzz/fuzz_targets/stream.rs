@@ -52,8 +52,13 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
 /// A request of this side's is within its buffer, and within memory that the peer has named.
 fn check(write: &Write, named: &[Segment]) {
     let place = write.place;
-    assert_eq!(place.len + place.rest, write.remote.len);
-    assert!(write.remote.len >= 1 && place.len >= 1);
+    let from_buffer = match write.message {
+        Some(_) => write.remote.len,
+        // A direct write is sent from where it lies.
+        None => 0,
+    };
+    assert_eq!(place.len + place.rest, from_buffer);
+    assert!(write.remote.len >= 1);
     assert!(place.offset + place.len <= SIZES.buffer && place.rest <= SIZES.buffer);
     let end = |segment: &Segment| segment.addr + u64::from(segment.len);
     assert!(named.iter().any(|part| part.rkey == write.remote.rkey
@@ -135,6 +140,15 @@ fn run(bytes: &mut &[u8]) -> Option<()> {
             }
             4 => {
                 let offset = u64::from_be_bytes(take(bytes)?);
+                match side.map(0) {
+                    Ok(Ok(Some(write))) => {
+                        let behind = u64::from(theirs.list.len) * Segment::LEN as u64;
+                        assert_eq!(write.remote.addr, theirs.list.addr + behind);
+                        marks.push_back(write.mark);
+                    }
+                    Ok(_) => {}
+                    Err(_) => assert_eq!(theirs.mappings, 0),
+                }
                 if let Some(part) = side.mappings.find(offset, 1000) {
                     // All of the mapping, wherever the part begins.
                     named.push(part);

@@ -61,6 +61,7 @@ mod stream_pair;
 mod stream_receiver;
 mod stream_rsocket;
 mod stream_sender;
+mod stream_turns;
 mod tables;
 mod troubleshooting;
 mod troubleshooting_log;

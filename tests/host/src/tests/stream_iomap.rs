@@ -2,12 +2,20 @@
 
 use super::cases;
 use crate::logic::stream::{
+    endpoint::{
+        Endpoint,
+        Event, //
+    },
+    hello::Hello,
+    immediate::Message,
     iomap::{
         Mapping,
         Mappings, //
     },
+    sender::Sizes,
     violation::Violation,
     ByteOrder,
+    Carrier,
     Segment, //
 };
 use proptest::prelude::*;
@@ -36,6 +44,76 @@ fn the_layout_is_that_of_rsocket() {
     for (bytes, order) in [(big, ByteOrder::Big), (little, ByteOrder::Little)] {
         assert_eq!(Mapping::decode(&bytes, order), Ok(mapping));
     }
+}
+
+/// A peer whose list has room for `mappings`.
+fn hello(mappings: u16) -> Hello {
+    let memory = Segment {
+        addr: 0x1000,
+        rkey: 7,
+        len: 2,
+    };
+    Hello {
+        order: ByteOrder::Big,
+        credits: 4,
+        mappings,
+        list: memory,
+        ring: Segment { len: 512, ..memory },
+    }
+}
+
+fn endpoint(theirs: &Hello) -> Endpoint {
+    let sizes = Sizes {
+        requests: 4,
+        buffer: 64,
+        message: 1 << 20,
+    };
+    let ring = Segment {
+        addr: 0x8000,
+        rkey: 9,
+        len: 1024,
+    };
+    Endpoint::new(&hello(1), ring, theirs, Carrier::Immediate, sizes)
+}
+
+#[test]
+fn a_mapping_goes_behind_the_segments_of_a_peer_that_has_room_for_it() {
+    let mut side = endpoint(&hello(1));
+    let write = side.map(0).unwrap().unwrap().unwrap();
+    let entry = Segment {
+        addr: 0x1000 + 2 * 16,
+        rkey: 7,
+        len: 24,
+    };
+    assert_eq!(
+        (write.remote, write.message),
+        (entry, Some(Message::Mapped(0)))
+    );
+    let memory = mapping(0, 0x4000, 100);
+    assert_eq!(side.mapping(&memory), memory.encode(ByteOrder::Big));
+    assert_eq!(endpoint(&hello(0)).map(0), Err(Violation::NoMapping));
+    // Nothing is said after the end.
+    side.control.disconnect();
+    assert_eq!(side.map(0), Ok(Ok(None)));
+}
+
+#[test]
+fn direct_writes_go_where_the_peer_has_mapped_memory() {
+    let mut side = endpoint(&hello(1));
+    assert_eq!(side.write_direct(0, 10), Ok(None));
+    assert_eq!(side.received(Message::Mapped(0)), Ok(Event::Mapped(0)));
+    let bytes = mapping(0, 0x4000, 100).encode(ByteOrder::Big);
+    side.mapped(0, &bytes).unwrap();
+    let write = side.write_direct(90, 20).unwrap().unwrap();
+    let last = Segment {
+        addr: 0x4000 + 90,
+        rkey: 5,
+        len: 10,
+    };
+    assert_eq!((write.remote, write.message), (last, None));
+    assert_eq!(side.write_direct(100, 1), Ok(None));
+    side.control.disconnect();
+    assert_eq!(side.write_direct(0, 1), Ok(None));
 }
 
 #[test]

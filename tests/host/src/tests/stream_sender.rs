@@ -160,6 +160,46 @@ fn a_message_takes_two_requests_where_there_is_no_immediate_data() {
 }
 
 #[test]
+fn an_rdma_write_of_its_own_has_one_piece() {
+    let sizes = Sizes {
+        requests: 64,
+        buffer: 1000,
+        message: 1 << 20,
+    };
+    for (carrier, cut) in [(Carrier::Immediate, 500), (Carrier::Send, 100)] {
+        let mut sender = Sender::new(&hello(100, 1 << 20), carrier, sizes);
+        let first = sender.write(900).unwrap();
+        sender.completed(first.mark);
+        // 100 bytes are left at the end of the send buffer.
+        let second = sender.write(500).unwrap();
+        assert_eq!(second.remote.len, cut, "{carrier:?}");
+        assert_eq!(second.place.len + second.place.rest, cut);
+    }
+}
+
+#[test]
+fn direct_writes_and_mappings_take_nothing_of_the_send_buffer() {
+    let sizes = Sizes {
+        requests: 4,
+        buffer: 2,
+        message: 1000,
+    };
+    let mut sender = Sender::new(&hello(8, 4096), Carrier::Immediate, sizes);
+    let full = sender.write(2).unwrap();
+    assert_eq!(sender.write(1), Err(Stall::Buffer));
+    let mapped = sender.map(segment(8, 24), 0).unwrap();
+    assert_eq!((mapped.place.len, sender.credits()), (0, 6));
+    // No more than a message has.
+    let direct = sender.write_direct(segment(7, 1 << 20)).unwrap();
+    assert_eq!((direct.place.len, direct.remote), (0, segment(7, 1000)));
+    assert!(sender.write_direct(segment(7, 1)).is_ok());
+    assert_eq!(sender.write_direct(segment(7, 1)), Err(Stall::QueueEntry));
+    sender.completed(mapped.mark);
+    assert_eq!((sender.in_flight(), sender.write(2).is_ok()), (2, true));
+    assert_ne!(full.mark, mapped.mark);
+}
+
+#[test]
 fn grants_that_lie_are_refused() {
     let mut sender = sender(4, 1000, Carrier::Immediate);
     for limit in [5, 0x8000, 0xffff] {

@@ -120,7 +120,8 @@ fn streams() -> impl Iterator<Item = Failure> {
     use violation::Violation;
     let violations = samples!(Violation:
         Operation(1), Control(3), Empty, Overrun(2, 1), NoCredit, Credits(1, 2, 3), Grant(1),
-        Segment(1, 2), Mapping(2, 1), MappingRange(1, 2), AfterEnd, Unasked(1), Length(1),
+        Segment(1, 2), Mapping(2, 1), MappingRange(1, 2), NoMapping, Unmapped(1, 2),
+        AfterEnd, Unasked(1), Length(1),
     );
     let hellos = samples!(HelloError:
         Length(1), Version(2), Credits, Entries(1), List(1), Ring, RingAddress(1),
