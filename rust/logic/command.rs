@@ -222,6 +222,7 @@ impl Command {
     /// Returns the bytes of the largest buffer that the device must take.
     pub(crate) fn largest_buffer(&self) -> u32 {
         match self.test.is_stream() {
+            true if self.stream.iomap => self.stream.sbuf.max(self.stream.rbuf).max(self.size),
             true => self.stream.sbuf.max(self.stream.rbuf),
             false => self.size,
         }

@@ -38,7 +38,6 @@ pub(crate) mod measure;
 pub(crate) mod pingpong;
 pub(crate) mod rw;
 pub(crate) mod spec;
-#[allow(dead_code, reason = "mappings and iWARP have no workload yet")]
 pub(crate) mod stream;
 pub(crate) mod text;
 pub(crate) mod wire;

@@ -5,15 +5,23 @@
 //! The protocol is [`crate::logic::stream`]'s, which decides what is posted; this does it.
 //!
 //! - [`entry`] - the entry points
-//! - [`client`] - the client, which sends and may wait for what it has sent
-//! - [`server`] - the server, which takes what comes and may send it back
+//! - [`application`] - what a side does with completions, and before there are any
+//! - [`direct`] - memory that is written to directly
+//! - [`entry`] - the entry points
 //! - [`flow`] - both directions of a side
 //! - [`memory`] - the buffers of a side
+//! - [`message`] - messages as requests
+//! - [`sending`], [`taking`] - the part of a side that sends, and of one that takes
+//! - [`side`] - both sides
 
 #![forbid(unsafe_code)]
 
-mod client;
+mod application;
+mod direct;
 pub(crate) mod entry;
 mod flow;
 mod memory;
-mod server;
+mod message;
+mod sending;
+mod side;
+mod taking;

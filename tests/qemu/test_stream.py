@@ -72,6 +72,17 @@ for each in (1, 65, 4096, 65535, 131072, 131073, 1 << 20):
 		lambda each=each: echoes(each, 10 if each < 1 << 20 else 2))
 
 
+@suite.test("reverse: rsocket's client takes what the server sends")
+def reverse():
+	for size, count in ((1, 700), (4096, 100), (1 << 20, 5)):
+		server = Server(f",reverse,size={size},count={count}")
+		client(server.port, f"receive={size * count}", "end", "close")
+		assert server.command.wait(60) == 0
+		found = krping.result(server.tag, "server")
+		assert (found["recv_bytes"], found["write_bytes"]) == (0, size * count), found
+		assert found["iterations"] == count, found
+
+
 @suite.test("rstream: blocking, and with poll()")
 def ways():
 	echoes(5000, 10, "-T", "b")

@@ -80,6 +80,17 @@ def ways():
 	assert [each["iterations"] for each in found if each["role"] == "client"] == [100] * 3, found
 
 
+@suite.test("reverse: the server sends, and the client compares")
+def reverse():
+	for size, count in ((1, 500), (4097, 100), (1 << 20, 10)):
+		client, server = sides(f",size={size},count={count},validate,reverse")
+		moved(client, size * count, 0)
+		moved(server, 0, size * count)
+		assert server["iterations"] == count and server["elapsed_ns"] > 0, server
+	client, server = sides(",duration=1,size=1000,validate,reverse,poll")
+	assert client["recv_bytes"] == 1000 * server["iterations"] > 0, client
+
+
 @suite.test("the time without a queue entry, buffer, credit or ring space is told")
 def stalls():
 	for reason, options in (("queue_entry", ",txdepth=1"), ("credit", ",rqdepth=1"),
@@ -125,8 +136,10 @@ def refused():
 @suite.test("options that do not go together")
 def options():
 	for text, sentence in (
-			("server,stream,size=4K", "size is for the client or loopback"),
-			("server,stream,count=4", "count is for the client or loopback"),
+			("server,stream,size=4K", "size needs iomap"),
+			("server,stream,iomap,echo", "iomap with echo needs poll"),
+			("server,stream,count=4", "count needs reverse"),
+			(f"client,addr={ADDR},stream,reverse,size=4K", "size and reverse are both given"),
 			(f"client,addr={ADDR},stream,bw", "bw and stream are both given"),
 			(f"client,addr={ADDR},echo", "echo does not go with the ping/pong"),
 			(f"client,addr={ADDR},bw,rbuf=4K", "rbuf does not go with bw"),
@@ -203,6 +216,20 @@ def preloaded():
 	peer = Peer("echo", "close", program=("env", f"LD_PRELOAD={PRELOAD}", RSOCKET, "--plain"))
 	moved(peer.run(",size=30000,count=20,echo,validate"), 600000, 600000)
 	peer.ended()
+
+
+@suite.test("reverse: rsocket's server sends, a program and a plain one")
+def sources():
+	for size in (1, 5000, 3 << 20):
+		peer = Peer(f"send={size}", "shutdown", "end", "close")
+		moved(peer.run(",reverse,validate"), size, 0)
+		peer.ended()
+	peer = Peer("send=100000", "close", program=("env", f"LD_PRELOAD={PRELOAD}", RSOCKET, "--plain"))
+	moved(peer.run(",reverse,validate"), 100000, 0)
+	peer.ended()
+	peer = Peer("wrong=5000", "vanish")
+	peer.run(",reverse,validate", errno.EBADMSG, "byte 5000 is")
+	peer.gone()
 
 
 @suite.test("a byte that comes back wrong is found")

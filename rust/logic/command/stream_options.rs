@@ -9,6 +9,10 @@ use super::limits;
 pub(crate) struct StreamOptions {
     /// The server sends back what it receives, and the client waits for it.
     pub(crate) echo: bool,
+    /// The server sends, and the client takes what comes.
+    pub(crate) reverse: bool,
+    /// Each side writes directly into memory that the other one has opened.
+    pub(crate) iomap: bool,
     /// Bytes of the buffer that is sent from.
     pub(crate) sbuf: u32,
     /// Bytes of the ring that bytes arrive in; the last one is not used where they are odd.
@@ -21,8 +25,15 @@ impl StreamOptions {
     /// The options of a command that gives none of them.
     pub(crate) const NONE: Self = Self {
         echo: false,
+        reverse: false,
+        iomap: false,
         sbuf: limits::DEFAULT_STREAM_BUFFER,
         rbuf: limits::DEFAULT_STREAM_BUFFER,
         rqdepth: limits::DEFAULT_RQDEPTH,
     };
+
+    /// Returns the number of mappings that a side has room for: those that its peer opens.
+    pub(crate) const fn mappings(&self) -> u16 {
+        self.iomap as u16
+    }
 }

@@ -73,6 +73,8 @@ pub(crate) const SPIN_US: RangeInclusive<u64> = 1..=1_000_000;
 pub(crate) const SRQ: RangeInclusive<u64> = 2..=16384;
 /// The bytes of a stream's ring and of its send buffer without `rbuf=` and `sbuf=`.
 pub(crate) const DEFAULT_STREAM_BUFFER: u32 = 256 << 10;
+/// The most bytes of a direct write of a stream, all of which are compared at once.
+pub(crate) const MOST_DIRECT: u32 = 8 << 20;
 /// The receives of a stream without `rqdepth=`: those of rsocket.
 pub(crate) const DEFAULT_RQDEPTH: u16 = 384;
 /// A ring has two halves.

@@ -147,13 +147,9 @@ fn stream(_: Role, test: Test) -> bool {
     test.is_stream()
 }
 
-fn serves_stream(role: Role, test: Test) -> bool {
-    role == Role::Server && test.is_stream()
-}
-
 /// Tests that repeat what they do until a number or a time is reached.
-fn repeats(role: Role, test: Test) -> bool {
-    test.iterates() || test.is_stream() && !serves_stream(role, test)
+fn repeats(_: Role, test: Test) -> bool {
+    test.iterates() || test.is_stream()
 }
 
 /// Tests with queues that a thread can poll, of a depth that can be said.
@@ -240,7 +236,7 @@ options! {
     Size = OptionSpec::new(&["size"], Value::Late(values::SIZE))
         .goes(|role, test| {
             let any = test.has_size() || test.is_block();
-            connects(role, test) && any && !serves_stream(role, test)
+            connects(role, test) && any
         });
     /// The program whose requests a tap forwards.
     Comm = text(&["comm"], values::COMM)
@@ -311,6 +307,10 @@ options! {
     Stream = test(&["stream"], Test::Stream);
     /// A stream's server sends back what it receives, and the client waits for it.
     Echo = flag!("echo", stream.echo).goes(stream);
+    /// The server of a stream sends, and the client takes what comes.
+    Reverse = flag!("reverse", stream.reverse).goes(stream);
+    /// Sides of a stream write into memory that the other one has opened.
+    IoMap = flag!("iomap", stream.iomap).goes(stream);
     /// Bytes of the buffer that a stream is sent from.
     SBuf = number!(["sbuf"], "128K", limits::STREAM_BUFFER, SIZE, stream.sbuf).goes(stream);
     /// Bytes of the ring that a stream arrives in.

@@ -111,6 +111,9 @@ pub(crate) fn finish(command: &mut Command, given: OptSet) -> Result<'static, ()
     if test.is_block() {
         has_store(command, given)?;
     }
+    if test.is_stream() {
+        flows(command, given)?;
+    }
     command.load.imm |= command.needs_imm();
     // INVARIANT: each line of `Command`'s was checked here and in `begin`.
     Ok(())
@@ -415,6 +418,43 @@ fn has_store(command: &Command, given: OptSet) -> Result<'static, ()> {
             Err(invalid(test.as_str(), Reason::NoStore { or_log }))
         }
         None if given.has(Opt::Size) => Err(wrong(Opt::Size, Reason::SizeOfNothing)),
+        None => Ok(()),
+    }
+}
+
+/// Checks which side of a stream sends, and what goes with memory that is written to directly.
+fn flows(command: &Command, given: OptSet) -> Result<'static, ()> {
+    let options = &command.stream;
+    // Nothing but the memory says that a direct write has come.
+    if options.iomap && options.echo && !command.poll {
+        let other = Opt::Poll.spec().name();
+        return Err(invalid("iomap with echo", Reason::NeedsToo { other }));
+    }
+    if options.iomap && command.size > limits::MOST_DIRECT {
+        return Err(size_above(limits::MOST_DIRECT, "with iomap"));
+    }
+    let needs = |opt, other: Opt| {
+        let other = other.spec().name();
+        Err(wrong(opt, Reason::NeedsToo { other }))
+    };
+    let first = |opts: &[Opt]| opts.iter().copied().find(|opt| given.has(*opt));
+    if command.role == Role::Server && !options.reverse {
+        return match first(&[Opt::Count, Opt::Duration]) {
+            Some(opt) => needs(opt, Opt::Reverse),
+            None if given.has(Opt::Size) && !options.iomap => needs(Opt::Size, Opt::IoMap),
+            None => Ok(()),
+        };
+    }
+    let sent = match command.role {
+        Role::Client => &[Opt::Count, Opt::Duration, Opt::Size][..],
+        Role::Server | Role::Loopback => &[],
+    };
+    let clash = first(&[Opt::Echo, Opt::IoMap]).or(first(sent));
+    match clash.filter(|_| options.reverse) {
+        Some(opt) => {
+            let other = Opt::Reverse.spec().name();
+            Err(wrong(opt, Reason::Both { other }))
+        }
         None => Ok(()),
     }
 }

@@ -319,7 +319,7 @@ impl Test {
     /// Returns true where `unsafe_global_rkey` can open its memory, which is for READs and WRITEs.
     pub(crate) const fn takes_global_rkey(self) -> bool {
         match self.spec().verb {
-            None => self.iterates(),
+            None => self.iterates() || self.is_stream(),
             Some(Verb::Write | Verb::Read | Verb::Send) => true,
             Some(Verb::FetchAdd | Verb::CompareSwap) => false,
         }

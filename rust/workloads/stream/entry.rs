@@ -4,10 +4,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::{
-    client::StreamClient,
-    server::StreamServer, //
-};
+use super::side::Stream;
 use crate::{
     engine::{
         accept::Accepting,
@@ -30,7 +27,10 @@ use crate::{
         serving::ServeParams, //
     },
     logic::{
-        command::MemMode,
+        command::{
+            Command,
+            MemMode, //
+        },
         failure::Failure,
         pingpong::Violation,
         spec::tests::Family,
@@ -54,17 +54,21 @@ pub(crate) static ENTRY: Entry = Entry {
 
 fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
     let command = &client.session.command;
-    client.lead(report, check, |room, memory, traffic| {
-        StreamClient::new(command, room, memory, traffic)
-    })
+    client.lead(
+        report,
+        |device| check(device, command),
+        |room, memory, traffic| Stream::new(command, None, room, memory, traffic),
+    )
 }
 
-fn check(device: &Device<'_>) -> Result<(), Failure> {
+fn check(device: &Device<'_>, command: &Command) -> Result<(), Failure> {
     match device.transport() {
-        Transport::Iwarp => Err(Failure::Unsupported(
-            "a stream needs immediate data, which iWARP does not have",
+        // Memory is registered by a queue pair, and here that has a connection first.
+        Transport::Iwarp if !command.unsafe_global_rkey => Err(Failure::Unsupported(
+            "a stream on iWARP tells of its memory before that can be registered; give \
+             unsafe_global_rkey, too",
         )),
-        Transport::InfiniBand | Transport::Roce | Transport::Other => Ok(()),
+        Transport::Iwarp | Transport::InfiniBand | Transport::Roce | Transport::Other => Ok(()),
     }
 }
 
@@ -73,8 +77,9 @@ fn check(device: &Device<'_>) -> Result<(), Failure> {
 fn adapt(accepting: &Accepting<'_>, asked: &Asked) -> Result<Hello, Failure> {
     let theirs = asked.stream.ok_or(Failure::Protocol(Violation::Early, 0))?;
     let device = accepting.device()?;
-    check(&device)?;
-    check_size(&device, accepting.session.command.largest_buffer())?;
+    let command = &accepting.session.command;
+    check(&device, command)?;
+    check_size(&device, command.largest_buffer())?;
     // The memory that the client writes is registered.
     adapt_ack_timeout(accepting.id, &device, MemMode::Reg);
     Ok(theirs)
@@ -94,9 +99,9 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
         timeout: session.timeout(),
         keepalive_ms: session.keepalive_ms(),
         shares: None,
-        unsafe_global_rkey: false,
+        unsafe_global_rkey: session.command.unsafe_global_rkey,
     };
     accepting.follow(&params, report, |room, memory, traffic| {
-        StreamServer::new(&session.command, &theirs, room, memory, traffic)
+        Stream::new(&session.command, Some(&theirs), room, memory, traffic)
     })
 }

@@ -4,21 +4,21 @@
 
 #![forbid(unsafe_code)]
 
+use super::message::Parts;
 use crate::{
     engine::queue::Queue,
     logic::{
-        command::StreamOptions,
+        command::Command,
         failure::Failure,
         stream::{
             data,
             hello::Hello,
+            iomap::Mapping,
             receiver::{
-                Grant,
                 Piece,
                 Receiver, //
             },
             send_buffer::Place,
-            sender::Write,
             ByteOrder,
             Segment, //
         }, //
@@ -48,10 +48,12 @@ const CHUNK: usize = 256;
 /// Bytes of a stream from any position on that a client has ready.
 const CONTENT: usize = 64 << 10;
 
-/// Bytes of a receive, of which a WRITE with immediate data fills none.
-const RECEIVE: u32 = 4;
-
 const ENTRY: u32 = Segment::LEN as u32;
+
+/// The bytes of a list that this side sends a part of: its entries on their way, and a mapping.
+const fn outgoing_entries(entries: u32) -> usize {
+    offset_of(entries) + Mapping::LEN
+}
 
 /// Place that the bytes of a message come from.
 #[derive(Clone, Copy)]
@@ -75,31 +77,80 @@ impl Source {
 /// The buffers of one side.
 pub(super) struct Buffers {
     /// The bytes that arrive.
-    ring: (BufferId, RegionId),
+    ring: Opened,
     /// The list of segments, which the peer writes.
-    list: (BufferId, RegionId),
+    list: Opened,
     /// The bytes that are sent.
     outgoing: BufferId,
     /// Bytes that a client sends.
     content: Option<BufferId>,
-    /// The entries of the peer's list on their way, one for each control message.
+    /// The entries of the peer's list on their way, one for each control message, and behind them
+    /// that of a mapping.
     entries: BufferId,
-    receive: BufferId,
+    /// The number of those before it.
+    places: u32,
+}
+
+/// A buffer that the peer writes to, by the key of a region that has to be registered, or by that
+/// of all memory.
+#[derive(Clone, Copy)]
+pub(super) struct Opened {
+    pub(super) buffer: BufferId,
+    region: Option<RegionId>,
+}
+
+impl Opened {
+    /// Adds a buffer of `size` bytes to `memory`, with a region unless there is a key for `all`
+    /// memory. May sleep.
+    pub(super) fn new(memory: &mut Memory, size: usize, all: bool) -> Result<Self> {
+        let buffer = memory.add_buffer(size)?;
+        let region = match all {
+            true => None,
+            false => Some(memory.add_region(buffer)?),
+        };
+        Ok(Self { buffer, region })
+    }
+
+    /// Returns the buffer as the peer names it.
+    pub(super) fn segment(&self, memory: &Memory) -> Result<Segment> {
+        let Remote { addr, rkey, len } = match self.region {
+            Some(region) => memory.remote(region),
+            None => memory.remote_global(self.buffer),
+        }?;
+        Ok(Segment { addr, rkey, len })
+    }
+
+    /// Posts the registration that makes the key valid, and completes, and returns the number of
+    /// such: 0 where it is valid.
+    pub(super) fn register(&self, queue: &mut Queue<'_>) -> Result<u16, Failure> {
+        let Some(region) = self.region else {
+            return Ok(0);
+        };
+        queue.post(&[WorkRequest::Register {
+            region,
+            access: Access::RemoteWrite,
+            renew_key: false,
+            signaled: true,
+        }])?;
+        Ok(1)
+    }
 }
 
 impl Buffers {
     /// Adds the buffers to `memory`, with places for `entries` entries on their way. May sleep.
-    pub(super) fn new(memory: &mut Memory, options: &StreamOptions, entries: u32) -> Result<Self> {
+    pub(super) fn new(memory: &mut Memory, command: &Command, entries: u32) -> Result<Self> {
+        let (options, all) = (&command.stream, command.unsafe_global_rkey);
         // Both halves of a ring are alike.
-        let ring = memory.add_buffer((options.rbuf & !1) as usize)?;
-        let list = memory.add_buffer(Hello::ENTRIES as usize * Segment::LEN)?;
+        let ring = Opened::new(memory, (options.rbuf & !1) as usize, all)?;
+        let mappings = usize::from(options.mappings()) * Mapping::LEN;
+        let list = Opened::new(memory, offset_of(Hello::ENTRIES) + mappings, all)?;
         Ok(Self {
-            ring: (ring, memory.add_region(ring)?),
-            list: (list, memory.add_region(list)?),
+            ring,
+            list,
             outgoing: memory.add_buffer(options.sbuf as usize)?,
             content: None,
-            entries: memory.add_buffer(entries as usize * Segment::LEN)?,
-            receive: memory.add_buffer(RECEIVE as usize)?,
+            entries: memory.add_buffer(outgoing_entries(entries))?,
+            places: entries,
         })
     }
 
@@ -111,53 +162,43 @@ impl Buffers {
 
     /// Fills that buffer.
     pub(super) fn fill_content(&self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        let Some(content) = self.content else {
-            return Ok(());
-        };
-        let mut bytes = [0; CHUNK];
-        data::fill(&mut bytes, 0);
-        for offset in (0..=CONTENT).step_by(CHUNK) {
-            queue
-                .write(content, offset, &bytes)
-                .map_err(memory_failed)?;
+        match self.content {
+            Some(content) => fill(queue, content, (CONTENT + CHUNK) as u32, 0),
+            None => Ok(()),
         }
-        Ok(())
     }
 
-    /// Returns the private data of this side, which has `credits` receives, and its ring.
-    pub(super) fn hello(&self, memory: &Memory, credits: u16) -> Result<(Hello, Segment)> {
-        let segment = |region| {
-            let Remote { addr, rkey, len } = memory.remote(region)?;
-            Ok::<_, Error>(Segment { addr, rkey, len })
-        };
-        let ring = segment(self.ring.1)?;
+    /// Returns the private data of this side, which has `credits` receives and so many mappings,
+    /// and its ring.
+    pub(super) fn hello(
+        &self,
+        memory: &Memory,
+        credits: u16,
+        mappings: u16,
+    ) -> Result<(Hello, Segment)> {
+        let ring = self.ring.segment(memory)?;
         let list = Segment {
             len: Hello::ENTRIES,
-            ..segment(self.list.1)?
+            ..self.list.segment(memory)?
         };
         let hello = Hello {
             order: ByteOrder::HOST,
             credits,
-            mappings: 0,
+            mappings,
             list,
             ring: Receiver::first_part(ring),
         };
         Ok((hello, ring))
     }
 
-    /// Returns the registrations that make the keys valid, each of which completes.
-    pub(super) fn register(&self) -> [WorkRequest; 2] {
-        [self.ring.1, self.list.1].map(|region| WorkRequest::Register {
-            region,
-            access: Access::RemoteWrite,
-            renew_key: false,
-            signaled: true,
-        })
+    /// Posts the registrations that make the keys valid, and returns their number.
+    pub(super) fn register(&self, queue: &mut Queue<'_>) -> Result<u16, Failure> {
+        Ok(self.ring.register(queue)? + self.list.register(queue)?)
     }
 
-    /// Posts a receive.
-    pub(super) fn post_receive(&self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        queue.post_receive(0, self.receive, RECEIVE)
+    /// Returns true where the peer was told of a key that opens all memory.
+    pub(super) fn opens_all(&self) -> bool {
+        self.ring.region.is_none()
     }
 
     /// Reads an entry of the list.
@@ -165,13 +206,21 @@ impl Buffers {
         let mut bytes = [0; Segment::LEN];
         queue
             .memory()
-            .read(self.list.0, offset_of(index), &mut bytes)?;
+            .read(self.list.buffer, offset_of(index), &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Reads a mapping of the peer.
+    pub(super) fn mapping(&self, queue: &Queue<'_>, index: u16) -> Result<[u8; Mapping::LEN]> {
+        let mut bytes = [0; Mapping::LEN];
+        let offset = offset_of(Hello::ENTRIES) + usize::from(index) * Mapping::LEN;
+        queue.memory().read(self.list.buffer, offset, &mut bytes)?;
         Ok(bytes)
     }
 
     /// Zeroes an entry of the list, which has been taken.
     pub(super) fn clear_entry(&self, queue: &mut Queue<'_>, index: u32) -> Result {
-        queue.write(self.list.0, offset_of(index), &[0; Segment::LEN])
+        queue.write(self.list.buffer, offset_of(index), &[0; Segment::LEN])
     }
 
     /// Compares a piece of the ring, which begins at `position` of the stream and came with message
@@ -183,20 +232,12 @@ impl Buffers {
         position: u64,
         message: u64,
     ) -> Result<(), Failure> {
-        let mut bytes = [0; CHUNK];
-        let mut at = 0;
-        while at < piece.len as usize {
-            let len = CHUNK.min(piece.len as usize - at);
-            let (chunk, _) = bytes.split_at_mut(len);
-            queue
-                .memory()
-                .read(self.ring.0, piece.offset as usize + at, chunk)
-                .map_err(memory_failed)?;
-            data::check(chunk, position.wrapping_add(at as u64), message)
-                .map_err(Failure::Mismatch)?;
-            at += len;
-        }
-        Ok(())
+        let checked = Checked {
+            buffer: self.ring.buffer,
+            offset: piece.offset,
+            len: piece.len,
+        };
+        checked.check(queue, position, message)
     }
 
     /// Copies bytes of `source` to a place of the send buffer.
@@ -217,7 +258,7 @@ impl Buffers {
     /// and returns their number.
     fn copy_piece(&self, memory: &Memory, source: Source, at: usize, len: usize) -> Result<usize> {
         let (buffer, offset, len) = match source {
-            Source::Ring(offset) => (self.ring.0, offset as usize, len),
+            Source::Ring(offset) => (self.ring.buffer, offset as usize, len),
             Source::Content(position) => {
                 let content = self.content.ok_or(EINVAL)?;
                 (content, position as usize % CHUNK, len.min(CONTENT))
@@ -231,76 +272,93 @@ impl Buffers {
         Ok(len)
     }
 
-    /// Returns the request of a message with data.
-    pub(super) fn write(&self, write: &Write, immediate: u32) -> WorkRequest {
+    /// Returns the pieces of the send buffer at a place.
+    pub(super) fn parts(&self, place: &Place) -> Parts {
         let local = |(offset, len)| Local {
             buffer: self.outgoing,
             offset,
             len,
             region: None,
         };
-        let [first, rest] = parts(&write.place);
-        WorkRequest::WriteImmediate {
-            parts: Some((local(first), (rest.1 > 0).then(|| local(rest)))),
-            remote: remote(&write.remote),
-            immediate,
-            signaled: true,
-        }
+        let [first, rest] = parts(place);
+        (local(first), (rest.1 > 0).then(|| local(rest)))
     }
 
-    /// Returns the request of a grant, whose entry for a list, if it has one, is `bytes` and leaves
-    /// from place number `place`; `rkey` is that of the list.
-    pub(super) fn grant(
+    /// Returns the mapping `bytes`, which is to be written to the peer's list.
+    pub(super) fn outgoing_mapping(
         &self,
         queue: &mut Queue<'_>,
-        grant: &Grant,
-        bytes: &[u8; Segment::LEN],
-        rkey: u32,
+        bytes: &[u8; Mapping::LEN],
+    ) -> Result<Parts> {
+        self.outgoing_entry(queue, bytes, self.places)
+    }
+
+    /// Returns the entry `bytes` of the peer's list, which leaves from place number `place`.
+    pub(super) fn outgoing_entry(
+        &self,
+        queue: &mut Queue<'_>,
+        bytes: &[u8],
         place: u32,
-    ) -> Result<WorkRequest> {
-        let Some((_, addr)) = grant.renewal else {
-            return Ok(message(grant.message.encode()));
-        };
+    ) -> Result<Parts> {
         queue.write(self.entries, offset_of(place), bytes)?;
         let entry = Local {
             buffer: self.entries,
             offset: place * ENTRY,
-            len: ENTRY,
+            len: bytes.len() as u32,
             region: None,
         };
-        Ok(WorkRequest::WriteImmediate {
-            parts: Some((entry, None)),
-            remote: Remote {
-                addr,
-                rkey,
-                len: ENTRY,
-            },
-            immediate: grant.message.encode(),
-            signaled: true,
-        })
+        Ok((entry, None))
     }
 }
 
-/// Returns the request of a message without data.
-pub(super) fn message(immediate: u32) -> WorkRequest {
-    WorkRequest::WriteImmediate {
-        parts: None,
-        remote: Remote {
-            addr: 0,
-            rkey: 0,
-            len: 0,
-        },
-        immediate,
-        signaled: true,
+/// Bytes of a buffer that are compared with those of a stream.
+pub(super) struct Checked {
+    pub(super) buffer: BufferId,
+    pub(super) offset: u32,
+    pub(super) len: u32,
+}
+
+impl Checked {
+    /// Compares them, where they begin at `position` of the stream and came with message number
+    /// `message`.
+    pub(super) fn check(
+        &self,
+        queue: &Queue<'_>,
+        position: u64,
+        message: u64,
+    ) -> Result<(), Failure> {
+        let mut bytes = [0; CHUNK];
+        let mut at = 0;
+        while at < self.len as usize {
+            let len = CHUNK.min(self.len as usize - at);
+            let (chunk, _) = bytes.split_at_mut(len);
+            queue
+                .memory()
+                .read(self.buffer, self.offset as usize + at, chunk)
+                .map_err(memory_failed)?;
+            data::check(chunk, position.wrapping_add(at as u64), message)
+                .map_err(Failure::Mismatch)?;
+            at += len;
+        }
+        Ok(())
     }
 }
 
-fn remote(segment: &Segment) -> Remote {
-    Remote {
-        addr: segment.addr,
-        rkey: segment.rkey,
-        len: segment.len,
+/// Fills the first `len` bytes of a buffer with those of a stream from `position` on.
+pub(super) fn fill(
+    queue: &mut Queue<'_>,
+    buffer: BufferId,
+    len: u32,
+    position: u64,
+) -> Result<(), Failure> {
+    let mut bytes = [0; CHUNK];
+    // All pieces but the last are as long as the bytes that repeat.
+    data::fill(&mut bytes, position);
+    for offset in (0..len as usize).step_by(CHUNK) {
+        let (piece, _) = bytes.split_at(CHUNK.min(len as usize - offset));
+        queue.write(buffer, offset, piece).map_err(memory_failed)?;
     }
+    Ok(())
 }
 
 /// Returns the offset and the bytes of both pieces of a place.
@@ -309,6 +367,6 @@ fn parts(place: &Place) -> [(u32, u32); 2] {
 }
 
 /// Returns the offset of an entry among others.
-fn offset_of(entry: u32) -> usize {
+const fn offset_of(entry: u32) -> usize {
     entry as usize * Segment::LEN
 }

@@ -178,6 +178,14 @@ fn clash(one: &Word, other: &Word) -> bool {
                 (Opt::Size, Opt::Offset) => !covers,
                 (Opt::Poll | Opt::Spin | Opt::Srq | Opt::Solicited, Opt::Cq) => text == "cq=pool",
                 (Opt::Duplex | Opt::Srq, Opt::Solicited) => true,
+                // Unless it polls.
+                (Opt::IoMap, Opt::Echo) => true,
+                (Opt::IoMap, Opt::Size) => number(text) > Some(limits::MOST_DIRECT),
+                // On a client, or on all sides.
+                (Opt::Reverse, _) => matches!(
+                    *other,
+                    Opt::Count | Opt::Duration | Opt::Size | Opt::Echo | Opt::IoMap
+                ),
                 (Opt::Duplex | Opt::Srq, Opt::Qp) => text != "qp=rc",
                 _ => false,
             }

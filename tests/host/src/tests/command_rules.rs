@@ -13,6 +13,81 @@ use crate::logic::command::{
 };
 
 #[test]
+fn streams_look_for_direct_writes_by_polling() {
+    for text in [
+        "server,stream,size=4096,iomap",
+        "client,stream,addr=192.0.2.1,iomap",
+        "client,stream,addr=192.0.2.1,iomap,echo,poll",
+        "loopback,addr=192.0.2.1,stream,size=1048576,echo,poll,iomap",
+    ] {
+        let command = Command::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        assert!(command.stream.iomap, "{text}");
+        assert_eq!(command.stream.mappings(), 1);
+        assert!(command.largest_buffer() >= command.size);
+    }
+    let above = "size is above 8388608 bytes, the most with iomap";
+    assert!(Command::parse("server,stream,iomap,size=8M").is_ok());
+    let error = Command::parse("server,stream,iomap,size=8388609").unwrap_err();
+    assert_eq!(
+        (error.kind, error.to_string()),
+        (Kind::Range, above.to_owned())
+    );
+    let echo = "iomap with echo needs poll; give it, too";
+    for text in [
+        "server,stream,iomap,echo",
+        "client,stream,addr=192.0.2.1,iomap,echo,spin=10",
+    ] {
+        invalid(text, "iomap with echo", echo);
+    }
+    invalid(
+        "server,stream,size=4096",
+        "size",
+        "size needs iomap; give it, too",
+    );
+    invalid(
+        "client,bw,addr=192.0.2.1,iomap",
+        "iomap",
+        "iomap does not go with bw; it is for stream",
+    );
+}
+
+#[test]
+fn the_side_of_a_stream_that_sends_says_how_much() {
+    for text in [
+        "server,stream,size=4096,count=5,reverse",
+        "server,stream,duration=5,reverse",
+        "client,stream,addr=192.0.2.1,reverse",
+        "loopback,addr=192.0.2.1,stream,size=1048576,count=5,reverse",
+    ] {
+        let command = Command::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        assert!(command.stream.reverse, "{text}");
+    }
+    for option in ["count", "duration"] {
+        let text = format!("server,stream,{option}=5");
+        invalid(
+            &text,
+            option,
+            &format!("{option} needs reverse; give it, too"),
+        );
+    }
+    let clash = |text: &str, option| {
+        let sentence = format!("{option} and reverse are both given; give one of them");
+        invalid(text, option, &sentence);
+    };
+    for option in ["count", "duration", "size"] {
+        clash(
+            &format!("client,addr=192.0.2.1,stream,reverse,{option}=5"),
+            option,
+        );
+    }
+    for option in ["echo", "iomap"] {
+        for start in ["server", "client,addr=192.0.2.1", "loopback,addr=192.0.2.1"] {
+            clash(&format!("{start},stream,reverse,{option}"), option);
+        }
+    }
+}
+
+#[test]
 fn contradictions_name_the_options() {
     let roles = "both given; give one of client, server, loopback";
     for (one, other) in [

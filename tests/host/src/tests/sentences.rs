@@ -56,6 +56,12 @@ pub(super) fn refusal(side: &Side, opt: Opt, word: &str) -> Option<String> {
         Opt::Size if (*role, *test) == (Role::Client, Test::Block) => {
             " does not go with client,blk; the server says how large the disk is".to_owned()
         }
+        Opt::Count | Opt::Duration if *role == Role::Server && test.is_stream() => {
+            " needs reverse; give it, too".to_owned()
+        }
+        Opt::Size if *role == Role::Server && test.is_stream() => {
+            " needs iomap; give it, too".to_owned()
+        }
         Opt::Size if text == "server,tap,log" => {
             " needs a store; give store=ram or store=PATH".to_owned()
         }

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The side of a stream that sends: bytes, or direct writes, and it may wait until they come back.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    flow::Flow,
+    memory::Source, //
+};
+use crate::{
+    engine::{
+        histogram::new_histogram,
+        queue::Queue, //
+    },
+    kernel_ext::time::{
+        monotonic_ns,
+        Deadline, //
+    },
+    logic::{
+        command::Command,
+        failure::Failure,
+        measure::histogram::Histogram,
+        stream::{
+            turns::GREETING,
+            violation::Violation, //
+        }, //
+    },
+    mr::Memory, //
+};
+use kernel::prelude::*;
+
+/// A side that sends bytes.
+pub(super) struct Sending {
+    /// Bytes of each write.
+    size: u32,
+    count: u64,
+    duration_ms: Option<u32>,
+    /// Deadline of a run that is limited by time.
+    until: Option<Deadline>,
+    /// The peer sends back what it receives.
+    echo: bool,
+    /// Bytes that go before direct writes: those to send, and those that come back.
+    greeting: (u32, u32),
+    /// They are over, and the peer's memory is known.
+    greeted: bool,
+    begun: u64,
+    finished: u64,
+    /// Bytes of the write that is under way which are not posted.
+    left: u32,
+    /// Bytes that the peer still has to send back.
+    awaited: u32,
+    /// The time at which the write under way began.
+    begun_ns: u64,
+    started_ns: u64,
+    ended_ns: u64,
+    /// Half of the time of each round trip.
+    histogram: KBox<Histogram>,
+}
+
+impl Sending {
+    /// Adds the bytes that are sent to `memory`. May sleep.
+    #[inline(never)]
+    pub(super) fn new(command: &Command, flow: &mut Flow, memory: &mut Memory) -> Result<Self> {
+        flow.buffers.add_content(memory)?;
+        Ok(Self {
+            size: command.size,
+            count: command.count,
+            duration_ms: command.duration_ms(),
+            until: None,
+            echo: command.stream.echo,
+            greeting: match command.stream.iomap {
+                true => (GREETING, GREETING),
+                false => (0, 0),
+            },
+            greeted: !command.stream.iomap,
+            begun: 0,
+            finished: 0,
+            left: 0,
+            awaited: 0,
+            begun_ns: 0,
+            started_ns: 0,
+            ended_ns: 0,
+            histogram: new_histogram()?,
+        })
+    }
+
+    /// Returns true where no write is under way.
+    fn is_idle(&self) -> bool {
+        self.left == 0 && self.awaited == 0
+    }
+
+    /// Returns true where all writes are done.
+    fn is_done(&self) -> bool {
+        let is_last = self.count != 0 && self.begun == self.count;
+        self.is_idle() && (is_last || self.until.is_some_and(Deadline::passed))
+    }
+
+    /// Begins another write, if there is to be one. Returns true where one is under way.
+    fn begins(&mut self, flow: &mut Flow, queue: &mut Queue<'_>) -> Result<bool, Failure> {
+        if !self.is_idle() {
+            return Ok(true);
+        }
+        if self.begun == 0 {
+            self.started_ns = monotonic_ns();
+            self.ended_ns = self.started_ns;
+            self.until = self.duration_ms.map(Deadline::after_ms);
+        }
+        if self.is_done() {
+            return Ok(false);
+        }
+        self.begun += 1;
+        self.left = self.size;
+        if self.echo {
+            if let Some(direct) = &mut flow.direct {
+                direct.make(queue)?;
+            }
+            self.awaited = self.size;
+            self.begun_ns = monotonic_ns();
+        }
+        Ok(true)
+    }
+
+    /// Takes what the peer has sent back.
+    fn take_back(&mut self, flow: &mut Flow) -> Result<(), Failure> {
+        let receiver = &mut flow.endpoint.receiver;
+        let came = receiver.unread();
+        receiver.read(came);
+        let (unsent, asked) = match flow.direct {
+            Some(_) => (self.greeting.0, &mut self.greeting.1),
+            None => (self.left, &mut self.awaited),
+        };
+        if came > asked.saturating_sub(unsent) {
+            return Err(Failure::Stream(Violation::Unasked(came)));
+        }
+        *asked -= came;
+        if came > 0 && flow.direct.is_none() && self.awaited == 0 {
+            self.is_back();
+        }
+        Ok(())
+    }
+
+    /// Notes that all of a write has come back.
+    fn is_back(&mut self) {
+        let now = monotonic_ns();
+        self.histogram.record(now.saturating_sub(self.begun_ns) / 2);
+        self.ended_ns = now;
+        self.finished += 1;
+    }
+
+    /// Does what goes before direct writes, and returns true where it is done.
+    fn greets(&mut self, flow: &mut Flow, queue: &mut Queue<'_>) -> Result<bool, Failure> {
+        if self.greeted {
+            return Ok(true);
+        }
+        // The peer is to have the mapping before the greeting.
+        if !flow.tell(queue)? {
+            return Ok(false);
+        }
+        while self.greeting.0 > 0 {
+            let source = Source::Content(flow.position());
+            let sent = flow.send(queue, source, self.greeting.0)?;
+            if sent == 0 {
+                break;
+            }
+            self.greeting.0 -= sent;
+        }
+        if self.greeting != (0, 0) {
+            return Ok(false);
+        }
+        flow.check_peer()?;
+        self.greeted = true;
+        Ok(true)
+    }
+
+    /// Sends whatever can be sent, and ends the stream behind the last byte.
+    fn send(&mut self, flow: &mut Flow, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        if !self.greets(flow, queue)? {
+            return Ok(());
+        }
+        while self.begins(flow, queue)? {
+            if self.left == 0 {
+                return Ok(());
+            }
+            let sent = match flow.direct {
+                Some(_) => flow.write_direct(queue, self.left)?,
+                None => {
+                    let source = Source::Content(flow.position());
+                    flow.send(queue, source, self.left)?
+                }
+            };
+            if sent == 0 {
+                return Ok(());
+            }
+            self.left -= sent;
+            if self.left == 0 && !self.echo {
+                self.finished += 1;
+            }
+        }
+        if !flow.endpoint.sender.is_idle() {
+            return Ok(());
+        }
+        if !self.echo && flow.endpoint.control.sends() {
+            self.ended_ns = monotonic_ns();
+        }
+        flow.end(queue)
+    }
+
+    /// Does what has become possible, and returns true where all is done.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Disconnected`] where the peer has ended the stream before; and those of the
+    /// peer's messages.
+    pub(super) fn go_on(
+        &mut self,
+        flow: &mut Flow,
+        queue: &mut Queue<'_>,
+    ) -> Result<bool, Failure> {
+        self.take_back(flow)?;
+        flow.grant(queue)?;
+        if !flow.is_over() {
+            return self.send(flow, queue).map(|()| false);
+        }
+        // What the peer has written before its end is there.
+        self.take_direct(flow, queue)?;
+        match self.is_done() {
+            true => Ok(true),
+            false => Err(Failure::Disconnected),
+        }
+    }
+
+    /// Takes the peer's direct write that is awaited, if it has come. Returns true where it has.
+    fn take_direct(&mut self, flow: &mut Flow, queue: &Queue<'_>) -> Result<bool, Failure> {
+        if self.awaited == 0 || self.left > 0 || !flow.take_direct(queue)? {
+            return Ok(false);
+        }
+        self.awaited = 0;
+        self.is_back();
+        Ok(true)
+    }
+
+    /// Looks for the peer's direct write that is awaited, and goes on. Returns true where it has
+    /// come.
+    pub(super) fn look(&mut self, flow: &mut Flow, queue: &mut Queue<'_>) -> Result<bool, Failure> {
+        let has_come = self.take_direct(flow, queue)?;
+        if has_come {
+            self.send(flow, queue)?;
+        }
+        Ok(has_come)
+    }
+
+    /// Returns the number of writes that are done.
+    pub(super) fn finished(&self) -> u64 {
+        self.finished
+    }
+
+    /// Returns the times at which the first write began and the last one was done.
+    pub(super) fn times(&self) -> (u64, u64) {
+        (self.started_ns, self.ended_ns)
+    }
+
+    /// Returns half of the times of the round trips.
+    pub(super) fn histogram(&self) -> &Histogram {
+        &self.histogram
+    }
+}
