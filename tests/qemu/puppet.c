@@ -36,9 +36,11 @@ static const char usage[] =
 "Usage: puppet client ADDR PORT PRIVATE [RECEIVES]\n"
 "       puppet server ADDR PORT\n"
 "\n"
-"PRIVATE is the private data of the connection request, RECEIVES how many receives\n"
-"there are at first, in place of 100. What it is told:\n"
-"  accept PRIVATE      take a connection request\n"
+"PRIVATE is the private data of the connection request, - where it is told later,\n"
+"RECEIVES how many receives there are at first, in place of 100. What it is told:\n"
+"  connect PRIVATE     ask for the connection\n"
+"  prepare             get ready for a connection request: memory and a queue pair\n"
+"  accept PRIVATE      take it, and get ready before, unless that is done\n"
 "  reject PRIVATE      or not\n"
 "  send BYTES          send a message\n"
 "  solicit BYTES       send it with the solicited event\n"
@@ -203,6 +205,20 @@ static bool is(const char *text, const char *what, const char **rest)
 	return true;
 }
 
+static void ask(const char *text)
+{
+	struct rdma_conn_param param = {
+		.responder_resources = 16, .initiator_depth = 16,
+		.retry_count = 7, .rnr_retry_count = 7,
+	};
+	uint8_t private[PRIVATE];
+
+	param.private_data = private;
+	param.private_data_len = get_bytes(text, private, PRIVATE);
+	if (rdma_connect(id, &param))
+		die("connect");
+}
+
 static void obey(const char *text)
 {
 	struct rdma_conn_param param = {
@@ -214,8 +230,13 @@ static void obey(const char *text)
 	unsigned int n;
 	int skip = 0;
 
-	if (is(text, "accept", &rest)) {
+	if (is(text, "connect", &rest)) {
+		ask(rest);
+	} else if (!strcmp(text, "prepare")) {
 		prepare();
+	} else if (is(text, "accept", &rest)) {
+		if (!id->qp)
+			prepare();
 		param.private_data = private;
 		param.private_data_len = get_bytes(rest, private, PRIVATE);
 		if (rdma_accept(id, &param))
@@ -336,11 +357,6 @@ static void wait_event(enum rdma_cm_event_type wanted)
 static void begin(int argc, char **argv)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };
-	struct rdma_conn_param param = {
-		.responder_resources = 16, .initiator_depth = 16,
-		.retry_count = 7, .rnr_retry_count = 7,
-	};
-	uint8_t private[PRIVATE];
 
 	inet_pton(AF_INET, argv[2], &addr.sin_addr);
 	addr.sin_port = htons(atoi(argv[3]));
@@ -364,10 +380,8 @@ static void begin(int argc, char **argv)
 		die("resolve the route");
 	wait_event(RDMA_CM_EVENT_ROUTE_RESOLVED);
 	prepare();
-	param.private_data = private;
-	param.private_data_len = get_bytes(argv[4], private, PRIVATE);
-	if (rdma_connect(id, &param))
-		die("connect");
+	if (strcmp(argv[4], "-"))
+		ask(argv[4]);
 }
 
 int main(int argc, char **argv)

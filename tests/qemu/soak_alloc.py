@@ -177,6 +177,9 @@ CASES = {
 	"transfers by READ": Case(lambda: alone(loopback("rwread,count=4,size=4K,txdepth=2"))),
 	"transfers by WRITE": Case(lambda: alone(loopback(
 		"rwwrite,count=4,size=8K,segs=2,offset=7,biovec"))),
+	"a stream": Case(lambda: alone(loopback("stream,echo,count=3,size=5K,validate"))),
+	"a reversed stream": Case(lambda: alone(loopback("stream,reverse,count=3,validate"))),
+	"direct writes of a stream": Case(lambda: alone(loopback("stream,iomap,count=3,validate"))),
 	"caps": Case(lambda: alone(lambda: run(f"caps,addr={ADDR}"))),
 	"conformance": Case(lambda: alone(lambda: run(
 		f"neg=stale_rkey+wrong_pd+rnr+flush_order,addr={ADDR},{TIMEOUT}")), {

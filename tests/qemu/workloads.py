@@ -40,6 +40,8 @@ class Run:
 	"""A client that runs for a while, or so many times, and its server."""
 
 	client_killed = server_killed = False
+	# Options of the server.
+	serves = ""
 
 	def __init__(self, lab, rng):
 		self.lab = lab
@@ -58,8 +60,8 @@ class Run:
 
 	def start(self):
 		"""Start both sides."""
-		self.server = Writer(f"server,port={self.port},{self.timeout}", handle=True,
-				     enter=self.lab.enter)
+		self.server = Writer(f"server,port={self.port},{self.timeout}{self.serves}",
+				     handle=True, enter=self.lab.enter)
 		wait_for(lambda: krping.lines() or not self.server.is_alive())
 		self.client = Writer(f"client,addr={self.lab.FAR},port={self.port},{self.timeout},"
 				     f"{self.options}", handle=True)
@@ -126,6 +128,16 @@ class Bandwidth(Run):
 		test = rng.choice(microbench.BANDWIDTH)
 		return (f"{test},validate,size={rng.choice((64, 4096, 32768))},txdepth=16,"
 			f"qps={rng.randint(1, 3)}" + rng.choice(("", "", ",duplex")))
+
+
+class Stream(Run):
+	"""A stream that comes back, with all bytes compared at both ends."""
+
+	serves = ",stream,echo,validate"
+
+	def choose(self, rng):
+		buffers = rng.choice(("", ",sbuf=4K,rbuf=4K", ",rqdepth=4"))
+		return f"stream,echo,validate,size={rng.choice((1, 64, 5000, 100000))}{buffers}"
 
 
 class Writing(threading.Thread):
@@ -363,4 +375,4 @@ class Tap:
 
 
 ALL: dict[str, type] = {"pingpong": PingPong, "reg": Registering, "latency": Latency,
-			"bandwidth": Bandwidth, "disk": Disk, "tap": Tap}
+			"bandwidth": Bandwidth, "stream": Stream, "disk": Disk, "tap": Tap}
