@@ -148,9 +148,10 @@ def kept():
 	program = STRANGER.build()
 	with network.Lab() as lab:
 		port, tag = new_port(), new_tag()
-		server = krping.serve(f"server,addr={lab.NEAR},port={port},tag={tag},timeout=2000")
+		timeout = f"timeout={2000 * krping.SLOW}"
+		server = krping.serve(f"server,addr={lab.NEAR},port={port},tag={tag},{timeout}")
 		client = lab.command(f"client,addr={lab.NEAR},port={port},sbw,qp=ud,size=64,count=0,"
-				     "timeout=2000")
+				     f"{timeout}")
 		wait_for(lambda: moving(1))
 		found = [str(each["lqpn"]) for each in rdma("resource", "show", "qp")
 			 if each["type"] == "UD" and each["ifname"] == "rxe8"]
@@ -158,10 +159,12 @@ def kept():
 		stranger = Program(program, "rxe8", lab.NEAR, "30000", "64", QKEY, *found)
 		wait_for(lambda: stranger.poll() is None)
 		lab.cut()
-		# Its client's keepalive interval is a third of 2 s.
+		# Its client's keepalive interval is a third of that.
 		assert server.wait(20) == errno.ETIMEDOUT
 		assert stranger.poll() is None, "it did not send to the end"
-		assert krping.result(tag, "server")["loss"]["foreign"] > 100
+		foreign = krping.result(tag, "server")["loss"]["foreign"]
+		# As many as a busy machine sends meanwhile.
+		assert foreign > 10, foreign
 		assert client.wait(20) == errno.ETIMEDOUT
 		stranger.stop()
 		lab.mend()
