@@ -13,6 +13,7 @@ MEASURES = {
 	"latency": "latency",
 	"bandwidth": "bandwidth",
 	"rw": "latency",
+	"stream": "bandwidth",
 	"disk": "requests",
 	"tap": "requests",
 	"caps": "caps",
@@ -21,7 +22,7 @@ MEASURES = {
 
 
 # What counts the operations of tests that are no microbenchmarks.
-COUNTERS = {"pingpong": "write", "rw": "recv"}
+COUNTERS = {"pingpong": "write", "rw": "recv", "stream": "write"}
 
 
 class Kind(typing.NamedTuple):
@@ -39,6 +40,8 @@ class Kind(typing.NamedTuple):
 	mutual: bool
 	# Bytes of an operation, if size= does not say it.
 	size: int | None
+	# Whether its server serves nothing else.
+	apart: bool
 
 	@classmethod
 	def of(cls, row: dict[str, typing.Any]) -> typing.Self:
@@ -50,7 +53,7 @@ class Kind(typing.NamedTuple):
 		return cls(row["name"], row.get("option", ""), MEASURES[row["family"]],
 			   title, counter and f"{counter}_msgs",
 			   row["family"] in ("latency", "rw") and counter != "read",
-			   row.get("size"))
+			   row.get("size"), row["family"] == "stream")
 
 
 # A module that is newer than this front may have tests of another kind.

@@ -60,11 +60,11 @@ def sizes(text: str) -> list[int]:
 
 
 def kinds(known: dict[str, Kind]) -> Callable[[str], list[Kind]]:
-	"""A type for names of tests, with commas, or "all": a list of those of KNOWN (a dict of
-	kinds.Kind), each once."""
+	"""A type for names of tests, with commas, or "all", which are those that one server serves: a
+	list of those of KNOWN (a dict of kinds.Kind), each once."""
 	def take(text: str) -> list[Kind]:
 		if text == "all":
-			return list(known.values())
+			return [kind for kind in known.values() if not kind.apart]
 		names = list(dict.fromkeys(name.strip() for name in text.split(",")))
 		for name in names:
 			if name not in known:

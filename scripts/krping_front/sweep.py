@@ -62,7 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 			    help="the server's port")
 	parser.add_argument("--test", metavar="TEST,...", type=options.kinds(SIZED),
 			    default=[SIZED["wlat"], SIZED["bw"]],
-			    help=f"{', '.join(SIZED)}, or all (default wlat,bw)")
+			    help=f"{', '.join(SIZED)}, or all that one server "
+				 "serves (default wlat,bw)")
 	parser.add_argument("--sizes", metavar="SIZES", type=options.sizes,
 			    default=options.sizes("2..8M"),
 			    help="2..8M doubles (default), 64,4K,1M is a list")
