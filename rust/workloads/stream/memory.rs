@@ -42,8 +42,8 @@ use crate::{
 };
 use kernel::prelude::*;
 
-/// Bytes that are looked at, at once: those of a stream are the same behind so many.
-const CHUNK: usize = 256;
+/// Bytes that are looked at, at once.
+const CHUNK: usize = data::PERIOD;
 
 /// Bytes of a stream from any position on that a client has ready.
 const CONTENT: usize = 64 << 10;
