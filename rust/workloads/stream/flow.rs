@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Both directions of one side of a stream, as its requests and completions move them.
+//!
+//! - [`incoming`] - what comes from the peer
+//! - [`outgoing`] - what is sent to it
+//! - [`direct`] - direct writes, and the mappings that they need
 
 #![forbid(unsafe_code)]
 
 mod direct;
+mod incoming;
+mod outgoing;
 
 use super::{
     direct::Direct,
-    memory::{
-        Buffers,
-        Source, //
-    },
-    message::{
-        Messages,
-        Parts, //
-    }, //
+    memory::Buffers,
+    message::Messages, //
 };
 use crate::{
     engine::{
-        completion::WorkCompletion,
         depths::Depths,
         limits::QueueLimits,
         queue::Queue,
@@ -29,33 +28,24 @@ use crate::{
         },
         traffic::Traffic, //
     },
-    kernel_ext::time::monotonic_ns,
     logic::{
         command::Command,
         failure::Failure,
         stream::{
             control::Control,
-            endpoint::{
-                Endpoint,
-                Event, //
-            },
+            endpoint::Endpoint,
             figures::StreamFigures,
             hello::Hello,
-            immediate::Message,
-            receiver::Piece,
             sender::{
                 Mark,
                 Sizes,
-                Stall,
-                Write, //
+                Stall, //
             },
-            violation::Violation,
             Carrier,
             Segment, //
         }, //
     },
-    mr::Memory,
-    workloads::exchange::memory_failed, //
+    mr::Memory, //
 };
 use kernel::{
     prelude::*,
@@ -223,37 +213,6 @@ impl Flow {
         Ok(direct + self.buffers.register(queue)?)
     }
 
-    /// Posts all receives before the connection is made, unless this is a client whose server's
-    /// device repeats what finds none.
-    pub(super) fn post_receives_early(&self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        match self.has_met || self.wire.carrier() == Carrier::Send {
-            true => self.post_receives(queue),
-            false => Ok(()),
-        }
-    }
-
-    /// Begins to take messages of a server that has been met, and takes those that have come.
-    pub(super) fn open(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        if self.wire.carrier() == Carrier::Immediate {
-            self.post_receives(queue)?;
-        }
-        self.has_met = true;
-        for index in 0..self.early.len() {
-            if let Some(&(slot, bytes)) = self.early.get(index) {
-                self.take_message(queue, slot, bytes, None)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Posts all receives.
-    fn post_receives(&self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        for index in 0..self.receives() {
-            self.wire.post_receive(queue, index)?;
-        }
-        Ok(())
-    }
-
     /// Notes that memory is registered.
     pub(super) fn registered(&mut self) {
         self.registered += 1;
@@ -262,222 +221,6 @@ impl Flow {
     /// Returns true where so many registrations are done.
     pub(super) fn has_registered(&self, asked: u16) -> bool {
         self.registered >= asked
-    }
-
-    /// Takes the completion of a receive. Returns false where its message has to wait until the
-    /// peer is met.
-    pub(super) fn received(
-        &mut self,
-        queue: &mut Queue<'_>,
-        wc: &WorkCompletion<'_>,
-    ) -> Result<bool, Failure> {
-        if self.has_met {
-            self.take_message(queue, wc.slot, wc.bytes(), wc.immediate())?;
-        } else {
-            self.early
-                .push_within_capacity((wc.slot, wc.bytes()))
-                .map_err(|_| Failure::Stream(Violation::NoCredit))?;
-        }
-        Ok(self.has_met)
-    }
-
-    /// Takes the message of `bytes` bytes that the receive with this slot has brought.
-    fn take_message(
-        &mut self,
-        queue: &mut Queue<'_>,
-        slot: usize,
-        bytes: u32,
-        immediate: Option<u32>,
-    ) -> Result<(), Failure> {
-        let order = self.endpoint.theirs().order;
-        let message = self.wire.decode(queue, slot, bytes, immediate, order)?;
-        let event = self.endpoint.received(message).map_err(Failure::Stream)?;
-        // Before the credit is given back.
-        self.wire.post_receive(queue, slot as u32)?;
-        match event {
-            Event::Data(piece) => self.arrived(queue, piece),
-            Event::Granted => self.renewed(queue),
-            Event::Mapped(index) => self.mapped(queue, index),
-            Event::Shutdown | Event::Disconnected | Event::Alive => Ok(()),
-        }
-    }
-
-    /// Notes that `len` bytes have come.
-    fn came(&mut self, len: u32) {
-        let now = monotonic_ns();
-        self.times = Some((self.times.map_or(now, |(first, _)| first), now));
-        self.traffic.received(len);
-        self.messages = self.messages.wrapping_add(1);
-    }
-
-    fn arrived(&mut self, queue: &mut Queue<'_>, piece: Piece) -> Result<(), Failure> {
-        let position = self.figures.received_bytes;
-        if self.validate {
-            self.buffers.check(queue, piece, position, self.messages)?;
-        }
-        self.figures.received_bytes = position.wrapping_add(piece.len.into());
-        self.came(piece.len);
-        Ok(())
-    }
-
-    /// Takes the entry of the list that a grant has come with, if it has.
-    fn renewed(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        self.figures.grants_received = self.figures.grants_received.wrapping_add(1);
-        let Some(index) = self.endpoint.sender.due() else {
-            return Ok(());
-        };
-        let entry = self.buffers.entry(queue, index).map_err(memory_failed)?;
-        if self.endpoint.renewed(&entry).map_err(Failure::Stream)? {
-            self.buffers
-                .clear_entry(queue, index)
-                .map_err(memory_failed)?;
-        }
-        Ok(())
-    }
-
-    /// Takes the next slot, whose completion hands `mark` back.
-    fn slot(&mut self, mark: Mark) -> Result<usize, Failure> {
-        let slot = self.next as usize;
-        *self
-            .marks
-            .get_mut(slot)
-            .ok_or_else(|| memory_failed(EINVAL))? = mark;
-        self.next = following(self.next, self.sizes.requests);
-        Ok(slot)
-    }
-
-    /// Posts a message with what it tells of: `parts` that are written as `write` says.
-    fn post(
-        &mut self,
-        queue: &mut Queue<'_>,
-        message: Message,
-        parts: Parts,
-        write: &Write,
-    ) -> Result<(), Failure> {
-        let slot = self.slot(write.mark)?;
-        let data = Some((parts, write.remote));
-        self.wire.post(queue, message, data, slot, false)
-    }
-
-    /// Sends bytes of a write that has `left` bytes left, and returns their number; 0 where that
-    /// has to wait. What the peer does not take any more counts as sent.
-    pub(super) fn send(
-        &mut self,
-        queue: &mut Queue<'_>,
-        source: Source,
-        left: u32,
-    ) -> Result<u32, Failure> {
-        let begun = monotonic_ns();
-        let write = match self.endpoint.write(left) {
-            Ok(Some(write)) => write,
-            Ok(None) => return Ok(left),
-            Err(stall) => {
-                self.stalls(stall, begun);
-                return Ok(0);
-            }
-        };
-        self.goes_on(begun);
-        let len = write.remote.len;
-        self.buffers
-            .copy(queue, source, &write.place)
-            .map_err(memory_failed)?;
-        let copied = monotonic_ns().saturating_sub(begun);
-        self.figures.copy_ns = self.figures.copy_ns.saturating_add(copied);
-        let parts = self.buffers.parts(&write.place);
-        self.post(queue, Message::Data(len), parts, &write)?;
-        self.traffic.written(len);
-        self.figures.sent_bytes = self.figures.sent_bytes.wrapping_add(len.into());
-        self.figures.sent_msgs = self.figures.sent_msgs.wrapping_add(1);
-        Ok(len)
-    }
-
-    /// Returns the number of bytes that were sent: the position of the next one.
-    pub(super) fn position(&self) -> u64 {
-        self.figures.sent_bytes
-    }
-
-    /// Notes that nothing can be posted because of `stall`.
-    fn stalls(&mut self, stall: Stall, now: u64) {
-        if !matches!(self.stalled, Some((before, _)) if before == stall) {
-            self.goes_on(now);
-            self.stalled = Some((stall, now));
-        }
-    }
-
-    /// Notes that the wait for what was missing, if there was one, is over.
-    fn goes_on(&mut self, now: u64) {
-        if let Some((stall, since)) = self.stalled.take() {
-            self.figures.stalled(stall, now.saturating_sub(since));
-        }
-    }
-
-    /// Posts the grants that are due.
-    pub(super) fn grant(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        while let Some(grant) = self.endpoint.grant() {
-            let data = match grant.renewal {
-                Some((half, addr)) => Some(self.renewal(queue, &half, addr)?),
-                None => None,
-            };
-            self.post_control(queue, grant.message, data)?;
-            self.figures.grants_sent = self.figures.grants_sent.wrapping_add(1);
-        }
-        Ok(())
-    }
-
-    /// Returns the bytes that tell the peer of a half of the ring, and where they go.
-    fn renewal(
-        &self,
-        queue: &mut Queue<'_>,
-        half: &Segment,
-        addr: u64,
-    ) -> Result<(Parts, Segment), Failure> {
-        let bytes = self.endpoint.entry(half);
-        let entry = Segment {
-            addr,
-            rkey: self.endpoint.theirs().list.rkey,
-            len: bytes.len() as u32,
-        };
-        self.buffers
-            .outgoing_entry(queue, &bytes, self.next_control)
-            .map_err(memory_failed)
-            .map(|parts| (parts, entry))
-    }
-
-    /// Ends the direction to the peer, if it has not ended and the send queue has room.
-    pub(super) fn end(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        let control = &mut self.endpoint.control;
-        if !control.sends() || !control.has_room() {
-            return Ok(());
-        }
-        match control.shut_down() {
-            None => Ok(()),
-            Some(end) => self.post_control(queue, end, None),
-        }
-    }
-
-    /// Posts a message without data of the stream, behind a write of `data` if there is one.
-    fn post_control(
-        &mut self,
-        queue: &mut Queue<'_>,
-        message: Message,
-        data: Option<(Parts, Segment)>,
-    ) -> Result<(), Failure> {
-        let slot = self.sizes.requests + self.next_control;
-        self.next_control = following(self.next_control, self.controls);
-        let requests = match data {
-            Some(_) => self.wire.carrier().requests(),
-            None => 1,
-        };
-        self.endpoint.control.posted(requests);
-        self.wire.post(queue, message, data, slot as usize, true)
-    }
-
-    /// Takes the completion of a request with this slot.
-    pub(super) fn sent(&mut self, slot: usize) {
-        match self.marks.get(slot) {
-            Some(mark) => self.endpoint.sender.completed(*mark),
-            None => self.endpoint.control.completed(),
-        }
     }
 
     /// Returns true where nothing more is sent in either direction.
@@ -493,13 +236,5 @@ impl Flow {
             stream: Some(self.figures),
             ..Summary::default()
         }
-    }
-}
-
-/// Returns the number behind `number` of `count` that take turns.
-fn following(number: u32, count: u32) -> u32 {
-    match number + 1 {
-        next if next < count => next,
-        _ => 0,
     }
 }
