@@ -9,8 +9,8 @@
 
 use super::{
     memory::{
+        compare,
         fill,
-        Checked,
         Opened, //
     },
     message::remote, //
@@ -25,6 +25,7 @@ use crate::{
                 Mapping,
                 Mappings, //
             },
+            receiver::Piece,
             turns::Turns,
             violation::Violation,
             Segment, //
@@ -153,12 +154,9 @@ impl Direct {
     }
 
     fn compare(&self, queue: &Queue<'_>, len: u32, position: u64) -> Result<(), Failure> {
-        let checked = Checked {
-            buffer: self.target.buffer,
-            offset: 0,
-            len,
-        };
-        checked.check(queue, position, self.turns.number())
+        let all = Piece { offset: 0, len };
+        let number = self.turns.number();
+        compare(queue, self.target.buffer, all, position, number)
     }
 
     /// Checks that the peer has mapped as much memory as this side writes to.

@@ -78,8 +78,6 @@ pub(super) struct Flow {
     next: u32,
     /// The place of the next message without.
     next_control: u32,
-    /// The number of those places.
-    controls: u32,
     registered: u16,
     /// Receives that have completed before the peer was met: their slots, and the bytes that came.
     early: KVVec<(usize, u32)>,
@@ -149,7 +147,6 @@ impl Flow {
             marks,
             next: 0,
             next_control: 0,
-            controls,
             registered: 0,
             early: KVVec::with_capacity(waiting, GFP_KERNEL)?,
             has_met,
@@ -190,7 +187,7 @@ impl Flow {
     }
 
     pub(super) fn depths(&self) -> Depths {
-        let send = self.sizes.requests + self.controls;
+        let send = self.sizes.requests + Control::requests(self.wire.carrier());
         let slots = send.max(self.wire.slots(self.receives())) as usize;
         Depths {
             // Bytes may go on at the beginning of the send buffer.

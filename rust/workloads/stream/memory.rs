@@ -48,13 +48,6 @@ const CHUNK: usize = data::PERIOD;
 /// Bytes of a stream from any position on that a client has ready.
 const CONTENT: usize = 64 << 10;
 
-const ENTRY: u32 = Segment::LEN as u32;
-
-/// The bytes of a list that this side sends a part of: its entries on their way, and a mapping.
-const fn outgoing_entries(entries: u32) -> usize {
-    offset_of(entries) + Mapping::LEN
-}
-
 /// Place that the bytes of a message come from.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
@@ -84,11 +77,9 @@ pub(super) struct Buffers {
     outgoing: BufferId,
     /// Bytes that a client sends.
     content: Option<BufferId>,
-    /// The entries of the peer's list on their way, one for each control message, and behind them
-    /// that of a mapping.
+    /// A mapping of this side on its way to the peer's list, and behind it entries of that list,
+    /// one for each control message.
     entries: BufferId,
-    /// The number of those before it.
-    places: u32,
 }
 
 /// A buffer that the peer writes to, by the key of a region that has to be registered, or by that
@@ -149,8 +140,7 @@ impl Buffers {
             list,
             outgoing: memory.add_buffer(options.sbuf as usize)?,
             content: None,
-            entries: memory.add_buffer(outgoing_entries(entries))?,
-            places: entries,
+            entries: memory.add_buffer(Mapping::LEN + offset_of(entries))?,
         })
     }
 
@@ -232,12 +222,7 @@ impl Buffers {
         position: u64,
         message: u64,
     ) -> Result<(), Failure> {
-        let checked = Checked {
-            buffer: self.ring.buffer,
-            offset: piece.offset,
-            len: piece.len,
-        };
-        checked.check(queue, position, message)
+        compare(queue, self.ring.buffer, piece, position, message)
     }
 
     /// Copies bytes of `source` to a place of the send buffer.
@@ -290,58 +275,50 @@ impl Buffers {
         queue: &mut Queue<'_>,
         bytes: &[u8; Mapping::LEN],
     ) -> Result<Parts> {
-        self.outgoing_entry(queue, bytes, self.places)
+        self.outgoing_part(queue, bytes, 0)
     }
 
     /// Returns the entry `bytes` of the peer's list, which leaves from place number `place`.
     pub(super) fn outgoing_entry(
         &self,
         queue: &mut Queue<'_>,
-        bytes: &[u8],
+        bytes: &[u8; Segment::LEN],
         place: u32,
     ) -> Result<Parts> {
-        queue.write(self.entries, offset_of(place), bytes)?;
-        let entry = Local {
+        self.outgoing_part(queue, bytes, Mapping::LEN + offset_of(place))
+    }
+
+    fn outgoing_part(&self, queue: &mut Queue<'_>, bytes: &[u8], offset: usize) -> Result<Parts> {
+        queue.write(self.entries, offset, bytes)?;
+        let part = Local {
             buffer: self.entries,
-            offset: place * ENTRY,
+            offset: offset as u32,
             len: bytes.len() as u32,
             region: None,
         };
-        Ok((entry, None))
+        Ok((part, None))
     }
 }
 
-/// Bytes of a buffer that are compared with those of a stream.
-pub(super) struct Checked {
-    pub(super) buffer: BufferId,
-    pub(super) offset: u32,
-    pub(super) len: u32,
-}
-
-impl Checked {
-    /// Compares them, where they begin at `position` of the stream and came with message number
-    /// `message`.
-    pub(super) fn check(
-        &self,
-        queue: &Queue<'_>,
-        position: u64,
-        message: u64,
-    ) -> Result<(), Failure> {
-        let mut bytes = [0; CHUNK];
-        let mut at = 0;
-        while at < self.len as usize {
-            let len = CHUNK.min(self.len as usize - at);
-            let (chunk, _) = bytes.split_at_mut(len);
-            queue
-                .memory()
-                .read(self.buffer, self.offset as usize + at, chunk)
-                .map_err(memory_failed)?;
-            data::check(chunk, position.wrapping_add(at as u64), message)
-                .map_err(Failure::Mismatch)?;
-            at += len;
-        }
-        Ok(())
+/// Compares a piece of a buffer with the bytes of a stream from `position` on, which came with
+/// message number `message`.
+pub(super) fn compare(
+    queue: &Queue<'_>,
+    buffer: BufferId,
+    piece: Piece,
+    position: u64,
+    message: u64,
+) -> Result<(), Failure> {
+    let mut bytes = [0; CHUNK];
+    for at in (0..piece.len as usize).step_by(CHUNK) {
+        let (chunk, _) = bytes.split_at_mut(CHUNK.min(piece.len as usize - at));
+        queue
+            .memory()
+            .read(buffer, piece.offset as usize + at, chunk)
+            .map_err(memory_failed)?;
+        data::check(chunk, position.wrapping_add(at as u64), message).map_err(Failure::Mismatch)?;
     }
+    Ok(())
 }
 
 /// Fills the first `len` bytes of a buffer with those of a stream from `position` on.

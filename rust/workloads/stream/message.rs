@@ -68,6 +68,7 @@ impl Messages {
         })
     }
 
+    /// Returns the way that messages take.
     pub(super) fn carrier(&self) -> Carrier {
         self.carrier
     }
@@ -122,8 +123,8 @@ impl Messages {
         message.map_err(Failure::Stream)
     }
 
-    /// Posts `message`, whose last completion carries `slot`, behind a write of `parts` to `remote`
-    /// if there are any. With `all` each of its requests completes.
+    /// Posts `message`, whose last completion carries `slot`, behind a write of `data`, if there is
+    /// any: bytes of this side, and the peer's memory. With `all` each of its requests completes.
     pub(super) fn post(
         &self,
         queue: &mut Queue<'_>,

@@ -34,7 +34,7 @@ impl Flow {
     ///
     /// # Errors
     ///
-    /// [`Violation::Unmapped`].
+    /// [`Failure::Stream`] where it has not.
     pub(in crate::workloads::stream) fn check_peer(&self) -> Result<(), Failure> {
         let mappings = &self.endpoint.mappings;
         self.direct

@@ -17,6 +17,7 @@ use crate::{
     logic::{
         failure::Failure,
         stream::{
+            control::Control,
             immediate::Message,
             sender::{
                 Mark,
@@ -165,9 +166,10 @@ impl Flow {
         data: Option<(Parts, Segment)>,
     ) -> Result<(), Failure> {
         let slot = self.sizes.requests + self.next_control;
-        self.next_control = following(self.next_control, self.controls);
+        let carrier = self.wire.carrier();
+        self.next_control = following(self.next_control, Control::requests(carrier));
         let requests = match data {
-            Some(_) => self.wire.carrier().requests(),
+            Some(_) => carrier.requests(),
             None => 1,
         };
         self.endpoint.control.posted(requests);
