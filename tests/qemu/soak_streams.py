@@ -2,11 +2,10 @@
 """Peers of streams that lie at random, on either side, for as many rounds as wanted: in each a
 client tells lies to a server, and a server tells as many to a client."""
 
-import krping
 import puppet
 import soak
 import stream_puppet
-from krping import ADDR, run_ok
+import streams
 from ktap import Suite, diag
 
 # Lies to each side in a round. Few connections live through more.
@@ -15,16 +14,10 @@ LIES = 40
 PIECE = 25
 
 
-def check():
-	"""Nothing is left, and streams are as good as before."""
-	krping.check()
-	run_ok(f"loopback,addr={ADDR},stream,echo,validate,size=5000,count=3")
-
-
 def main(argv=None):
 	"""Run the rounds."""
 	options = soak.options(__doc__, 100, argv)
-	suite = Suite(check=check, limit=60 * PIECE)
+	suite = Suite(check=streams.check, limit=60 * PIECE)
 	puppet.PUPPET.build()
 	numbers = list(options.numbers())
 

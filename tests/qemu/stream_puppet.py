@@ -68,10 +68,10 @@ def open_memory(theirs, entry):
 
 class Client(puppet.Client):
 	"""A client of a server of streams, which has said CHANGES. The server may write to its list
-	and its ring."""
+	and its ring, but with DEAF finds no receive for its messages."""
 
-	def __init__(self, port, **changes):
-		super().__init__(port, "-")
+	def __init__(self, port, deaf=False, **changes):
+		super().__init__(port, "-", receives=0 if deaf else 0x100)
 		self.tell(f"connect {hello(memory=(self.addr, self.key), **changes)}")
 		self.theirs = None
 

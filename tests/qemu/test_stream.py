@@ -3,27 +3,18 @@
 """Streams of rsocket: rdma-core's rstream, and its library, against the kernel's server."""
 
 import errno
-import os
-import subprocess
 
 import krping
 from krping import ADDR, Log, new_port, new_tag, run_fails
 from ktap import Suite
+from streams import RSOCKET, program
 
 suite = Suite(check=krping.check, limit=300)
-
-CLIENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rsocket.py")
-
-
-def program(*command):
-	"""Run COMMAND to its end."""
-	return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-			      timeout=250 * krping.SLOW, check=False)
 
 
 def client(port, *steps):
 	"""Run a client with STEPS against PORT."""
-	done = program(CLIENT, ADDR, str(port), *steps)
+	done = program(RSOCKET, ADDR, str(port), *steps)
 	assert done.returncode == 0, done.stderr
 
 
@@ -143,7 +134,7 @@ def apart():
 	log.wait("private data of version 107 of rsocket's protocol")
 	port = new_port()
 	other = krping.serve(f"server,port={port}")
-	assert program(CLIENT, ADDR, str(port), "send=1").returncode
+	assert program(RSOCKET, ADDR, str(port), "send=1").returncode
 	assert other.wait() == errno.EOPNOTSUPP
 	log.wait("the client speaks rsocket's protocol, which 'stream' serves")
 

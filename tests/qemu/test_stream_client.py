@@ -3,24 +3,16 @@
 """The client of streams, against the kernel's server and against rdma-core's rsocket."""
 
 import errno
-import os
 
 import krping
 from krping import ADDR, ADDR6, Log, Program, new_port, new_tag, run_fails, run_ok, wait_for
 from ktap import Suite
+from streams import RSOCKET, sides
 
 suite = Suite(check=krping.check, limit=300)
 
-RSOCKET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rsocket.py")
 PRELOAD = "/usr/lib/x86_64-linux-gnu/rsocket/librspreload.so"
 REASONS = ("queue_entry", "send_buffer", "credit", "ring_space")
-
-
-def sides(options, addr=f"addr={ADDR}"):
-	"""Run a loopback with OPTIONS, and return the results of its client and server."""
-	tag = new_tag()
-	run_ok(f"loopback,{addr},stream,timeout={10000 * krping.SLOW},tag={tag}{options}")
-	return krping.result(tag, "client"), krping.result(tag, "server")
 
 
 def moved(found, received, sent):

@@ -3,25 +3,22 @@
 """Direct writes of streams, between kernels and with rdma-core's riostream at either end."""
 
 import errno
-import subprocess
 
 import krping
 from krping import ADDR, Program, new_port, new_tag, run_fails, run_ok, wait_for
 from ktap import Suite
+from streams import TIMEOUT, program, sides
 
 suite = Suite(check=krping.check, limit=300)
 
 SIZES = (1, 2, 64, 4097, 65536, (1 << 20) + 5)
-TIMEOUT = f"timeout={10000 * krping.SLOW}"
 # Of data in greetings, on either side.
 GREETING = 16
 
 
-def sides(options):
-	"""Run a loopback with OPTIONS, and return the results of its client and server."""
-	tag = new_tag()
-	run_ok(f"loopback,addr={ADDR},stream,iomap,validate,{TIMEOUT},tag={tag},{options}")
-	return krping.result(tag, "client"), krping.result(tag, "server")
+def mapped(options):
+	"""The results of both sides of a loopback with direct writes and OPTIONS."""
+	return sides(f",iomap,validate,{options}")
 
 
 def wrote(found, size, count):
@@ -35,7 +32,7 @@ def wrote(found, size, count):
 @suite.test("a source: the server's memory has what was written last")
 def source():
 	for size in SIZES:
-		client, server = sides(f"size={size},count=20")
+		client, server = mapped(f"size={size},count=20")
 		wrote(client, size, 20)
 		wrote(server, size, 0)
 		assert (client["iterations"], client["size"]) == (20, size), client
@@ -47,7 +44,7 @@ def turns():
 	for size in SIZES:
 		# The number of a write has 8 bits.
 		count = 300 if size < 5000 else 5
-		client, server = sides(f"size={size},count={count},echo,poll")
+		client, server = mapped(f"size={size},count={count},echo,poll")
 		wrote(client, size, count)
 		wrote(server, size, count)
 		assert 0 < client["p50_ns"] <= client["max_ns"], client
@@ -58,8 +55,8 @@ def turns():
 @suite.test("small buffers and queues, spin=, cq=pool, threads=, duration=")
 def ways():
 	for options in ("sbuf=2,rbuf=2", "rqdepth=1,txdepth=1", "spin=50", "cq=pool", "poll"):
-		sides(f"size=5000,count=50,{options}")
-	client, _ = sides("size=1000,duration=1")
+		mapped(f"size=5000,count=50,{options}")
+	client, _ = mapped("size=1000,duration=1")
 	assert client["stream"]["direct_bytes"] == 1000 * client["iterations"] > 0, client
 	tag = new_tag()
 	run_ok(f"loopback,addr={ADDR},stream,iomap,echo,poll,validate,threads=2,count=50,tag={tag}")
@@ -108,9 +105,8 @@ def client_of_riostream():
 		port, tag = new_port(), new_tag()
 		server = krping.serve(f"server,port={port},stream,iomap,echo,poll,validate,size={size},"
 				      f"{TIMEOUT},tag={tag}")
-		done = subprocess.run((*riostream(port, size, "-C", "1", "-I", str(rounds)), *options,
-				       "-s", ADDR), stdin=subprocess.DEVNULL, capture_output=True,
-				      text=True, timeout=200, check=False)
+		done = program(*riostream(port, size, "-C", "1", "-I", str(rounds)), *options, "-s", ADDR,
+			       timeout=200)
 		compared(done.returncode, done.stdout + done.stderr)
 		assert server.wait(60) == 0
 		wrote(krping.result(tag, "server"), size, rounds)
@@ -120,9 +116,8 @@ def client_of_riostream():
 def bandwidth_of_riostream():
 	port, tag = new_port(), new_tag()
 	server = krping.serve(f"server,port={port},stream,iomap,echo,poll,size=4096,{TIMEOUT},tag={tag}")
-	done = subprocess.run(("riostream", "-p", str(port), "-S", "4096", "-C", "50", "-I", "20", "-s",
-			       ADDR), stdin=subprocess.DEVNULL, capture_output=True, text=True,
-			      timeout=200, check=False)
+	done = program("riostream", "-p", str(port), "-S", "4096", "-C", "50", "-I", "20", "-s", ADDR,
+		       timeout=200)
 	compared(done.returncode, done.stdout + done.stderr)
 	assert server.wait(60) == 0
 	wrote(krping.result(tag, "server"), 4096, 20)

@@ -4,24 +4,21 @@
 """Streams on soft-iWARP, where a message is a SEND: between kernels, and with rsocket at either end."""
 
 import errno
-import os
-import subprocess
 
 import krping
+import streams
 from krping import ADDR, Program, new_port, new_tag, run_fails, run_ok, wait_for
 from ktap import Suite
+from streams import RSOCKET, TIMEOUT, program
 
 suite = Suite(check=krping.check, limit=300)
 
-RSOCKET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rsocket.py")
-STREAM = f"stream,validate,unsafe_global_rkey,timeout={10000 * krping.SLOW}"
+STREAM = f"stream,validate,unsafe_global_rkey,{TIMEOUT}"
 
 
 def sides(options):
-	"""Run a loopback with OPTIONS, and return the results of its client and server."""
-	tag = new_tag()
-	run_ok(f"loopback,addr={ADDR},{STREAM},tag={tag},{options}")
-	found = [krping.result(tag, role) for role in ("client", "server")]
+	"""The results of both sides of a loopback with OPTIONS."""
+	found = streams.sides(f",validate,unsafe_global_rkey,{options}")
 	assert all(each["transport"] == "iWARP" for each in found), found
 	return found
 
@@ -67,9 +64,8 @@ def rstream():
 	for size in (64, 65536):
 		port, tag = new_port(), new_tag()
 		server = krping.serve(f"server,port={port},{STREAM},echo,tag={tag}")
-		done = subprocess.run(("rstream", "-s", ADDR, "-p", str(port), "-T", "v", "-S", str(size),
-				       "-C", "1", "-I", "5"), stdin=subprocess.DEVNULL,
-				      capture_output=True, text=True, timeout=250, check=False)
+		done = program("rstream", "-s", ADDR, "-p", str(port), "-T", "v", "-S", str(size),
+			       "-C", "1", "-I", "5", timeout=250)
 		assert not done.returncode and not done.stderr and "custom" in done.stdout, done
 		assert server.wait(60) == 0
 		assert krping.result(tag, "server")["recv_bytes"] == 16 + 5 * size
@@ -82,12 +78,12 @@ def server():
 			(("receive=50000", "end"), "size=5000,count=10", (0, 50000)),
 			(("send=50000", "shutdown", "end"), "reverse", (50000, 0))):
 		port, tag = new_port(), new_tag()
-		program = Program(RSOCKET, "listen", str(port), *steps, "close")
-		wait_for(lambda program=program: "listens" in program.output(), 20)
+		there = Program(RSOCKET, "listen", str(port), *steps, "close")
+		wait_for(lambda there=there: "listens" in there.output(), 20)
 		run_ok(f"client,addr={ADDR},port={port},{STREAM},tag={tag},{options}")
 		found = krping.result(tag, "client")
 		assert (found["recv_bytes"], found["write_bytes"]) == moved, found
-		status, output = program.finish(60)
+		status, output = there.finish(60)
 		assert status == 0, output
 
 
