@@ -142,6 +142,10 @@ impl Client<'_> {
             .map_err(|failure| {
                 let ids = connections.iter().map(|connection| &*connection.id);
                 best_cause(ids, |outcome| outcome.failure().map(|_| failure), failure)
+            })
+            .or_else(|failure| match failure {
+                Failure::Disconnected if may_end(&connections) => Ok(()),
+                _ => Err(failure),
             });
         match result {
             Ok(()) => self.session.led(),
@@ -273,6 +277,13 @@ fn each<W: Lead>(
     connections
         .iter()
         .try_for_each(|connection| connection.queue_pair.with(step).unwrap_or(Ok(())))
+}
+
+/// Returns true if a disconnect by the servers now is a regular end.
+fn may_end<W: Lead>(connections: &[Connected<W>]) -> bool {
+    connections
+        .iter()
+        .all(|connection| connection.queue_pair.with(|lead, _| lead.may_end()) == Some(true))
 }
 
 /// Sends a keepalive to each server.

@@ -209,6 +209,12 @@ pub(crate) trait Lead: Side {
         Ok(false)
     }
 
+    /// Returns true if a disconnect by the server now is a regular end, although the workload has
+    /// not come to its own.
+    fn may_end(&self) -> bool {
+        false
+    }
+
     /// Starts the workload, once connected.
     fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure>;
 

@@ -248,6 +248,17 @@ def gone():
 			peer.gone()
 
 
+@suite.test("a server that goes without a DISCONNECT: good once all has come back, not before")
+def silent_end():
+	peer = Peer("receive=100", "send=100", "vanish")
+	moved(peer.run(",echo,validate,size=100,count=1"), 100, 100)
+	peer.gone()
+	# Nothing says that the last bytes of a direction were read.
+	peer = Peer("receive=100", "vanish")
+	peer.run(",size=100,count=1", errno.ECONNRESET, "disconnected")
+	peer.gone()
+
+
 @suite.test("an interrupted client ends its stream")
 def interrupted():
 	for options in ("", ",echo"):

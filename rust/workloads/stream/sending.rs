@@ -96,6 +96,11 @@ impl Sending {
         self.is_idle() && (is_last || self.until.is_some_and(Deadline::passed))
     }
 
+    /// Returns true where the peer was to send back all bytes, and has.
+    pub(super) fn has_all_back(&self) -> bool {
+        self.echo && self.is_done()
+    }
+
     /// Begins another write, if there is to be one. Returns true where one is under way.
     fn begins(&mut self, flow: &mut Flow, queue: &mut Queue<'_>) -> Result<bool, Failure> {
         if !self.is_idle() {

@@ -156,6 +156,15 @@ impl Lead for Stream {
         self.flow.meet(answer).map(|()| true)
     }
 
+    // Where both sides end the stream at the same time, rsocket disconnects before its last message
+    // is sent.
+    fn may_end(&self) -> bool {
+        match &self.part {
+            Part::Sending(sending) => sending.has_all_back(),
+            Part::Taking(_) => false,
+        }
+    }
+
     fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         self.flow.open(queue)?;
         self.go_on(queue)
