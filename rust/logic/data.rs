@@ -2,7 +2,9 @@
 
 //! The data that is sent, and its CRC-32.
 //!
-//! [`pattern`] makes and checks data, [`crc`] is its checksum.
+//! [`pattern`] makes and checks the data of an iteration, [`bytes`] that of a stream or message;
+//! [`crc`] is the checksum.
 
+pub(crate) mod bytes;
 pub(crate) mod crc;
 pub(crate) mod pattern;

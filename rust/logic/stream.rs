@@ -11,7 +11,6 @@
 //! - [`sender`], [`send_buffer`] - the direction to the peer, and the memory that it sends from
 //! - [`receiver`] - the direction from the peer
 //! - [`control`] - the ends of both directions, and the requests of messages without data
-//! - [`data`] - the bytes that are compared
 //! - [`iomap`] - memory that a peer writes to directly
 //! - [`turns`] - direct writes of both sides in turn
 //! - [`endpoint`] - all of a side
@@ -21,7 +20,6 @@
 //! Nothing here does I/O: methods say what to post, and are told of what has come.
 
 pub(crate) mod control;
-pub(crate) mod data;
 pub(crate) mod endpoint;
 pub(crate) mod figures;
 pub(crate) mod hello;

@@ -9,9 +9,9 @@ use crate::{
     engine::queue::Queue,
     logic::{
         command::Command,
+        data::bytes,
         failure::Failure,
         stream::{
-            data,
             hello::Hello,
             iomap::Mapping,
             receiver::{
@@ -43,7 +43,7 @@ use crate::{
 use kernel::prelude::*;
 
 /// Bytes that are looked at, at once.
-const CHUNK: usize = data::PERIOD;
+const CHUNK: usize = bytes::PERIOD;
 
 /// Bytes of a stream from any position on that a client has ready.
 const CONTENT: usize = 64 << 10;
@@ -316,7 +316,8 @@ pub(super) fn compare(
             .memory()
             .read(buffer, piece.offset as usize + at, chunk)
             .map_err(memory_failed)?;
-        data::check(chunk, position.wrapping_add(at as u64), message).map_err(Failure::Mismatch)?;
+        bytes::check(chunk, position.wrapping_add(at as u64), message)
+            .map_err(Failure::Mismatch)?;
     }
     Ok(())
 }
@@ -330,7 +331,7 @@ pub(super) fn fill(
 ) -> Result<(), Failure> {
     let mut bytes = [0; CHUNK];
     // All pieces but the last are as long as the bytes that repeat.
-    data::fill(&mut bytes, position);
+    bytes::fill(&mut bytes, position);
     for offset in (0..len as usize).step_by(CHUNK) {
         let (piece, _) = bytes.split_at(CHUNK.min(len as usize - offset));
         queue.write(buffer, offset, piece).map_err(memory_failed)?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 use super::cases;
-use crate::logic::stream::data::{
+use crate::logic::data::bytes::{
     check,
     fill, //
 };

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The bytes of a stream: each has the lower 8 bits of its position, as those of `rstream` have.
+//! Bytes that have the lower 8 bits of their positions, as those of `rstream` have: the data of a
+//! stream, and of messages.
 
 use crate::logic::data::pattern::Mismatch;
 
-/// The bytes of a stream are the same behind so many.
+/// The bytes are the same behind so many.
 pub(crate) const PERIOD: usize = 256;
 
 /// The bytes from position 0 on, as many as a period has from any position of the first.
@@ -18,15 +19,15 @@ const BYTES: [u8; 2 * PERIOD] = {
     bytes
 };
 
-/// Returns the bytes at `position` of a stream, `len` of them or a period.
-fn expected(position: u64, len: usize) -> &'static [u8] {
+/// Returns the bytes at `position`, `len` of them or a period.
+pub(crate) fn expected(position: u64, len: usize) -> &'static [u8] {
     let first = position as usize % PERIOD;
     BYTES
         .get(first..first.saturating_add(len.min(PERIOD)))
         .unwrap_or_default()
 }
 
-/// Fills `bytes`, which are at `position` of a stream.
+/// Fills `bytes`, which are at `position`.
 pub(crate) fn fill(bytes: &mut [u8], position: u64) {
     // All but the last have a whole period.
     for piece in bytes.chunks_mut(PERIOD) {
@@ -38,7 +39,7 @@ pub(crate) fn fill(bytes: &mut [u8], position: u64) {
     }
 }
 
-/// Compares the bytes at `position` of a stream, which came with message number `message`.
+/// Compares the bytes at `position`, which came with message number `message`.
 ///
 /// # Errors
 ///
