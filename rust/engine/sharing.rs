@@ -20,9 +20,9 @@ use crate::{
     },
     logic::{
         failure::Failure,
-        measure::sharing::{
-            Rates,
-            SharingFigures, //
+        measure::{
+            rate::Rates,
+            sharing::SharingFigures, //
         }, //
     },
     mr::{

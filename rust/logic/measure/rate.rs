@@ -11,3 +11,42 @@ pub(crate) fn per_second(count: u64, ns: u64) -> u64 {
         None => count.checked_div(ms).unwrap_or(0).saturating_mul(1000),
     }
 }
+
+/// Rates of connections that have ended, by which one sees whether what they share served all
+/// alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rates {
+    count: u32,
+    slowest: u64,
+    fastest: u64,
+}
+
+impl Rates {
+    /// Adds the operations per second of a connection. One that has measured nothing does not
+    /// count.
+    pub(crate) fn add(&mut self, per_second: u64) {
+        if per_second == 0 {
+            return;
+        }
+        self.slowest = match self.count {
+            0 => per_second,
+            _ => self.slowest.min(per_second),
+        };
+        self.fastest = self.fastest.max(per_second);
+        self.count = self.count.saturating_add(1);
+    }
+    /// Returns the number of connections.
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Returns the lowest operations per second; 0 of none.
+    pub(crate) fn slowest(&self) -> u64 {
+        self.slowest
+    }
+
+    /// Returns the highest operations per second; 0 of none.
+    pub(crate) fn fastest(&self) -> u64 {
+        self.fastest
+    }
+}

@@ -2,6 +2,7 @@
 
 //! Figures of a shared receive queue.
 
+use super::rate::Rates;
 use crate::logic::text::json::Object;
 use core::fmt;
 
@@ -26,31 +27,6 @@ pub(crate) struct SharingFigures {
     pub(crate) rates: Rates,
 }
 
-/// Rates of the connections of a shared receive queue that have ended, by which one sees whether
-/// the queue served all alike.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Rates {
-    count: u32,
-    slowest: u64,
-    fastest: u64,
-}
-
-impl Rates {
-    /// Adds the operations per second of a connection. One that has measured nothing does not
-    /// count.
-    pub(crate) fn add(&mut self, per_second: u64) {
-        if per_second == 0 {
-            return;
-        }
-        self.slowest = match self.count {
-            0 => per_second,
-            _ => self.slowest.min(per_second),
-        };
-        self.fastest = self.fastest.max(per_second);
-        self.count = self.count.saturating_add(1);
-    }
-}
-
 impl SharingFigures {
     /// Writes them as member `srq` of `object`.
     pub(crate) fn write(&self, object: &mut Object<'_>) -> fmt::Result {
@@ -62,9 +38,9 @@ impl SharingFigures {
             .num("limit_events", self.limit_events)?
             .num("refills", self.refills)?
             .num("reposted", self.reposted)?
-            .num("measured", self.rates.count)?
-            .num("slowest_per_s", self.rates.slowest)?
-            .num("fastest_per_s", self.rates.fastest)?;
+            .num("measured", self.rates.count())?
+            .num("slowest_per_s", self.rates.slowest())?
+            .num("fastest_per_s", self.rates.fastest())?;
         srq.finish()
     }
 }
