@@ -2,12 +2,22 @@
 
 //! Completion queues and work completions.
 //!
+//! A completion queue is of one queue pair, or is [shared](CompletionQueue::shared) by several.
+//!
 //! C header: `include/rdma/ib_verbs.h`
+//!
+//! - [`users`] - the queue pairs that share one
 
-use super::event::{
-    handle_completion_event,
-    handle_cq_event,
-    EventContext, //
+mod users;
+
+use super::{
+    cm::Id,
+    event::{
+        handle_completion_event,
+        handle_cq_event,
+        EventContext,
+        EventHandler, //
+    }, //
 };
 use crate::{
     bindings,
@@ -19,6 +29,7 @@ use kernel::{
     prelude::*,
     sync::Arc, //
 };
+pub(super) use users::Users;
 
 /// The way in which completions are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,14 +206,54 @@ impl Opcode {
 /// [`PollMode::Pool`] it is the pool's, which keeps room for `entries` completions until this
 /// object is dropped; otherwise it is freed by this object alone. Queue pairs that use it are
 /// destroyed before it is dropped.
-pub(super) struct CompletionQueue {
+pub(crate) struct CompletionQueue {
     raw: NonNull<bindings::ib_cq>,
     mode: PollMode,
     entries: u32,
-    _events: Arc<EventContext>,
+    events: Arc<EventContext>,
 }
 
+// SAFETY: The verbs on the queue may be called from any task.
+unsafe impl Send for CompletionQueue {}
+// SAFETY: As above, from several tasks at once; those who share it poll one at a time.
+unsafe impl Sync for CompletionQueue {}
+
 impl CompletionQueue {
+    /// Makes a queue that up to `queue_pairs` queue pairs of the device of `id` share, with room
+    /// for `completions` of their requests, and for `receives` of a shared receive queue. A thread
+    /// [polls](Self::poll) it, with the events of [`PollMode::Notified`], which `handler` gets. May
+    /// sleep.
+    ///
+    /// A memory that [completes to](super::memory::Memory::complete_to) it makes a queue pair
+    /// without a completion queue of its own.
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` for an unbound identifier; `ERANGE`, `EINVAL` or the driver's error for a size
+    /// beyond its limit; `ENOMEM`.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn shared(
+        id: &Arc<Id>,
+        queue_pairs: usize,
+        completions: u32,
+        receives: u32,
+        handler: Arc<dyn EventHandler>,
+    ) -> Result<Arc<Self>> {
+        let events = EventContext {
+            handler,
+            id: id.clone(),
+            sharing: None,
+            users: Some(Users::new(queue_pairs, completions)?),
+        };
+        let entries = completions.checked_add(receives).ok_or(ERANGE)?;
+        let events = Arc::new(events, GFP_KERNEL)?;
+        let cq = Self::new(entries, PollMode::Notified, events)?;
+        Ok(Arc::new(cq, GFP_KERNEL)?)
+    }
+
     /// Makes a queue for `entries` completions on the device of the identifier of `events`, which
     /// gets its errors, unless the queue is the pool's. May sleep.
     ///
@@ -239,7 +290,7 @@ impl CompletionQueue {
             raw: NonNull::new(raw).ok_or(ENOMEM)?,
             mode,
             entries,
-            _events: events,
+            events,
         })
     }
 
@@ -264,8 +315,13 @@ impl CompletionQueue {
             raw: NonNull::new(raw).ok_or(ENOMEM)?,
             mode: PollMode::Pool,
             entries,
-            _events: events,
+            events,
         })
+    }
+
+    /// Returns the identifier on whose device it is.
+    pub(super) fn id(&self) -> &Arc<Id> {
+        &self.events.id
     }
 
     /// Returns the raw queue, valid while `self` lives.
@@ -295,7 +351,7 @@ impl CompletionQueue {
     /// # Errors
     ///
     /// `EINVAL` where the events are not the owner's; the driver's.
-    pub(super) fn arm(&self, next: NextEvent) -> Result<bool> {
+    pub(crate) fn arm(&self, next: NextEvent) -> Result<bool> {
         if self.mode != PollMode::Notified {
             return Err(EINVAL);
         }
@@ -308,8 +364,10 @@ impl CompletionQueue {
     }
 
     /// Handles up to `budget` completions, and returns their number; none where the core does
-    /// that. Process context.
-    pub(super) fn poll(&self, budget: u16) -> usize {
+    /// that. Process context. May sleep where the queue is shared, and another thread polls; not
+    /// for the handlers of completions.
+    pub(crate) fn poll(&self, budget: u16) -> usize {
+        let _poller = self.users().map(|users| users.poller.lock());
         match self.mode {
             PollMode::Event | PollMode::Pool => 0,
             // SAFETY: The queue is alive and made for being polled directly.
@@ -319,7 +377,33 @@ impl CompletionQueue {
             .unwrap_or(0),
         }
     }
+
+    /// Returns the queue pairs that share the queue; `None` where it is of one.
+    pub(super) fn users(&self) -> Option<&Arc<Users>> {
+        self.events.users.as_ref()
+    }
+
+    /// Removes the queue pair that was at `qp`, and has been destroyed, from those that share the
+    /// queue, once all completions that there were of it have been handled. Process context; may
+    /// sleep.
+    pub(super) fn forget(&self, qp: NonNull<bindings::ib_qp>) {
+        let Some(users) = self.users() else {
+            return;
+        };
+        // Those of others come meanwhile, but not before what is there.
+        let mut left = usize::try_from(self.entries()).unwrap_or(usize::MAX);
+        while left > 0 {
+            match self.poll(FORGET_BUDGET) {
+                0 => break,
+                handled => left = left.saturating_sub(handled),
+            }
+        }
+        users.remove(qp);
+    }
 }
+
+/// Completions that are handled at a time for a queue pair that goes.
+const FORGET_BUDGET: u16 = 64;
 
 impl Drop for CompletionQueue {
     fn drop(&mut self) {

@@ -6,6 +6,7 @@
 
 use super::{
     cm::Id,
+    cq::Users,
     srq::Sharing,
     text::static_text, //
 };
@@ -84,6 +85,8 @@ pub(super) struct EventContext {
     pub(super) id: Arc<Id>,
     /// `None` for a queue pair with receives of its own.
     pub(super) sharing: Option<Sharing>,
+    /// The queue pairs that share the completion queue; `None` where it is of one.
+    pub(super) users: Option<Arc<Users>>,
 }
 
 /// The callback of the events of a completion queue.

@@ -13,6 +13,7 @@
 //! - [`buffer`], [`region`] - buffers mapped for DMA, and regions over them
 //! - [`segments`], [`foreign`], [`sink`] - memory of others, regions over it, and over the
 //!   destinations of READs
+//! - [`shared`] - what its queue pair shares with others
 //! - [`transfers`] - memory that the core's contexts move
 //! - [`place`], [`account`] - ids, and what buffers are charged to
 
@@ -22,6 +23,7 @@ mod foreign;
 pub(super) mod place;
 mod region;
 mod segments;
+mod shared;
 mod sink;
 mod transfers;
 
@@ -39,6 +41,7 @@ pub(crate) use segments::{
 
 use super::{
     cm::Id,
+    cq::CompletionQueue,
     mr::Access,
     pd::ProtectionDomain, //
 };
@@ -93,6 +96,8 @@ pub(crate) struct Memory<F: ForeignMemory = NoForeign> {
     buffers: KVVec<Buffer>,
     /// The receives of the queue pair, if it has none of its own.
     shared: Option<Arc<SharedReceiveQueue>>,
+    /// The completion queue of the queue pair, if it has none of its own.
+    completions: Option<Arc<CompletionQueue>>,
     pd: Arc<ProtectionDomain>,
     account: Option<Arc<dyn Account>>,
     /// Tells its own buffers and regions from those of others.
@@ -120,51 +125,12 @@ impl<F: ForeignMemory> Memory<F> {
             transfers: KVVec::new(),
             buffers: KVVec::new(),
             shared: None,
+            completions: None,
             pd,
             account: None,
             owner: Owner(MEMORIES.fetch_add(1, Relaxed)),
             id: id.clone(),
         })
-    }
-
-    /// Makes the receives of its queue pair those of `queue`.
-    ///
-    /// # Errors
-    ///
-    /// `EXDEV` where `queue` is in another protection domain: drivers differ in which of the two
-    /// domains they look for the keys of receives.
-    #[allow(
-        dead_code,
-        reason = "there are these, whichever the users of the module take"
-    )]
-    pub(crate) fn share(&mut self, queue: Arc<SharedReceiveQueue>) -> Result {
-        if !Arc::ptr_eq(&self.pd, queue.memory().pd()) {
-            return Err(EXDEV);
-        }
-        self.shared = Some(queue);
-        Ok(())
-    }
-
-    /// Returns the shared receive queue of its queue pair, if it has one.
-    pub(crate) fn shared(&self) -> Option<&Arc<SharedReceiveQueue>> {
-        self.shared.as_ref()
-    }
-
-    /// Copies `len` bytes that have arrived in receive number `receive` of the shared receive queue
-    /// to the beginning of a buffer. For the handler of its completion; any context.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` where there is no such receive, or either has less room.
-    #[allow(
-        dead_code,
-        reason = "there are these, whichever the users of the module take"
-    )]
-    pub(crate) fn copy_shared(&self, receive: u32, buffer: BufferId, len: usize) -> Result {
-        let to = self.buffer(buffer)?;
-        let queue = self.shared.as_ref().ok_or(EINVAL)?;
-        queue.copy(receive, &to.memory, len)?;
-        to.sync_for_device(0, len)
     }
 
     /// Charges the buffers that are added from now on to `account`.

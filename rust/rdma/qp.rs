@@ -135,7 +135,7 @@ impl<C: Completions> Unpin for Inner<C> {}
 /// - `entries` point to this object.
 #[pin_data(PinnedDrop)]
 pub(crate) struct QueuePair<C: Completions> {
-    cq: CompletionQueue,
+    cq: Arc<CompletionQueue>,
     #[pin]
     inner: SpinLockBh<Inner<C>>,
     entries: KVVec<Entry<C::Tag>>,
@@ -185,23 +185,34 @@ impl<C: Completions> QueuePair<C> {
         let place = memory.id().claim_queue_pair()?;
         let id = place.id().clone();
         let shared = memory.shared().cloned();
+        let joint = memory.completions().cloned();
         let sharing = match &shared {
             // Completions in the pool's queues cannot be told to be of this queue pair.
-            Some(_) if poll == PollMode::Pool => return Err(EINVAL),
+            Some(_) if joint.is_none() && poll == PollMode::Pool => return Err(EINVAL),
             Some(_) => Some(Sharing {
                 taker: NonNull::new(room.as_ptr().cast_mut()).ok_or(EINVAL)?,
                 last: Arc::pin_init(Completion::new(), GFP_KERNEL)?,
             }),
             None => None,
         };
+        let taker = sharing.as_ref().map(|sharing| sharing.taker);
         let context = EventContext {
             handler,
             id,
             sharing,
+            users: None,
         };
         let events = Arc::new(context, GFP_KERNEL)?;
-        let entries_of_cq = caps.all_completions(&events.id.device()?, shared.as_deref())?;
-        let cq = CompletionQueue::new(entries_of_cq, poll, events.clone())?;
+        let cq = match joint {
+            // Its events and completions are told by the one queue pair that there is.
+            Some(_) if caps.unreliable.is_some() => return Err(EINVAL),
+            Some(cq) => cq,
+            None => {
+                let entries = caps.all_completions(&events.id.device()?, shared.as_deref())?;
+                let cq = CompletionQueue::new(entries, poll, events.clone())?;
+                Arc::new(cq, GFP_KERNEL)?
+            }
+        };
         let port = events.id.device()?.port();
         let id = events.id.as_ptr();
         let mut attr = bindings::ib_qp_init_attr {
@@ -230,6 +241,16 @@ impl<C: Completions> QueuePair<C> {
         })?;
         // SAFETY: The identifier is valid; the call above set its queue pair.
         let raw = NonNull::new(unsafe { (*id).qp }).ok_or(ENODEV)?;
+        if let Some(users) = cq.users() {
+            // It stays valid until the drop has the queue forget it.
+            let added = caps.own_completions(shared.is_some());
+            added
+                .and_then(|completions| users.add(raw, taker, completions))
+                .inspect_err(|_| {
+                    // SAFETY: As above: nothing was posted to it.
+                    unsafe { bindings::rdma_destroy_qp(id) }
+                })?;
+        }
         let room_of_sq = match events.id.device() {
             Ok(device) => caps.room(&device, attr.cap.max_send_wr),
             Err(_) => 0,
@@ -405,8 +426,10 @@ impl<C: Completions> QueuePair<C> {
         // object alone, and whose handler has been stopped, so nothing is posted any more. The
         // device uses no memory of a queue pair that is destroyed. A completion that is still to
         // be handled finds its entry: the completion queue is the first of the fields to go,
-        // after the last callback.
+        // after the last callback, or forgets the queue pair before.
         unsafe { bindings::rdma_destroy_qp(self.place.id().as_ptr()) };
+        // The completions in a queue that stays have to be handled before this object goes.
+        self.cq.forget(self.raw);
     }
 
     /// Puts it into error, and waits until all requests have completed, or it is to be destroyed
@@ -534,7 +557,8 @@ unsafe extern "C" fn handle_completion<C: Completions>(
     wc: *mut bindings::ib_wc,
 ) {
     // SAFETY: The completion is valid during the call. Its entry and the queue pair, which owns
-    // that, live until the completion queue has been freed, which waits for this call.
+    // that, live until the completion queue has been freed, or has forgotten the queue pair, and
+    // both wait for this call.
     unsafe {
         let wc = &*wc;
         let (queue_pair, entry) = target::<QueuePair<C>, C::Tag>(wc);
@@ -552,7 +576,8 @@ unsafe extern "C" fn handle_drained<C: Completions>(
     wc: *mut bindings::ib_wc,
 ) {
     // SAFETY: The completion is valid during the call. Its entry and the queue pair, which owns
-    // that, live until the completion queue has been freed, which waits for this call.
+    // that, live until the completion queue has been freed, or has forgotten the queue pair, and
+    // both wait for this call.
     unsafe {
         let (queue_pair, entry) = target::<QueuePair<C>, ()>(&*wc);
         queue_pair.drain.done(entry.index);

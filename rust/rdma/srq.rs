@@ -325,14 +325,18 @@ impl PinnedDrop for SharedReceiveQueue {
 /// completion queue has an [`EventContext`] with [`Sharing`].
 unsafe extern "C" fn handle_shared_receive(cq: *mut bindings::ib_cq, wc: *mut bindings::ib_wc) {
     // SAFETY: The completion and its queue are valid during the call. The shared queue lives until
-    // the completion queue has been freed, which waits for this call, and so does the queue pair,
-    // and the context of both.
+    // the completion queue has been freed, or has forgotten the queue pair, which waits for this
+    // call; so does the queue pair, and the context of the completion queue.
     unsafe {
         let wc = &*wc;
         let (queue, entry) = target::<SharedReceiveQueue, ()>(wc);
         let context = &*(*cq).cq_context.cast::<EventContext>();
-        if let Some(sharing) = &context.sharing {
-            sharing.taker.as_ref().took(entry.index, wc);
+        let taker = match &context.users {
+            Some(users) => users.taker(wc.qp),
+            None => context.sharing.as_ref().map(|sharing| sharing.taker),
+        };
+        if let Some(taker) = taker {
+            taker.as_ref().took(entry.index, wc);
         }
         queue.give_back(entry.index);
     }

@@ -77,6 +77,20 @@ impl QueuePairCaps {
             .ok_or(ERANGE)
     }
 
+    /// Returns the completions that there may be of the queue pair at a time. Its receives are its
+    /// own, unless they are `shared`.
+    ///
+    /// # Errors
+    ///
+    /// `ERANGE`.
+    pub(super) fn own_completions(&self, shared: bool) -> Result<u32> {
+        let (send, receive) = self.queues()?;
+        match shared {
+            true => Ok(send),
+            false => send.checked_add(receive).ok_or(ERANGE),
+        }
+    }
+
     /// Returns the number of entries of the completion queue on `device`, with those of contexts
     /// and of all receives of `srq`, as the queue pair may be the one that takes them.
     ///

@@ -53,6 +53,7 @@ fn completion_queue(pd: &ProtectionDomain, entries: u32) -> Result<CompletionQue
         handler: Arc::new(Ignore, GFP_KERNEL)?,
         id: pd.id().clone(),
         sharing: None,
+        users: None,
     };
     CompletionQueue::new(entries, PollMode::Direct, Arc::new(events, GFP_KERNEL)?)
 }
