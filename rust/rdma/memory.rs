@@ -186,8 +186,12 @@ impl<F: ForeignMemory> Memory<F> {
         Ok(BufferId(place))
     }
 
+    /// Returns a buffer of its own, or of the shared receive queue.
     fn buffer(&self, id: BufferId) -> Result<&Buffer> {
-        self.owner.get(&self.buffers, id.0).ok_or(EINVAL)
+        match self.owner.get(&self.buffers, id.0) {
+            Some(buffer) => Ok(buffer),
+            None => self.shared.as_ref().ok_or(EINVAL)?.memory().buffer(id),
+        }
     }
 
     /// Adds a region over exactly `buffer`, not valid yet. May sleep.

@@ -8,6 +8,10 @@
 //! [`refill`](SharedReceiveQueue::refill), which posts it again.
 //!
 //! C header: `include/rdma/ib_verbs.h` (`ib_create_srq()`)
+//!
+//! - [`chunks`] - sending from the same buffers
+
+mod chunks;
 
 use super::{
     event::{
@@ -37,6 +41,11 @@ use crate::{
         spinlock::SpinLockBh, //
     }, //
 };
+#[allow(
+    unused_imports,
+    reason = "there are these, whichever the users of the module take"
+)]
+pub(crate) use chunks::Chunk;
 use core::{
     marker::PhantomPinned,
     ptr::NonNull, //
@@ -77,6 +86,8 @@ struct Idle {
     places: KVVec<u32>,
     first: usize,
     count: usize,
+    /// The number of those that are neither here nor posted: their buffers are in use as chunks.
+    claimed: usize,
 }
 
 impl Idle {
@@ -178,6 +189,7 @@ impl SharedReceiveQueue {
             places,
             first: 0,
             count,
+            claimed: 0,
         };
         // Nothing below fails, so the queue always gets its owner.
         let made = place.pin_init_with(pin_init!(Self {

@@ -77,7 +77,7 @@ pub(super) fn build_receive<F: ForeignMemory>(
 pub(crate) enum WorkRequest {
     /// SEND, or SEND_WITH_INV of the peer's key.
     Send {
-        /// The message.
+        /// The message. One of no bytes has no operand.
         local: Local,
         /// The peer's key that its arrival invalidates.
         invalidate: Option<u32>,
@@ -394,7 +394,9 @@ impl WorkRequest {
                 };
                 let mut wr = header(opcode, cqe, fence, signaled);
                 wr.send_flags |= flag(solicited, bindings::ib_send_flags_IB_SEND_SOLICITED);
-                set_operand(&mut wr, local.write_sge(memory, slot)?);
+                if local.len > 0 {
+                    set_operand(&mut wr, local.write_sge(memory, slot)?);
+                }
                 if let Some(key) = invalidate {
                     set_invalidate(&mut wr, key);
                 }

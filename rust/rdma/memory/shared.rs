@@ -21,7 +21,8 @@ use kernel::{
     reason = "there are these, whichever the users of the module take"
 )]
 impl<F: ForeignMemory> Memory<F> {
-    /// Makes the receives of its queue pair those of `queue`.
+    /// Makes the receives of its queue pair those of `queue`. Work requests can name buffers of
+    /// that from then on as if they were its own.
     ///
     /// # Errors
     ///
