@@ -14,7 +14,10 @@ use super::{
     ReadLimits, //
 };
 use crate::{
-    engine::outcome::Outcome,
+    engine::outcome::{
+        Outcome,
+        WaitQueue, //
+    },
     kernel_ext::{
         net::Netns,
         time::monotonic_ms, //
@@ -64,6 +67,8 @@ pub(crate) struct Request {
 #[pin_data]
 struct Shared {
     outcome: Arc<Outcome>,
+    /// Woken by the reports of connections, where one thread waits for all of them.
+    joint: Option<WaitQueue>,
     #[pin]
     queue: Mutex<KVec<Request>>,
     /// On lines about requests that there is no memory for.
@@ -78,7 +83,10 @@ impl Shared {
     ///
     /// `ENOMEM`, or `EBUSY` where too many wait; the request is then the CM's.
     fn enqueue(&self, request: cm::Request<'_>) -> Result {
-        let outcome = Outcome::single()?;
+        let outcome = match &self.joint {
+            Some(wait_queue) => Outcome::new(wait_queue)?,
+            None => Outcome::single()?,
+        };
         let events = Events::new(outcome, true)?;
         let room = UniqueArc::new_uninit(GFP_KERNEL)?;
         let mut queue = self.queue.lock();
@@ -151,10 +159,35 @@ impl Listener {
         addr: &SocketAddress,
         outcome: Arc<Outcome>,
     ) -> Result<Self, Failure> {
+        Self::with_queue(net, addr, outcome, None)
+    }
+
+    /// Does the same for a thread that waits for all connections itself: their reports wake
+    /// `wait_queue`.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub(crate) fn joint(
+        net: &Netns,
+        addr: &SocketAddress,
+        outcome: Arc<Outcome>,
+        wait_queue: WaitQueue,
+    ) -> Result<Self, Failure> {
+        Self::with_queue(net, addr, outcome, Some(wait_queue))
+    }
+
+    fn with_queue(
+        net: &Netns,
+        addr: &SocketAddress,
+        outcome: Arc<Outcome>,
+        joint: Option<WaitQueue>,
+    ) -> Result<Self, Failure> {
         let failed = |what| move |e: Error| Failure::Kernel(what, e.to_errno());
         let shared = Arc::pin_init(
             pin_init!(Shared {
                 outcome,
+                joint,
                 queue <- new_mutex!(KVec::new(), "krping_requests"),
                 limit <- new_mutex!(RateLimit::default(), "krping_request_log"),
             }),

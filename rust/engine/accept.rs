@@ -67,6 +67,16 @@ pub(crate) trait Responder {
         None
     }
 
+    /// Makes the memory of the queue pair, which is empty, where it takes no shared receives of the
+    /// session's.
+    ///
+    /// # Errors
+    ///
+    /// The driver's.
+    fn new_memory(&self, id: &CmId) -> Result<Memory> {
+        new_memory(id.rdma(), self.opens_all_memory())
+    }
+
     /// Creates the workload and its buffers, and returns the queue pair size that it needs.
     ///
     /// # Errors
@@ -185,7 +195,7 @@ impl Accepting<'_> {
         };
         let memory = match &share {
             Some(share) => share.new_memory(self.id),
-            None => new_memory(self.id.rdma(), responder.opens_all_memory()),
+            None => responder.new_memory(self.id),
         };
         let mut memory = memory.map_err(failed("allocating a protection domain"))?;
         if let Some(budget) = &self.session.budget {

@@ -82,6 +82,16 @@ pub(crate) trait Initiator {
     /// [`Failure::Unsupported`] or a similar failure that names the missing feature.
     fn check(&mut self, device: &Device<'_>) -> Result<(), Failure>;
 
+    /// Makes the memory of the queue pair, which is empty, with a key that opens all of this
+    /// machine's to the peer where `opens_all` is true.
+    ///
+    /// # Errors
+    ///
+    /// The driver's.
+    fn new_memory(&mut self, id: &CmId, opens_all: bool) -> Result<Memory> {
+        new_memory(id.rdma(), opens_all)
+    }
+
     /// Creates the workload and its buffers, and returns the queue pair size that it needs.
     ///
     /// # Errors
@@ -200,7 +210,8 @@ impl Attempt<'_> {
         let device = id.device().map_err(failed("finding the device"))?;
         initiator.check(&device)?;
         initiator.route(&id)?;
-        let mut memory = new_memory(id.rdma(), self.session.command.unsafe_global_rkey)
+        let mut memory = initiator
+            .new_memory(&id, self.session.command.unsafe_global_rkey)
             .map_err(failed("allocating a protection domain"))?;
         let (workload, depths) = initiator
             .build(&device, &mut memory)

@@ -87,7 +87,7 @@ impl Polling {
 }
 
 /// The time for which a thread polls without finding anything, before it sleeps.
-pub(super) struct Patience {
+pub(crate) struct Patience {
     /// `None` where it never sleeps.
     ns: Option<u64>,
     /// The time at which it was last known to find something; `None` where that was just now.
@@ -95,8 +95,17 @@ pub(super) struct Patience {
 }
 
 impl Patience {
+    /// Returns that of a thread that polls in this way, or otherwise sleeps as soon as nothing has
+    /// come.
+    pub(crate) fn of(polling: Polling) -> Self {
+        polling.patience().unwrap_or(Self {
+            ns: Some(0),
+            since: None,
+        })
+    }
+
     /// Notes whether something was `found`, and returns true where it is time to sleep.
-    pub(super) fn ends(&mut self, found: bool) -> bool {
+    pub(crate) fn ends(&mut self, found: bool) -> bool {
         let Some(patience) = self.ns else {
             return false;
         };

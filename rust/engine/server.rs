@@ -171,7 +171,7 @@ fn listen(session: &Arc<Session>, listener: &Listener, outcome: &Outcome) -> Res
 
 /// Waits for a request from an address that the server accepts. Rejecting others does not extend
 /// `timeout`.
-fn next_request(
+pub(crate) fn next_request(
     session: &Session,
     listener: &Listener,
     outcome: &Outcome,
