@@ -137,16 +137,8 @@ impl Client<'_> {
         let counters = connections
             .first()
             .map(|first| HwCounters::begin(&first.id));
-        let result = result
-            .and_then(|()| self.converse(&connections))
-            .map_err(|failure| {
-                let ids = connections.iter().map(|connection| &*connection.id);
-                best_cause(ids, |outcome| outcome.failure().map(|_| failure), failure)
-            })
-            .or_else(|failure| match failure {
-                Failure::Disconnected if may_end(&connections) => Ok(()),
-                _ => Err(failure),
-            });
+        let result = result.and_then(|()| self.converse(&connections));
+        let result = result.or_else(|failure| end(&connections, failure));
         match result {
             Ok(()) => self.session.led(),
             // Abort before the peer notices: a failure that the peer then reports is a consequence.
@@ -279,11 +271,18 @@ fn each<W: Lead>(
         .try_for_each(|connection| connection.queue_pair.with(step).unwrap_or(Ok(())))
 }
 
-/// Returns true if a disconnect by the servers now is a regular end.
-fn may_end<W: Lead>(connections: &[Connected<W>]) -> bool {
-    connections
-        .iter()
-        .all(|connection| connection.queue_pair.with(|lead, _| lead.may_end()) == Some(true))
+/// Returns how connections have ended of which one has seen `failure`: well, or with the cause.
+/// Sleeps.
+#[inline(never)]
+fn end<W: Lead>(connections: &[Connected<W>], failure: Failure) -> Result<(), Failure> {
+    let ids = connections.iter().map(|connection| &*connection.id);
+    let cause = best_cause(ids, |outcome| outcome.failure().map(|_| failure), failure);
+    let may_end =
+        |each: &Connected<W>| each.queue_pair.with(|lead, _| lead.may_end()) == Some(true);
+    match cause {
+        Failure::Disconnected if connections.iter().all(may_end) => Ok(()),
+        _ => Err(cause),
+    }
 }
 
 /// Sends a keepalive to each server.
