@@ -18,7 +18,7 @@
 //! - [`order`] - a command, or one that stops what an earlier one left
 //! - [`parse`], [`value`], [`parse_error`] - the grammar
 //! - [`show`] - commands as text
-//! - [`addr`], [`allow`], [`cpus`], [`group`], [`block_options`],
+//! - [`addr`], [`allow`], [`cpus`], [`group`], [`block_options`], [`messenger_options`],
 //!   [`stream_options`] - values of options
 
 pub(crate) mod addr;
@@ -26,6 +26,7 @@ pub(crate) mod allow;
 pub(crate) mod block_options;
 pub(crate) mod cpus;
 pub(crate) mod group;
+pub(crate) mod messenger_options;
 pub(crate) mod order;
 pub(crate) mod parse;
 pub(crate) mod parse_error;
@@ -41,7 +42,10 @@ pub(crate) use super::{
         load::Load,
         mem_mode::MemMode,
         role::Role,
-        tests::Test, //
+        tests::{
+            Family,
+            Test, //
+        }, //
     },
     text::{
         Comm,
@@ -54,6 +58,7 @@ pub(crate) use allow::AllowList;
 pub(crate) use block_options::BlockOptions;
 pub(crate) use cpus::CpuList;
 pub(crate) use group::MulticastGroup;
+pub(crate) use messenger_options::MessengerOptions;
 pub(crate) use stream_options::StreamOptions;
 
 /// One command, complete and consistent.
@@ -76,7 +81,8 @@ pub(crate) use stream_options::StreamOptions;
 /// - `block` suits the role and the test. Options that a disk or tap does not take have their
 ///   defaults. Among these are `count`, except for a tap's client, and `threads`, except for a
 ///   server.
-/// - `stream` is [`StreamOptions::NONE`] where the test is not [`Test::Stream`].
+/// - `stream` is [`StreamOptions::NONE`] where the test is not [`Test::Stream`], but for `echo` of
+///   [`Test::Messenger`], without which `messenger` is [`MessengerOptions::NONE`].
 /// - [`Test::Caps`] is a client's, and all but the address, `timeout_ms`, `expect` and `tag` have
 ///   their defaults.
 /// - [`Test::Conformance`] is a loopback's, and has `cases`; no other test has any.
@@ -162,6 +168,8 @@ pub(crate) struct Command {
     pub(crate) block: BlockOptions,
     /// The options of a stream.
     pub(crate) stream: StreamOptions,
+    /// The options of messages.
+    pub(crate) messenger: MessengerOptions,
     /// The conformance tests to run.
     pub(crate) cases: CaseSet,
 }
@@ -210,6 +218,7 @@ impl Command {
             tag: Tag::EMPTY,
             block: BlockOptions::NONE,
             stream: StreamOptions::NONE,
+            messenger: MessengerOptions::NONE,
             cases: CaseSet::EMPTY,
         }
     }
@@ -221,10 +230,21 @@ impl Command {
 
     /// Returns the bytes of the largest buffer that the device must take.
     pub(crate) fn largest_buffer(&self) -> u32 {
-        match self.test.is_stream() {
-            true if self.stream.iomap => self.stream.sbuf.max(self.stream.rbuf).max(self.size),
-            true => self.stream.sbuf.max(self.stream.rbuf),
-            false => self.size,
+        match self.test.spec().family {
+            Family::Stream if self.stream.iomap => {
+                self.stream.sbuf.max(self.stream.rbuf).max(self.size)
+            }
+            Family::Stream => self.stream.sbuf.max(self.stream.rbuf),
+            Family::Messenger => self.messenger.chunk,
+            Family::PingPong
+            | Family::FastReg
+            | Family::Latency
+            | Family::Bandwidth
+            | Family::Disk
+            | Family::Tap
+            | Family::Caps
+            | Family::Conformance
+            | Family::Rw => self.size,
         }
     }
 

@@ -16,6 +16,7 @@ pub(crate) mod verdict;
 use super::{
     block::MessageError,
     data::pattern::Mismatch,
+    messenger,
     pingpong::Violation,
     stream::{
         hello::HelloError,
@@ -93,6 +94,8 @@ pub(crate) enum Failure {
     StreamHello(HelloError),
     /// The peer sent a message of a stream that breaks the protocol.
     Stream(violation::Violation),
+    /// The peer sent a chunk of a message that breaks the protocol.
+    Chunk(messenger::violation::Violation),
     /// The data that came back is not what was sent.
     Mismatch(Mismatch),
     /// The data that arrived at the peer is not what was sent.
@@ -297,7 +300,8 @@ impl Failure {
             | Self::PrivateData(_)
             | Self::Message(_)
             | Self::StreamHello(_)
-            | Self::Stream(_) => errno::EPROTO,
+            | Self::Stream(_)
+            | Self::Chunk(_) => errno::EPROTO,
             Self::Mismatch(_) | Self::PeerMismatch | Self::WrongData(_) => errno::EBADMSG,
             Self::Disconnected | Self::Replaced => errno::ECONNRESET,
             Self::PortDown | Self::ManagementDead => errno::ENETDOWN,
@@ -353,6 +357,7 @@ impl fmt::Display for Failure {
             Self::Message(error) => write!(f, "the peer {error}"),
             Self::StreamHello(error) => write!(f, "{error}"),
             Self::Stream(violation) => write!(f, "the peer {violation}"),
+            Self::Chunk(violation) => write!(f, "the peer {violation}"),
             Self::Mismatch(mismatch) => write!(f, "{mismatch}"),
             Self::PeerMismatch => {
                 f.write_str("the peer says that the data which arrived there is not what was sent")

@@ -22,7 +22,8 @@
 //! - [`wire`], [`block`] - messages of tests, and of disks and taps
 //! - [`pingpong`], [`rw`], [`data`] - the state machines of the ping/pong and of transfers; the
 //!   data that is sent
-//! - [`stream`] - byte streams, as rsocket speaks them
+//! - [`stream`], [`messenger`] - byte streams, as rsocket speaks them; messages, as those of a
+//!   storage cluster
 //! - [`conformance`], [`device`] - rules for devices; what a device claims and makes
 //! - [`failure`], [`measure`], [`text`] - why a run failed, what it measured, how both are written
 
@@ -35,6 +36,7 @@ pub(crate) mod data;
 pub(crate) mod device;
 pub(crate) mod failure;
 pub(crate) mod measure;
+pub(crate) mod messenger;
 pub(crate) mod pingpong;
 pub(crate) mod rw;
 pub(crate) mod spec;

@@ -372,7 +372,8 @@ fn check_test(command: &Command, asked: Option<Test>) -> Result<(), Failure> {
                 | Family::Caps
                 | Family::Conformance
                 | Family::Rw
-                | Family::Stream,
+                | Family::Stream
+                | Family::Messenger,
             ) => "the client wants neither a disk nor a tap, and this server has nothing else",
         },
     ))

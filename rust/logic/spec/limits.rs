@@ -81,4 +81,16 @@ pub(crate) const DEFAULT_RQDEPTH: u16 = 384;
 pub(crate) const STREAM_BUFFER: RangeInclusive<u64> = 2..=1 << 30;
 /// Credits are counted modulo 2^16.
 pub(crate) const RQDEPTH: RangeInclusive<u64> = 1..=65534;
+/// The messages under way on a connection without `inflight=`.
+pub(crate) const DEFAULT_INFLIGHT: u16 = 8;
+/// The bytes of a chunk of messages without `chunk=`.
+pub(crate) const DEFAULT_CHUNK: u32 = 16 << 10;
+/// The chunks of a pool without `chunks=`.
+pub(crate) const DEFAULT_CHUNKS: u32 = 1024;
+pub(crate) const CONNS: RangeInclusive<u64> = 1..=256;
+pub(crate) const INFLIGHT: RangeInclusive<u64> = 1..=1024;
+/// A chunk has more room than a header takes.
+pub(crate) const CHUNK: RangeInclusive<u64> = 64..=1 << 20;
+/// Some to receive with, and some to send.
+pub(crate) const CHUNKS: RangeInclusive<u64> = 4..=16384;
 pub(crate) const MIN_BW: RangeInclusive<u64> = 1..=u64::MAX;

@@ -147,14 +147,28 @@ fn stream(_: Role, test: Test) -> bool {
     test.is_stream()
 }
 
+fn messenger(_: Role, test: Test) -> bool {
+    test.is_messenger()
+}
+
+/// The side of messages that begins them.
+fn sends_messages(role: Role, test: Test) -> bool {
+    role != Role::Server && test.is_messenger()
+}
+
 /// Tests that repeat what they do until a number or a time is reached.
-fn repeats(_: Role, test: Test) -> bool {
+fn repeats(role: Role, test: Test) -> bool {
+    test.iterates() || test.is_stream() || sends_messages(role, test)
+}
+
+/// Tests whose connections have queues of their own, of a depth that can be said.
+fn has_queues(_: Role, test: Test) -> bool {
     test.iterates() || test.is_stream()
 }
 
-/// Tests with queues that a thread can poll, of a depth that can be said.
-fn polls(_: Role, test: Test) -> bool {
-    test.iterates() || test.is_stream()
+/// Tests with queues that a thread can poll.
+fn polls(role: Role, test: Test) -> bool {
+    has_queues(role, test) || test.is_messenger()
 }
 
 /// The ping/pong; `fr` has no use for these options, and never minded.
@@ -236,7 +250,8 @@ options! {
     Size = OptionSpec::new(&["size"], Value::Late(values::SIZE))
         .goes(|role, test| {
             let any = test.has_size() || test.is_block();
-            connects(role, test) && any
+            let follows = role == Role::Server && test.is_messenger();
+            connects(role, test) && any && !follows
         });
     /// The program whose requests a tap forwards.
     Comm = text(&["comm"], values::COMM)
@@ -305,8 +320,9 @@ options! {
     RwWrite = test(&["rwwrite"], Test::RwWrite);
     /// Moves bytes as rsocket does.
     Stream = test(&["stream"], Test::Stream);
-    /// A stream's server sends back what it receives, and the client waits for it.
-    Echo = flag!("echo", stream.echo).goes(stream);
+    /// The server sends back or replies to what comes; the client waits for it.
+    Echo = flag!("echo", stream.echo)
+        .goes(|role, test| stream(role, test) || sends_messages(role, test));
     /// The server of a stream sends, and the client takes what comes.
     Reverse = flag!("reverse", stream.reverse).goes(stream);
     /// Sides of a stream write into memory that the other one has opened.
@@ -317,6 +333,17 @@ options! {
     RBuf = number!(["rbuf"], "128K", limits::STREAM_BUFFER, SIZE, stream.rbuf).goes(stream);
     /// Receives for a stream's messages: the credits of the peer.
     RqDepth = number!(["rqdepth"], "384", limits::RQDEPTH, PLAIN, stream.rqdepth).goes(stream);
+    /// Sends messages from and into one pool of chunks.
+    Messenger = test(&["messenger"], Test::Messenger);
+    /// Connections of each thread of a client of messages.
+    Conns = number!(["conns"], "64", limits::CONNS, PLAIN, messenger.conns).goes(sends_messages);
+    /// Messages of a client that are under way on each connection.
+    InFlight = number!(["inflight"], "16", limits::INFLIGHT, PLAIN, messenger.inflight)
+        .goes(sends_messages);
+    /// Bytes of a chunk that messages are cut into.
+    Chunk = number!(["chunk"], "32K", limits::CHUNK, SIZE, messenger.chunk).goes(messenger);
+    /// Chunks of the pool that all connections share.
+    Chunks = number!(["chunks"], "4096", limits::CHUNKS, PLAIN, messenger.chunks).goes(messenger);
     /// Pieces of the server's memory of a transfer.
     Segs = number!(["segs"], "4", limits::SEGS, PLAIN, load.segs).goes(rw);
     /// The first byte of a transfer in the first page of the server's memory.
@@ -403,7 +430,7 @@ options! {
             },
         },
     )
-    .goes(polls);
+    .goes(has_queues);
     /// The transport service of the queue pair that data is moved by.
     Qp = OptionSpec::new(
         &["qp"],
@@ -472,7 +499,7 @@ options! {
     /// Requests that the send queue holds.
     // C krping has `txdepth` in its code, and `tx-depth` in its README.
     TxDepth = number!(["txdepth", "tx-depth"], "64", limits::TXDEPTH, PLAIN, txdepth)
-        .goes(polls);
+        .goes(has_queues);
     /// Threads at once, each with a connection; of a server, those it serves.
     Threads = number!(["threads"], "4", limits::THREADS, PLAIN, threads).goes(connects);
     /// The deadline of each wait, in milliseconds.

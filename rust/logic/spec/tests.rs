@@ -27,6 +27,8 @@ pub(crate) enum Family {
     Rw,
     /// Byte streams, as rsocket speaks them.
     Stream,
+    /// Messages by SENDs, between any number of connections and one pool of chunks.
+    Messenger,
 }
 
 impl Family {
@@ -43,6 +45,7 @@ impl Family {
             Self::Conformance => "conformance",
             Self::Rw => "rw",
             Self::Stream => "stream",
+            Self::Messenger => "messenger",
         }
     }
 }
@@ -177,6 +180,8 @@ tests! {
     RwWrite "rwwrite" Some(16), Rw, None;
     /// Byte streams of rsocket.
     Stream "stream" None, Stream, None;
+    /// Messages by SENDs.
+    Messenger "messenger" Some(17), Messenger, None;
 }
 
 impl Test {
@@ -197,7 +202,8 @@ impl Test {
             | Family::Caps
             | Family::Conformance
             | Family::Rw
-            | Family::Stream => self.as_str(),
+            | Family::Stream
+            | Family::Messenger => self.as_str(),
         }
     }
 
@@ -213,7 +219,8 @@ impl Test {
             | Family::Disk
             | Family::Tap
             | Family::Rw
-            | Family::Stream => None,
+            | Family::Stream
+            | Family::Messenger => None,
         }
     }
 
@@ -249,6 +256,16 @@ impl Test {
         matches!(self.spec().family, Family::Stream)
     }
 
+    /// Returns true where it sends messages from and into one pool of chunks.
+    pub(crate) const fn is_messenger(self) -> bool {
+        matches!(self.spec().family, Family::Messenger)
+    }
+
+    /// Returns true where its private data has another layout than that of most.
+    pub(crate) const fn has_own_hello(self) -> bool {
+        self.is_block() || self.is_messenger()
+    }
+
     /// Returns true where the client tells the server of its load.
     pub(crate) const fn has_load(self) -> bool {
         self.is_microbench() || self.is_rw()
@@ -281,7 +298,8 @@ impl Test {
                 | Family::Bandwidth
                 | Family::Conformance
                 | Family::Rw
-                | Family::Stream,
+                | Family::Stream
+                | Family::Messenger,
                 _,
             ) => None,
         }
@@ -296,7 +314,11 @@ impl Test {
     pub(crate) const fn takes_validate(self) -> bool {
         match self.spec().family {
             // `fr` has no use for it, and never minded.
-            Family::PingPong | Family::FastReg | Family::Bandwidth | Family::Stream => true,
+            Family::PingPong
+            | Family::FastReg
+            | Family::Bandwidth
+            | Family::Stream
+            | Family::Messenger => true,
             // The sum, which is not timed.
             Family::Latency => match self.spec().verb {
                 Some(verb) => verb.is_atomic(),

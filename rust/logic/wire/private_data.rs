@@ -239,7 +239,7 @@ impl PrivateData {
         let mut data = Self {
             role: PeerRole::of_number(role)?,
             test: match Self::test(test)? {
-                test if test.is_block() => return Err(PrivateDataError::OtherTest(test)),
+                test if test.has_own_hello() => return Err(PrivateDataError::OtherTest(test)),
                 test => test,
             },
             mem_mode: match mem_mode {

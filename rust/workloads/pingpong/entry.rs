@@ -109,7 +109,8 @@ fn service(
                 | Family::Caps
                 | Family::Conformance
                 | Family::Rw
-                | Family::Stream => peer.count,
+                | Family::Stream
+                | Family::Messenger => peer.count,
             },
             mem_mode: peer.mem_mode,
             server_inv: peer.server_inv,

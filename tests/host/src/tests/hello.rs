@@ -164,7 +164,9 @@ fn who_wants_what_is_known_first() {
         match Test::numbered(number) {
             Some(test) => {
                 assert_eq!(announced(&bytes), Ok(Some(test)));
-                if !test.is_block() {
+                if test.is_messenger() {
+                    assert_eq!(PrivateData::decode(&bytes), Err(Error::OtherTest(test)));
+                } else if !test.is_block() {
                     assert_eq!(Hello::decode(&bytes), Err(Error::OtherTest(test)));
                     bytes[5] = 2;
                     assert_eq!(Geometry::decode(&bytes), Err(Error::OtherTest(test)));

@@ -36,6 +36,8 @@ mod joining;
 mod json;
 mod load;
 mod loss;
+mod messenger;
+mod messenger_hello;
 mod numbered;
 mod option_rows;
 mod order;

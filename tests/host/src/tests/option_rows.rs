@@ -42,6 +42,7 @@ fn fields(command: &Command) -> BTreeMap<String, String> {
         load,
         block,
         stream,
+        messenger,
         ..
     } = command;
     let mut fields = BTreeMap::new();
@@ -50,6 +51,7 @@ fn fields(command: &Command) -> BTreeMap<String, String> {
         format!("{load:#?}"),
         format!("{block:#?}"),
         format!("{stream:#?}"),
+        format!("{messenger:#?}"),
     ] {
         for line in text.replace("\n     ", " ").lines() {
             if let Some((name, value)) = line.trim().split_once(": ") {
@@ -57,7 +59,7 @@ fn fields(command: &Command) -> BTreeMap<String, String> {
             }
         }
     }
-    fields.retain(|name, _| !["load", "block", "stream"].contains(&name.as_str()));
+    fields.retain(|name, _| !["load", "block", "stream", "messenger"].contains(&name.as_str()));
     fields
 }
 

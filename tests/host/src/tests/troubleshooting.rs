@@ -130,6 +130,15 @@ fn streams() -> impl Iterator<Item = Failure> {
     violations.chain(hellos.into_iter().map(Failure::StreamHello))
 }
 
+fn chunks() -> impl Iterator<Item = Failure> {
+    use crate::logic::messenger::violation::Violation;
+    let violations = samples!(Violation:
+        Short(1), Kind(1), Length(1, 2), Number(1, 2), Beyond(2, 1), EndInside(1), AfterEnd,
+        Unasked(1), Unanswered(1),
+    );
+    violations.into_iter().map(Failure::Chunk)
+}
+
 /// Returns a sample of each failure. Of those that only hand on a text, that is SENTENCE.
 fn failures() -> Vec<Failure> {
     let mismatch = Mismatch {
@@ -143,7 +152,9 @@ fn failures() -> Vec<Failure> {
         Completion { status: 10, vendor: 1, op: Operation::Read, iteration: 2 },
         Protocol(Violation::Early, 1), PrivateData(PrivateDataError::Size),
         Message(MessageError::NoKey), StreamHello(HelloError::Ring),
-        Stream(violation::Violation::Empty), Mismatch(mismatch), PeerMismatch,
+        Stream(violation::Violation::Empty),
+        Chunk(crate::logic::messenger::violation::Violation::AfterEnd),
+        Mismatch(mismatch), PeerMismatch,
         WrongData("OPERATION"),
         Disconnected, Replaced, OtherStore("SENTENCE"), Busy("SENTENCE"), OldWork, DeviceRemoved,
         Async(2, "NAME"), TimedOut("STEP", 1), NoEvent(1), Overdue(1), Interrupted, Cancelled,
@@ -165,6 +176,7 @@ fn failures() -> Vec<Failure> {
         .chain(private_data())
         .chain(messages())
         .chain(streams())
+        .chain(chunks())
         .collect()
 }
 
