@@ -61,6 +61,7 @@ static WORKLOADS: &[&Entry] = &[
     &workloads::fastreg::ENTRY,
     &workloads::microbench::entry::ENTRY,
     &workloads::rw::entry::ENTRY,
+    &workloads::messenger::entry::ENTRY,
     &workloads::stream::entry::ENTRY,
     &workloads::caps::ENTRY,
     &workloads::conformance::runner::ENTRY,

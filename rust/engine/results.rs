@@ -38,6 +38,7 @@ use crate::{
                 Counters, //
             }, //
         },
+        messenger::figures::MessengerFigures,
         stream::figures::StreamFigures,
         text::json::{
             Array,
@@ -109,6 +110,8 @@ pub(crate) struct Report<'a> {
     pub(crate) measured: Option<Measured>,
     /// Figures of a stream.
     pub(crate) stream: Option<&'a StreamFigures>,
+    /// Figures of a dispatcher of messages.
+    pub(crate) messenger: Option<&'a MessengerFigures>,
     /// The device's own counters that have moved meanwhile.
     pub(crate) hw_counters: &'a [Moved],
     /// Events of the completion queues, for a run that counts them.
@@ -165,6 +168,7 @@ impl<'a> Report<'a> {
             histogram: None,
             measured: None,
             stream: None,
+            messenger: None,
             hw_counters: &[],
             events: None,
             sharing: None,
@@ -262,6 +266,9 @@ impl<'a> Report<'a> {
             self.write_measured(&mut object, measured)?;
         }
         if let Some(figures) = self.stream {
+            figures.write(&mut object, self.elapsed_ns)?;
+        }
+        if let Some(figures) = self.messenger {
             figures.write(&mut object, self.elapsed_ns)?;
         }
         if let Some(events) = self.events {

@@ -164,6 +164,11 @@ impl Accepting<'_> {
                 "the client wants a disk or a tap, and this server has no store",
             ));
         }
+        if test.is_some_and(Test::is_messenger) {
+            return Err(Failure::Unsupported(
+                "the client sends messages, which 'messenger' serves",
+            ));
+        }
         let peer = PrivateData::decode(data.as_slice()).map_err(Failure::PrivateData)?;
         report.legacy = Some(peer.is_none());
         if let Some(peer) = &peer {

@@ -9,6 +9,7 @@
 //! - [`fastreg`] - a stress of fast registration
 //! - [`microbench`] - latency, bandwidth and message rate of one operation
 //! - [`rw`] - transfers that a server makes through the kernel's rdma_rw contexts
+//! - [`messenger`] - messages of many connections, from and into one pool of chunks
 //! - [`stream`] - byte streams, as rsocket speaks them
 //! - [`conformance`] - wrong uses of a device, and what must come of them
 //! - [`caps`] - what a device can do
@@ -19,6 +20,7 @@ pub(crate) mod caps;
 pub(crate) mod conformance;
 pub(crate) mod exchange;
 pub(crate) mod fastreg;
+pub(crate) mod messenger;
 pub(crate) mod microbench;
 pub(crate) mod pingpong;
 pub(crate) mod rw;

@@ -368,7 +368,7 @@ def rules():
 			("wlat,validate", "validate does not go with wlat; it is for the ping/pong, "
 			 + any_of("latency", "bandwidth", option="validate").replace(" or ", ", ")
 			 # A server's.
-			 + " or stream"),
+			 + ", stream or messenger"),
 			("bw,mem_mode=reg", "mem_mode=reg does not go with bw; it is for the "
 			 "ping/pong, fr, rwread and rwwrite"),
 			("bw,mem_mode=reg,server_inv", "server_inv does not go with bw; it is for "

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The client of messages: one thread makes all its connections, and is their dispatcher.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    connection::{
+        depths,
+        sends,
+        Connection, //
+    },
+    dispatcher::{
+        dispatch,
+        find,
+        Host,
+        Member, //
+    },
+    pool::Pool,
+    report::Ended, //
+};
+use crate::{
+    cm::{
+        cause::best_cause,
+        CmId, //
+    },
+    engine::{
+        client::Client,
+        connect::{
+            Attempt,
+            Connected,
+            Initiator, //
+        },
+        depths::Depths,
+        drive::{
+            disconnect_deadline,
+            failed, //
+        },
+        hw_counters::HwCounters,
+        limits::READS,
+        outcome::{
+            new_wait_queue,
+            Outcome,
+            WaitQueue, //
+        },
+        polling::Polling,
+        queue::Queue,
+        queue_pair::QueuePair,
+        results::Report,
+        session::Session,
+        side::PrivateBytes,
+        traffic::Traffic, //
+    },
+    kernel_ext::time::Deadline,
+    logic::{
+        failure::Failure,
+        messenger::hello::{
+            Hello,
+            QueuePairAddress, //
+        },
+        wire::{
+            PeerRole,
+            PrivateDataError, //
+        }, //
+    },
+    mr::Memory,
+    rdma::{
+        cq::PollMode,
+        device::Device,
+        qp::DRAIN_REQUESTS, //
+    }, //
+};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
+
+/// Initiator of one connection after the other.
+struct Leading<'a> {
+    client: &'a Client<'a>,
+    wait_queue: &'a WaitQueue,
+    traffic: Arc<Traffic>,
+    /// Made with the first connection, on its device.
+    pool: Option<Arc<Pool>>,
+    index: u16,
+}
+
+impl Leading<'_> {
+    /// Returns what is said to the server.
+    fn hello(&self) -> Hello {
+        let command = &self.client.session.command;
+        let options = &command.messenger;
+        Hello {
+            role: PeerRole::Client,
+            chunk: options.chunk,
+            size: command.size,
+            conns: options.conns,
+            index: self.index,
+            inflight: options.inflight,
+            queue_pair: QueuePairAddress::default(),
+        }
+    }
+
+    fn pool(&self) -> Result<&Arc<Pool>> {
+        self.pool.as_ref().ok_or(EINVAL)
+    }
+}
+
+impl Initiator for Leading<'_> {
+    type Workload = Connection;
+    type Answer = ();
+    const STARTING: &'static str = "starting the client";
+    const READS: u8 = READS;
+    const ENDS_WITH_THREAD: bool = true;
+
+    fn route(&mut self, id: &CmId) -> Result<(), Failure> {
+        let session = self.client.session;
+        if let Some(bytes) = session.command.mtu {
+            id.lower_path_mtu(bytes)?;
+        }
+        if self.pool.is_none() {
+            let conns = u32::from(session.command.messenger.conns);
+            let each = sends(&self.hello(), session.command.messenger.chunk);
+            let all = conns.saturating_mul(each.saturating_add(DRAIN_REQUESTS));
+            self.pool = Some(Pool::new(session, id, self.wait_queue, conns, all)?);
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, _: &Device<'_>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn new_memory(&mut self, id: &CmId, _: bool) -> Result<Memory> {
+        self.pool()?.new_memory(id)
+    }
+
+    fn build(&mut self, _: &Device<'_>, _: &mut Memory) -> Result<(KBox<Connection>, Depths)> {
+        let (command, hello) = (&self.client.session.command, self.hello());
+        let pool = self.pool()?;
+        let (traffic, number) = (self.traffic.clone(), u32::from(self.index));
+        let connection = Connection::asking(command, pool, traffic, number, &hello)?;
+        Ok((connection, depths(sends(&hello, pool.room()))))
+    }
+
+    fn poll_mode(&self) -> PollMode {
+        PollMode::Notified
+    }
+
+    fn prepare(_: &mut Connection, _: &mut Queue<'_>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn hello(&self, _: &QueuePair<Connection>) -> PrivateBytes {
+        PrivateBytes::Own(Self::hello(self).encode())
+    }
+
+    fn answered(
+        &mut self,
+        connected: &Connected<Connection>,
+        report: &mut Report<'_>,
+    ) -> Result<(), Failure> {
+        let data = connected.id.peer_data();
+        let theirs = Hello::decode(data.as_slice(), PeerRole::Server);
+        if matches!(theirs, Err(PrivateDataError::Missing)) {
+            return Err(Failure::Unsupported(
+                "the server is not this krping, and takes no messages",
+            ));
+        }
+        let theirs = theirs
+            .and_then(|theirs| theirs.repeats(&Self::hello(self)).map(|()| theirs))
+            .map_err(Failure::PrivateData)?;
+        report.legacy = Some(false);
+        let met = connected.queue_pair.with(|each, _| each.meet(&theirs));
+        met.ok_or(Failure::Interrupted)
+    }
+
+    fn disconnect_deadline(&self, session: &Session, failure: Failure) -> Option<Deadline> {
+        Some(disconnect_deadline(session, &Err(failure)))
+    }
+}
+
+/// The connections of a client.
+struct Clients<'a> {
+    session: &'a Session,
+    members: KVVec<Member>,
+}
+
+impl Host for Clients<'_> {
+    fn member(&self, number: u32) -> Option<&Member> {
+        find(&self.members, number)
+    }
+
+    fn look(&mut self) -> Result<bool, Failure> {
+        let timeout = self.session.timeout();
+        let mut goes_on = false;
+        for member in self.members.iter_mut().filter(|each| !each.is_finished()) {
+            if let Some(failure) = member.failure(timeout) {
+                return Err(failure);
+            }
+            goes_on = true;
+        }
+        Ok(goes_on)
+    }
+}
+
+/// Makes the connections, sends all messages, takes the connections down, and reports the result.
+///
+/// # Errors
+///
+/// The failure to make the first connection. A later failure is in the report.
+pub(super) fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
+    let session = client.session;
+    let no_memory = failed("starting the client");
+    let wait_queue = new_wait_queue().map_err(&no_memory)?;
+    let outcome = Outcome::new(&wait_queue).map_err(&no_memory)?;
+    let traffic = client.worker.add_traffic().map_err(&no_memory)?;
+    let conns = session.command.messenger.conns;
+    let mut clients = Clients {
+        session,
+        members: KVVec::with_capacity(conns.into(), GFP_KERNEL).map_err(|e| no_memory(e.into()))?,
+    };
+    let mut leading = Leading {
+        client,
+        wait_queue: &wait_queue,
+        traffic,
+        pool: None,
+        index: 0,
+    };
+    let mut result = Ok(());
+    while leading.index < conns && result.is_ok() {
+        result = connect(&mut leading, &mut clients.members, report);
+        leading.index += 1;
+    }
+    let Some(pool) = leading.pool.filter(|_| !clients.members.is_empty()) else {
+        return result;
+    };
+    let counters = clients
+        .members
+        .first()
+        .map(|each| HwCounters::begin(&each.id));
+    let result = result
+        .and_then(|()| converse(&pool, &outcome, &mut clients))
+        .map_err(|failure| {
+            let ids = clients.members.iter().map(|each| &*each.id);
+            best_cause(ids, |outcome| outcome.failure().map(|_| failure), failure)
+        });
+    match result {
+        Ok(()) => session.led(),
+        // Abort before the peer notices: a failure that the peer then reports is a consequence.
+        Err(failure) => session.abort(failure),
+    }
+    for member in &clients.members {
+        // There is nothing to wait for once the connection is gone.
+        if !member.id.disconnect() {
+            member.id.outcome().disconnected();
+        }
+    }
+    let deadline = disconnect_deadline(session, &result);
+    for member in &clients.members {
+        member.id.wait_disconnected(deadline);
+    }
+    let moved = counters
+        .zip(clients.members.first())
+        .map(|(counters, first)| counters.moved(&first.id))
+        .unwrap_or_default();
+    let mut ended = Ended::default();
+    for member in clients.members.drain_all() {
+        ended.add(member);
+    }
+    report.failure = result.err();
+    report.counters = client.worker.counters();
+    let report = Report {
+        hw_counters: &moved,
+        ..*report
+    };
+    ended.conclude(session, &pool, &report);
+    Ok(())
+}
+
+/// Makes the next connection.
+fn connect(
+    leading: &mut Leading<'_>,
+    members: &mut KVVec<Member>,
+    report: &mut Report<'_>,
+) -> Result<(), Failure> {
+    let attempt = Attempt {
+        session: leading.client.session,
+        worker: leading.client.worker,
+        addr: leading.client.addr,
+        wait_queue: leading.wait_queue,
+        timeout: leading.client.session.timeout(),
+    };
+    let (Connected { queue_pair, id }, ()) = attempt.connect(leading, report)?;
+    let member = Member::new(queue_pair, id, leading.index.into());
+    // Room for all connections was reserved.
+    members
+        .push_within_capacity(member)
+        .map_err(|_| failed("starting the client")(ENOMEM))
+}
+
+/// Has all connections send, and serves them to their ends.
+fn converse(pool: &Pool, outcome: &Outcome, clients: &mut Clients<'_>) -> Result<(), Failure> {
+    for member in &clients.members {
+        member.id.outcome().touch();
+    }
+    for member in &clients.members {
+        member
+            .queue_pair
+            .with(Connection::start)
+            .ok_or(Failure::Interrupted)??;
+        // The first ones need not wait for the others.
+        pool.poll();
+        pool.refill().map_err(failed("posting receives"))?;
+    }
+    let polling = Polling::of(&clients.session.command);
+    dispatch(pool, outcome, polling, clients)
+}

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A connection of a dispatcher, of either side.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    content,
+    pool::Pool, //
+};
+use crate::{
+    engine::{
+        completion::WorkCompletion,
+        depths::Depths,
+        outcome::Progress,
+        queue::Queue,
+        traffic::Traffic,
+        workload::Workload, //
+    },
+    kernel_ext::time::{
+        monotonic_ns,
+        Deadline, //
+    },
+    logic::{
+        command::Command,
+        failure::{
+            Failure,
+            Operation, //
+        },
+        measure::rate::per_second,
+        messenger::{
+            header::{
+                Header,
+                Kind, //
+            },
+            hello::Hello,
+            incoming::{
+                Event,
+                Incoming,
+                Piece, //
+            },
+            outgoing::Outgoing,
+            turns::Turns,
+            violation::Violation, //
+        }, //
+    },
+    rdma::{
+        srq::Chunk,
+        wr::{
+            List,
+            Local,
+            WorkRequest,
+            MAX_CHAIN, //
+        }, //
+    },
+    workloads::exchange::memory_failed, //
+};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
+
+/// The most sends of a connection that are under way: what a larger message needs beyond that has
+/// to wait.
+const MOST_SENDS: u32 = 64;
+
+/// Returns the sends of a connection whose sides have said this that are under way at most, with
+/// that of its end.
+pub(super) fn sends(hello: &Hello, chunk: u32) -> u32 {
+    let chunk = chunk.min(hello.chunk).max(1);
+    let message = hello.size.saturating_add(Header::LEN as u32);
+    let all = u32::from(hello.inflight).saturating_mul(message.div_ceil(chunk));
+    all.min(MOST_SENDS).saturating_add(1)
+}
+
+/// The sizes of a queue pair with so many sends.
+pub(super) fn depths(sends: u32) -> Depths {
+    Depths::plain(sends, 0).with_slots(1)
+}
+
+/// A send that is under way. They complete in their order.
+struct Send {
+    /// `None` of the end.
+    chunk: Option<Chunk>,
+    /// A message is sent with it.
+    is_last: bool,
+}
+
+/// The messages of the side that begins them.
+struct Asking {
+    kind: Kind,
+    turns: Turns,
+    /// The times at which those under way began.
+    begun_ns: KVVec<u64>,
+    duration_ms: Option<u32>,
+    until: Deadline,
+}
+
+/// The part of a side.
+enum Part {
+    Asking(Asking),
+    /// It replies to what asks for that; this many have come.
+    Answering(u64),
+}
+
+/// A connection of a dispatcher.
+pub(super) struct Connection {
+    pool: Arc<Pool>,
+    traffic: Arc<Traffic>,
+    /// The number of the connection among those of the dispatcher.
+    number: u32,
+    part: Part,
+    incoming: Incoming,
+    outgoing: Outgoing,
+    /// The sends under way, in a ring.
+    sends: KVVec<Option<Send>>,
+    first: usize,
+    count: usize,
+    /// It is among those that the pool says wait for a chunk.
+    waits: bool,
+    /// It is the one that has waited longest, and takes chunks before the others.
+    has_turn: bool,
+    validate: bool,
+    started_ns: u64,
+    ended_ns: u64,
+}
+
+impl Connection {
+    /// Creates the side of a client that has said `hello`, as connection `number` of its
+    /// dispatcher. May sleep.
+    #[inline(never)]
+    pub(super) fn asking(
+        command: &Command,
+        pool: &Arc<Pool>,
+        traffic: Arc<Traffic>,
+        number: u32,
+        hello: &Hello,
+    ) -> Result<KBox<Self>> {
+        let inflight = command.messenger.inflight;
+        let kind = match command.stream.echo {
+            true => Kind::Request,
+            false => Kind::OneWay,
+        };
+        let part = Part::Asking(Asking {
+            kind,
+            turns: Turns::new(command.count, inflight),
+            begun_ns: KVVec::from_elem(0, inflight.into(), GFP_KERNEL)?,
+            duration_ms: command.duration_ms(),
+            until: Deadline::never(),
+        });
+        Self::new(command, pool, traffic, number, hello, part)
+    }
+
+    /// Creates the side of a server whose client has said `hello`. May sleep.
+    #[inline(never)]
+    pub(super) fn answering(
+        command: &Command,
+        pool: &Arc<Pool>,
+        traffic: Arc<Traffic>,
+        number: u32,
+        hello: &Hello,
+    ) -> Result<KBox<Self>> {
+        let part = Part::Answering(0);
+        Self::new(command, pool, traffic, number, hello, part)
+    }
+
+    fn new(
+        command: &Command,
+        pool: &Arc<Pool>,
+        traffic: Arc<Traffic>,
+        number: u32,
+        hello: &Hello,
+        part: Part,
+    ) -> Result<KBox<Self>> {
+        let chunk = pool.room();
+        let count = sends(hello, chunk) as usize;
+        let mut sends = KVVec::with_capacity(count, GFP_KERNEL)?;
+        for _ in 0..count {
+            sends.push_within_capacity(None).map_err(|_| ENOMEM)?;
+        }
+        let replies = matches!(part, Part::Asking(_));
+        let this = Self {
+            pool: pool.clone(),
+            traffic,
+            number,
+            part,
+            incoming: Incoming::new(replies, hello.size),
+            outgoing: Outgoing::new(hello.size, chunk.min(hello.chunk)),
+            sends,
+            first: 0,
+            count: 0,
+            waits: false,
+            has_turn: false,
+            validate: command.validate,
+            started_ns: 0,
+            ended_ns: 0,
+        };
+        Ok(KBox::new(this, GFP_KERNEL)?)
+    }
+
+    /// Takes what the server has answered, before anything is sent.
+    pub(super) fn meet(&mut self, theirs: &Hello) {
+        let chunk = self.pool.room().min(theirs.chunk);
+        self.outgoing = Outgoing::new(theirs.size, chunk);
+    }
+
+    /// Begins to send.
+    pub(super) fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        if let Part::Asking(asking) = &mut self.part {
+            asking.until = Deadline::after(asking.duration_ms);
+        }
+        self.go_on(queue)
+    }
+
+    /// Goes on once there may be a chunk that it has waited for.
+    pub(super) fn resume(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        self.waits = false;
+        self.has_turn = true;
+        let result = self.go_on(queue);
+        self.has_turn = false;
+        result
+    }
+
+    /// Returns true where no message has come or gone.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.started_ns == 0
+    }
+
+    /// Returns the number of messages that are done, and their number per second.
+    pub(super) fn rate(&self) -> (u64, u64) {
+        let done = match &self.part {
+            Part::Asking(asking) => asking.turns.done(),
+            Part::Answering(_) => self.incoming.whole(),
+        };
+        let ns = self.ended_ns.saturating_sub(self.started_ns);
+        (done, per_second(done, ns))
+    }
+
+    /// Returns the times of its first and last message, in nanoseconds.
+    pub(super) fn times(&self) -> (u64, u64) {
+        (self.started_ns, self.ended_ns)
+    }
+
+    /// Notes that something was done now, and returns the time.
+    fn note_time(&mut self) -> u64 {
+        let now = monotonic_ns();
+        if self.started_ns == 0 {
+            self.started_ns = now;
+        }
+        self.ended_ns = now;
+        now
+    }
+
+    /// Takes the oldest send, which has completed.
+    fn sent(&mut self) -> Result<(), Failure> {
+        let send = self.sends.get_mut(self.first).and_then(Option::take);
+        let send = send.ok_or_else(|| memory_failed(EINVAL))?;
+        self.first = self.place(1);
+        self.count -= 1;
+        if let Some(chunk) = send.chunk {
+            self.pool.release(chunk);
+        }
+        if let (true, Part::Asking(asking)) = (send.is_last, &self.part) {
+            if asking.kind == Kind::OneWay {
+                self.finish_message();
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that the oldest message of this side is done.
+    fn finish_message(&mut self) {
+        let now = self.note_time();
+        let Part::Asking(asking) = &mut self.part else {
+            return;
+        };
+        let done = asking.turns.done();
+        let place = done.checked_rem(asking.begun_ns.len() as u64).unwrap_or(0);
+        let begun = asking.begun_ns.get(place as usize).copied().unwrap_or(now);
+        asking.turns.finish();
+        self.pool
+            .with(|state| state.record(now.saturating_sub(begun)));
+    }
+
+    /// Returns the place in the ring that is so many behind the first.
+    fn place(&self, behind: usize) -> usize {
+        match self.first.wrapping_add(behind) {
+            place if place < self.sends.len() => place,
+            place => place.wrapping_sub(self.sends.len()),
+        }
+    }
+
+    /// Takes the chunk that a receive has brought.
+    fn received(&mut self, slot: usize, bytes: u32) -> Result<(), Failure> {
+        let mut head = [0; Header::LEN];
+        let (head_bytes, _) = head.split_at_mut((bytes as usize).min(Header::LEN));
+        self.pool
+            .chunks()
+            .read(slot as u32, 0, head_bytes)
+            .map_err(memory_failed)?;
+        match self.incoming.take(bytes, &head).map_err(Failure::Chunk)? {
+            Event::Piece(piece) => self.take(slot, piece),
+            Event::End => self.take_end(),
+        }
+    }
+
+    fn take(&mut self, slot: usize, piece: Piece) -> Result<(), Failure> {
+        if self.validate {
+            content::check(self.pool.chunks(), slot as u32, &piece)?;
+        }
+        self.note_time();
+        self.traffic.received(piece.len);
+        if !piece.is_last {
+            return Ok(());
+        }
+        let size = u64::from(piece.position).saturating_add(piece.len.into());
+        self.pool.with(|state| {
+            state.figures.received = state.figures.received.saturating_add(1);
+            state.figures.bytes = state.figures.bytes.saturating_add(size);
+        });
+        match &mut self.part {
+            Part::Asking(asking) if asking.turns.under_way() == 0 => {
+                return Err(Failure::Chunk(Violation::Unasked(piece.number)));
+            }
+            Part::Asking(_) => self.finish_message(),
+            Part::Answering(asked) => {
+                *asked = asked.wrapping_add(u64::from(piece.kind == Kind::Request));
+            }
+        }
+        Ok(())
+    }
+
+    fn take_end(&mut self) -> Result<(), Failure> {
+        match &self.part {
+            Part::Asking(asking) if asking.kind == Kind::Request => {
+                match asking.turns.under_way() {
+                    0 => Ok(()),
+                    missing => Err(Failure::Chunk(Violation::Unanswered(missing))),
+                }
+            }
+            Part::Asking(_) | Part::Answering(_) => Ok(()),
+        }
+    }
+
+    /// Begins the next message, or ends the direction where there is none any more. Returns false
+    /// where neither is to be done now.
+    fn begin(&mut self, queue: &mut Queue<'_>) -> Result<bool, Failure> {
+        let is_idle = self.count == 0;
+        let ends = match &mut self.part {
+            Part::Asking(asking) => {
+                if asking.until.passed() {
+                    asking.turns.is_time();
+                }
+                if asking.turns.may_begin() {
+                    let number = asking.turns.begin();
+                    let now = monotonic_ns();
+                    let place = number.checked_rem(asking.begun_ns.len() as u64);
+                    if let Some(begun) = asking.begun_ns.get_mut(place.unwrap_or(0) as usize) {
+                        *begun = now;
+                    }
+                    let kind = asking.kind;
+                    return Ok(self.outgoing.begin(kind));
+                }
+                asking.turns.is_done()
+            }
+            Part::Answering(asked) if self.outgoing.begun() < *asked => {
+                return Ok(self.outgoing.begin(Kind::Reply));
+            }
+            Part::Answering(_) => self.incoming.has_ended(),
+        };
+        if !ends || !is_idle || self.outgoing.has_ended() {
+            return Ok(false);
+        }
+        if self.outgoing.end() {
+            // It takes no chunk: the peer may keep the connection, whose chunks others wait for.
+            let request = self.send(None, 0, false);
+            queue.post(&[request])?;
+        }
+        Ok(false)
+    }
+
+    /// Takes a chunk, or has the pool note that this connection waits for one.
+    fn claim(&mut self) -> Option<Chunk> {
+        let chunk = self.pool.claim(self.has_turn);
+        if chunk.is_none() && !self.waits {
+            self.waits = true;
+            self.pool.wait(self.number);
+        }
+        chunk
+    }
+
+    /// Notes a send of the first `len` bytes of a chunk, if it has any, and returns the request.
+    fn send(&mut self, chunk: Option<Chunk>, len: u32, is_last: bool) -> WorkRequest {
+        let buffer = chunk.as_ref().map(Chunk::buffer);
+        let local = Local {
+            buffer: buffer.unwrap_or(self.pool.no_bytes()),
+            offset: 0,
+            len,
+            region: None,
+        };
+        let place = self.place(self.count);
+        if let Some(place) = self.sends.get_mut(place) {
+            *place = Some(Send { chunk, is_last });
+            self.count += 1;
+        }
+        WorkRequest::Send {
+            local,
+            invalidate: None,
+            fence: false,
+            signaled: true,
+            solicited: false,
+        }
+    }
+
+    /// Posts what can be posted of the message under way, as one chain. Returns true where that was
+    /// something.
+    fn post(&mut self, queue: &mut Queue<'_>) -> Result<bool, Failure> {
+        let mut list = List::new();
+        let mut posted = 0;
+        // A place is left for the end.
+        while posted < MAX_CHAIN && self.count + 1 < self.sends.len() && !self.outgoing.is_idle() {
+            let Some(chunk) = self.claim() else {
+                break;
+            };
+            let Some(cut) = self.outgoing.cut() else {
+                self.pool.release(chunk);
+                break;
+            };
+            let filled = content::fill(self.pool.chunks(), &chunk, &cut);
+            let request = self.send(Some(chunk), cut.bytes(), cut.is_last);
+            filled?;
+            self.traffic.sent(cut.len);
+            if cut.is_last {
+                let size = u64::from(cut.position).saturating_add(cut.len.into());
+                self.pool.with(|state| {
+                    state.figures.sent = state.figures.sent.saturating_add(1);
+                    state.figures.bytes = state.figures.bytes.saturating_add(size);
+                });
+            }
+            list.push(request);
+            posted += 1;
+        }
+        if posted == 0 {
+            return Ok(false);
+        }
+        self.note_time();
+        queue.post(list.as_slice()).map(|()| true)
+    }
+
+    /// Does what has become possible.
+    fn go_on(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        loop {
+            let begins = self.outgoing.is_idle() && self.begin(queue)?;
+            if self.outgoing.is_idle() || !self.post(queue)? && !begins {
+                break;
+            }
+            if self.waits {
+                break;
+            }
+        }
+        // A client disconnects when it has the server's end, which its device may not have
+        // acknowledged by then.
+        let is_over = self.outgoing.has_ended() && self.incoming.has_ended();
+        if is_over && !queue.outcome.reached(Progress::Finished) {
+            queue.outcome.advance(Progress::Finished);
+            self.pool.with(|state| {
+                state.finished = state.finished.wrapping_add(1);
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Workload for Connection {
+    type Done = ();
+
+    const OPERATIONS: &'static [Operation] = &[Operation::Send];
+
+    fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion<'_>) -> Result<(), Failure> {
+        match wc.op {
+            Operation::Receive => self.received(wc.slot, wc.bytes())?,
+            Operation::Send => self.sent()?,
+            Operation::Read
+            | Operation::Write
+            | Operation::Register
+            | Operation::Invalidate
+            | Operation::Control
+            | Operation::Atomic => {}
+        }
+        self.go_on(queue)
+    }
+
+    fn iteration(&self) -> u64 {
+        self.rate().0
+    }
+}
+
+impl Drop for Connection {
+    /// Gives all chunks back: the queue pair is gone.
+    fn drop(&mut self) {
+        if self.waits {
+            self.pool.leave(self.number);
+        }
+        let sends = self.sends.iter_mut().filter_map(Option::take);
+        for chunk in sends.filter_map(|send| send.chunk) {
+            self.pool.release(chunk);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The dispatcher: one thread that reaps the completions of all connections in batches.
+//!
+//! It polls one completion queue, so that its work for a message is the same with any number of
+//! connections. It looks at each of them only now and then: for their ends, and for deadlines.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    connection::Connection,
+    pool::Pool, //
+};
+use crate::{
+    cm::CmId,
+    engine::{
+        drive::failed,
+        outcome::{
+            Outcome,
+            Progress, //
+        },
+        polling::{
+            Patience,
+            Polling, //
+        },
+        queue_pair::QueuePair, //
+    },
+    kernel_ext::time::{
+        cpu_contended,
+        monotonic_ns,
+        relax,
+        yield_cpu,
+        Deadline, //
+    },
+    logic::failure::Failure, //
+};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
+
+/// The time between two looks at all connections, in ms.
+const LOOK_MS: u32 = 50;
+
+/// Rounds between two checks of the scheduler.
+const SLOW_ROUNDS: u32 = 64;
+
+/// Name of the step that a timeout reports.
+const WHAT: &str = "waiting for the peer";
+
+/// A connection of a dispatcher. Fields are in drop order.
+pub(super) struct Member {
+    pub(super) queue_pair: QueuePair<Connection>,
+    pub(super) id: Arc<CmId>,
+    /// Its number, which is higher than those of the connections before.
+    pub(super) number: u32,
+    /// The deadline for the cause of its failure to be reported, or for the peer to disconnect,
+    /// once it has ended.
+    grace: Option<Deadline>,
+}
+
+impl Member {
+    pub(super) fn new(queue_pair: QueuePair<Connection>, id: Arc<CmId>, number: u32) -> Self {
+        Self {
+            queue_pair,
+            id,
+            number,
+            grace: None,
+        }
+    }
+
+    fn outcome(&self) -> &Outcome {
+        self.id.outcome()
+    }
+
+    /// Returns true where both sides have ended their directions.
+    pub(super) fn is_finished(&self) -> bool {
+        self.outcome().reached(Progress::Finished)
+    }
+
+    /// Returns true where the peer has disconnected from a connection that is
+    /// [finished](Self::is_finished), or has not within `timeout` ms: only that was lost then.
+    pub(super) fn has_left(&mut self, timeout: u32) -> bool {
+        let deadline = *self
+            .grace
+            .get_or_insert_with(|| Deadline::after_ms(timeout));
+        self.outcome().is_released() || deadline.passed()
+    }
+
+    /// Returns the failure that has ended it; `None` where it goes on, and while the cause may
+    /// still be reported.
+    pub(super) fn failure(&mut self, timeout: u32) -> Option<Failure> {
+        let outcome = self.id.outcome();
+        if !outcome.ended() {
+            return outcome.check_deadline(WHAT, Some(timeout)).err();
+        }
+        let grace = *self.grace.get_or_insert_with(Outcome::grace);
+        match outcome.settled() || grace.passed() {
+            true => outcome.failure(),
+            false => None,
+        }
+    }
+}
+
+/// The side whose connections a dispatcher serves.
+pub(super) trait Host {
+    /// Returns the connection with this number, if there is one.
+    fn member(&self, number: u32) -> Option<&Member>;
+
+    /// Looks at all connections, and returns true where there is more to do.
+    ///
+    /// # Errors
+    ///
+    /// The failure that ends all of them.
+    fn look(&mut self) -> Result<bool, Failure>;
+}
+
+/// Returns the member with this number of `members`, which are in the order of these.
+pub(super) fn find(members: &[Member], number: u32) -> Option<&Member> {
+    let found = members.binary_search_by_key(&number, |member| member.number);
+    members.get(found.ok()?)
+}
+
+/// Serves the connections of `host` until there is nothing more to do. The calling thread polls as
+/// `polling` says, and otherwise sleeps on `outcome` as soon as nothing has come. Process context;
+/// sleeps.
+///
+/// # Errors
+///
+/// That of the host; the failure of the device's queues.
+pub(super) fn dispatch(
+    pool: &Pool,
+    outcome: &Outcome,
+    polling: Polling,
+    host: &mut impl Host,
+) -> Result<(), Failure> {
+    let begun = monotonic_ns();
+    let mut slept = 0;
+    let result = turn(pool, outcome, polling, host, &mut slept);
+    let awake = monotonic_ns().saturating_sub(begun).saturating_sub(slept);
+    pool.with(|state| {
+        let sum = state.figures.awake_ns;
+        state.figures.awake_ns = sum.saturating_add(awake);
+    });
+    result
+}
+
+fn turn(
+    pool: &Pool,
+    outcome: &Outcome,
+    polling: Polling,
+    host: &mut impl Host,
+    slept: &mut u64,
+) -> Result<(), Failure> {
+    let mut patience = Patience::of(polling);
+    let mut next = Deadline::after_ms(LOOK_MS);
+    let mut seen = 0;
+    let mut rounds = 0u32;
+    let mut looks = true;
+    loop {
+        let found = pool.poll() > 0;
+        pool.refill().map_err(failed("posting receives"))?;
+        while let Some(number) = pool.next_waiting() {
+            if let Some(member) = host.member(number) {
+                resume(member);
+            }
+        }
+        rounds = rounds.wrapping_add(1);
+        let finished = pool.with(|state| state.finished);
+        looks |= finished != seen || next.passed();
+        seen = finished;
+        if looks {
+            if let Some(failure) = pool.error() {
+                return Err(failure);
+            }
+            if !host.look()? {
+                return Ok(());
+            }
+            looks = false;
+            next = Deadline::after_ms(LOOK_MS);
+        }
+        if patience.ends(found) && !pool.arm().map_err(failed("arming the completion queue"))? {
+            let since = monotonic_ns();
+            outcome.pause(next);
+            *slept = slept.saturating_add(monotonic_ns().saturating_sub(since));
+            pool.with(|state| state.figures.sleeps = state.figures.sleeps.saturating_add(1));
+            // What has woken it may be the end of a connection, or a new one.
+            looks = !pool.take_due();
+        }
+        // The event that is waited for may need this CPU.
+        if rounds % SLOW_ROUNDS == 0 || !found && cpu_contended() {
+            yield_cpu();
+        }
+        relax();
+    }
+}
+
+/// Has a connection go on that has waited for a chunk.
+fn resume(member: &Member) {
+    member.queue_pair.with(|connection, queue| {
+        if let Err(failure) = connection.resume(queue) {
+            queue.outcome.fail(failure);
+        }
+    });
+}

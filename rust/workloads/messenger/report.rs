@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The end of a dispatcher's connections, and their result.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    dispatcher::Member,
+    pool::Pool, //
+};
+use crate::{
+    engine::{
+        results::Report,
+        session::Session, //
+    },
+    logic::{
+        measure::rate::Rates,
+        messenger::figures::MessengerFigures, //
+    }, //
+};
+
+/// The sum of connections that have ended.
+#[derive(Default)]
+pub(super) struct Ended {
+    connections: u32,
+    messages: u64,
+    /// The time of the first message and of the last, in nanoseconds.
+    times: Option<(u64, u64)>,
+    rates: Rates,
+}
+
+impl Ended {
+    /// Takes the queue pair of a connection down, which has been disconnected, and adds its result.
+    /// Completions of the dispatcher's other connections are handled meanwhile. Process context;
+    /// sleeps.
+    pub(super) fn add(&mut self, member: Member) {
+        let Member { queue_pair, id, .. } = member;
+        // No region is over a block request.
+        let connection = queue_pair.end(|_, _| {});
+        drop(id);
+        let Some(connection) = connection else {
+            return;
+        };
+        let (messages, rate) = connection.rate();
+        let (first, last) = connection.times();
+        self.connections = self.connections.saturating_add(1);
+        self.messages = self.messages.saturating_add(messages);
+        self.rates.add(rate);
+        if first > 0 {
+            let (begun, ended) = self.times.unwrap_or((first, last));
+            self.times = Some((begun.min(first), ended.max(last)));
+        }
+    }
+
+    /// Reports the result of the connections of `pool`, all of which have ended. Process context;
+    /// may sleep.
+    pub(super) fn conclude(&self, session: &Session, pool: &Pool, report: &Report<'_>) {
+        let elapsed_ns = self
+            .times
+            .map_or(0, |(begun, ended)| ended.saturating_sub(begun));
+        let histogram = pool.take_histogram();
+        let figures = MessengerFigures {
+            connections: self.connections,
+            rates: self.rates,
+            ..pool.figures()
+        };
+        session.report(&Report {
+            iterations: self.messages,
+            elapsed_ns,
+            histogram: histogram.as_deref(),
+            messenger: Some(&figures),
+            ..*report
+        });
+    }
+}

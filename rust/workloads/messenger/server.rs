@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The server of messages: one thread listens, accepts, and is the dispatcher of all connections.
+
+#![forbid(unsafe_code)]
+
+use super::{
+    connection::{
+        depths,
+        sends,
+        Connection, //
+    },
+    dispatcher::{
+        dispatch,
+        find,
+        Host,
+        Member, //
+    },
+    pool::Pool,
+    report::Ended, //
+};
+use crate::{
+    cm::{
+        addr::SocketAddress,
+        listener::{
+            Listener,
+            Request, //
+        },
+        CmId, //
+    },
+    engine::{
+        accept::{
+            Accepting,
+            Responder, //
+        },
+        depths::Depths,
+        drive::failed,
+        limits::{
+            read_limits,
+            QueueLimits,
+            READS, //
+        },
+        management,
+        outcome::{
+            new_wait_queue,
+            Outcome,
+            WaitQueue, //
+        },
+        peer_log::Level,
+        polling::Polling,
+        queue::Queue,
+        results::Report,
+        server::{
+            is_allowed,
+            listening_address,
+            next_request,
+            MAX_CLIENTS,
+            STARTING, //
+        },
+        session::Session,
+        traffic::Traffic,
+        worker::Worker, //
+    },
+    logic::{
+        command::Role,
+        failure::Failure,
+        messenger::hello::Hello,
+        wire::{
+            PeerRole,
+            Reject,
+            RejectReason, //
+        }, //
+    },
+    mr::Memory,
+    rdma::{
+        cq::PollMode,
+        device::Device, //
+    }, //
+};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
+
+/// The sends of all connections that the completion queue has room for, if the device has.
+const SENDS: u32 = 16384;
+
+/// Starts the session's thread, and returns the address that it listens on.
+///
+/// # Errors
+///
+/// `EADDRINUSE`, `EADDRNOTAVAIL`, `ENODEV` or another error of binding; `ENOMEM`.
+pub(super) fn start(session: &Arc<Session>) -> Result<SocketAddress, Failure> {
+    let addr = listening_address(session)?;
+    let starting = failed(STARTING);
+    let wait_queue = new_wait_queue().map_err(&starting)?;
+    let outcome = Outcome::new(&wait_queue).map_err(&starting)?;
+    let listener = Listener::joint(&session.net, &addr, outcome.clone(), wait_queue.clone())?;
+    let local = addr.with_port(listener.local().port());
+    session.spawn(move |session, worker| {
+        let served = worker
+            .attach(&outcome)
+            .map_err(failed(STARTING))
+            .and_then(|()| serve(session, worker, &listener, &outcome, &wait_queue));
+        if let Err(failure) = served {
+            session.abort(failure);
+        }
+    })?;
+    Ok(local)
+}
+
+/// Accepts clients and serves them, until as many as there are to be have gone.
+fn serve(
+    session: &Arc<Session>,
+    worker: &Arc<Worker>,
+    listener: &Listener,
+    outcome: &Outcome,
+    wait_queue: &WaitQueue,
+) -> Result<(), Failure> {
+    let command = &session.command;
+    // A person starts the client. Only a loopback knows that one must come.
+    let timeout = match command.role {
+        Role::Loopback => Some(management::client_comes_within(session)),
+        Role::Client | Role::Server => command.timeout_ms.filter(|_| !command.persist),
+    };
+    let mut left = (!command.persist).then_some(command.threads);
+    while left != Some(0) {
+        let Some(request) = next_request(session, listener, outcome, timeout)? else {
+            continue;
+        };
+        let traffic = worker.add_traffic().map_err(failed(STARTING))?;
+        let mut report = Report::new(session.id, worker.id, "server", command);
+        let mut servers = Servers {
+            session,
+            worker,
+            listener,
+            wait_queue,
+            traffic,
+            pool: None,
+            members: KVVec::new(),
+            next: 0,
+            left,
+            missing: 0,
+            report: &mut report,
+            ended: Ended::default(),
+        };
+        servers.take(request)?;
+        let pool = servers.pool.clone();
+        let served = match &pool {
+            None => Ok(()),
+            Some(pool) => dispatch(pool, outcome, Polling::of(command), &mut servers),
+        };
+        left = servers.left;
+        servers.end(served.err());
+        served?;
+    }
+    Ok(())
+}
+
+/// The connections that share a pool, which is there as long as any of them is.
+struct Servers<'a, 'b> {
+    session: &'a Arc<Session>,
+    worker: &'a Arc<Worker>,
+    listener: &'a Listener,
+    wait_queue: &'a WaitQueue,
+    traffic: Arc<Traffic>,
+    pool: Option<Arc<Pool>>,
+    /// In the order of their numbers.
+    members: KVVec<Member>,
+    next: u32,
+    /// Clients still to come; `None` for a server that persists.
+    left: Option<u32>,
+    /// Connections still to come of clients that have begun to connect.
+    missing: u32,
+    report: &'b mut Report<'a>,
+    ended: Ended,
+}
+
+impl Servers<'_, '_> {
+    /// Takes a request: accepts it, or rejects it.
+    ///
+    /// # Errors
+    ///
+    /// The failure, which ends a server that does not persist.
+    fn take(&mut self, request: Request) -> Result<(), Failure> {
+        if self.members.len() >= MAX_CLIENTS {
+            request.id.reject(&Reject {
+                reason: RejectReason::Busy,
+                value: MAX_CLIENTS as u32,
+            });
+            return Ok(());
+        }
+        let peer = request.id.peer();
+        match self.accept(request) {
+            Ok(()) => Ok(()),
+            Err(failure) if self.session.command.persist => {
+                self.say(failure);
+                Ok(())
+            }
+            Err(failure) => {
+                let report = Report {
+                    peer: Some(peer),
+                    refused: true,
+                    failure: Some(failure),
+                    ..*self.report
+                };
+                self.session.report(&report);
+                Err(failure)
+            }
+        }
+    }
+
+    fn say(&self, failure: Failure) {
+        self.session.peer_log.say(
+            Level::Error,
+            fmt!("a client was not served to its end: {}", failure),
+        );
+    }
+
+    #[inline(never)]
+    fn accept(&mut self, request: Request) -> Result<(), Failure> {
+        let Request { id, data, limits } = request;
+        let no_memory = failed("serving a client");
+        let id = Arc::new(id, GFP_KERNEL).map_err(|e| no_memory(e.into()))?;
+        self.members
+            .reserve(1, GFP_KERNEL)
+            .map_err(|e| no_memory(e.into()))?;
+        let outcome = id.outcome().clone();
+        self.worker.attach(&outcome).map_err(&no_memory)?;
+        let accepting = Accepting {
+            session: self.session,
+            worker: self.worker,
+            id: &id,
+        };
+        let accepted = self.admit(&accepting, data.as_slice()).and_then(|hello| {
+            let queue_pair = accepting.make(&mut Answering {
+                session: self.session,
+                pool: self.pool.as_ref(),
+                traffic: &self.traffic,
+                number: self.next,
+                hello,
+            })?;
+            let answer = Hello {
+                role: PeerRole::Server,
+                chunk: self.session.command.messenger.chunk,
+                ..hello
+            };
+            let device = accepting.device()?;
+            let limits = read_limits(&device, Some(limits), READS);
+            id.accept(&answer.encode(), limits, self.session.timeout())?;
+            Ok((queue_pair, hello))
+        });
+        let (queue_pair, hello) = accepted.map_err(|failure| {
+            self.worker.detach(&outcome);
+            accepting.refuse(failure)
+        })?;
+        self.joined(&hello);
+        self.report.peer = Some(id.peer());
+        self.report.legacy = Some(false);
+        self.report.size = hello.size;
+        let member = Member::new(queue_pair, id, self.next);
+        self.next = self.next.wrapping_add(1);
+        // There is room for it.
+        let _ = self.members.push_within_capacity(member);
+        Ok(())
+    }
+
+    /// Counts a connection among those to come.
+    fn joined(&mut self, hello: &Hello) {
+        if hello.index == 0 {
+            self.left = self.left.map(|left| left.saturating_sub(1));
+            let more = u32::from(hello.conns).saturating_sub(1);
+            self.missing = self.missing.saturating_add(more);
+        } else {
+            self.missing = self.missing.saturating_sub(1);
+        }
+        // A client makes all its connections before it sends.
+        for member in &self.members {
+            let is_fresh = member.queue_pair.with(|each, _| each.is_fresh());
+            if is_fresh == Some(true) {
+                member.id.outcome().touch();
+            }
+        }
+    }
+
+    /// Checks what a client says, and makes the pool where there is none.
+    fn admit(&mut self, accepting: &Accepting<'_>, data: &[u8]) -> Result<Hello, Failure> {
+        accepting.show_device(self.report)?;
+        let hello = Hello::decode(data, PeerRole::Client).map_err(Failure::PrivateData)?;
+        if self.pool.is_none() {
+            let device = accepting.device()?;
+            let receives = self.session.command.messenger.chunks;
+            let room = device.max_cqe().saturating_sub(receives);
+            let most = MAX_CLIENTS as u32;
+            let pool = Pool::new(
+                self.session,
+                accepting.id,
+                self.wait_queue,
+                most,
+                room.min(SENDS),
+            )?;
+            self.pool = Some(pool);
+        }
+        Ok(hello)
+    }
+
+    /// Takes a connection down that has ended, well or with `failure`.
+    fn leave(&mut self, index: usize, failure: Option<Failure>) {
+        let Ok(member) = self.members.remove(index) else {
+            return;
+        };
+        let failure = failure.map(|failure| member.id.cause_of(failure));
+        if let Some(failure) = failure {
+            match self.session.command.persist {
+                true => self.say(failure),
+                false => self.session.abort(failure),
+            }
+            self.report.failure = self.report.failure.or(Some(failure));
+        }
+        self.worker.detach(member.id.outcome());
+        member.id.disconnect();
+        self.ended.add(member);
+    }
+
+    /// Takes all connections down, because of `failure` if any are left, and reports the result.
+    fn end(&mut self, failure: Option<Failure>) {
+        for member in &self.members {
+            member.id.disconnect();
+        }
+        for member in self.members.drain_all() {
+            self.worker.detach(member.id.outcome());
+            self.ended.add(member);
+        }
+        let Some(pool) = self.pool.take() else {
+            return;
+        };
+        self.report.failure = self.report.failure.or(failure);
+        self.report.counters = self.traffic.snapshot();
+        self.ended.conclude(self.session, &pool, self.report);
+    }
+}
+
+impl Host for Servers<'_, '_> {
+    fn member(&self, number: u32) -> Option<&Member> {
+        find(&self.members, number)
+    }
+
+    fn look(&mut self) -> Result<bool, Failure> {
+        let reports = self.listener.outcome();
+        if let Some(failure) = reports.failure() {
+            return Err(failure);
+        }
+        while self.left != Some(0) || self.missing > 0 {
+            let Some(request) = self.listener.take() else {
+                break;
+            };
+            if is_allowed(self.session, &request) {
+                self.take(request)?;
+            }
+        }
+        let timeout = self.session.timeout();
+        let mut index = 0;
+        while let Some(member) = self.members.get_mut(index) {
+            let ended = match member.is_finished() {
+                true => member.has_left(timeout).then_some(None),
+                false => member.failure(timeout).map(Some),
+            };
+            match ended {
+                Some(failure) => {
+                    self.leave(index, failure);
+                    if let (Some(failure), false) = (failure, self.session.command.persist) {
+                        return Err(failure);
+                    }
+                }
+                None => index += 1,
+            }
+        }
+        Ok(!self.members.is_empty() || self.missing > 0 && !self.session.command.persist)
+    }
+}
+
+/// Responder that makes a connection.
+struct Answering<'a> {
+    session: &'a Session,
+    pool: Option<&'a Arc<Pool>>,
+    traffic: &'a Arc<Traffic>,
+    number: u32,
+    hello: Hello,
+}
+
+impl Responder for Answering<'_> {
+    type Workload = Connection;
+
+    fn new_memory(&self, id: &CmId) -> Result<Memory> {
+        self.pool.ok_or(EINVAL)?.new_memory(id)
+    }
+
+    fn build(
+        &mut self,
+        _: &Device<'_>,
+        _: &QueueLimits,
+        _: &mut Memory,
+        _: Arc<Traffic>,
+    ) -> Result<(KBox<Connection>, Depths)> {
+        let pool = self.pool.ok_or(EINVAL)?;
+        let (command, hello) = (&self.session.command, &self.hello);
+        let connection =
+            Connection::answering(command, pool, self.traffic.clone(), self.number, hello)?;
+        Ok((connection, depths(sends(hello, pool.room()))))
+    }
+
+    fn poll_mode(&self) -> PollMode {
+        PollMode::Notified
+    }
+
+    fn prepare(_: &mut Connection, _: &mut Queue<'_>) -> Result<(), Failure> {
+        Ok(())
+    }
+}

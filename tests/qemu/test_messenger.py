@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-2.0
+# debug: yes
+"""Messages over many connections, one pool of chunks and one dispatcher a side."""
+
+import errno
+import time
+
+import krping
+from krping import ADDR, ADDR6, Command, new_port, new_tag, run_fails, run_ok, wait_for
+from ktap import Suite
+
+TIMEOUT = f"timeout={10000 * krping.SLOW}"
+
+
+def check():
+	"""Nothing is left, and messages pass as before."""
+	krping.check()
+	run_ok(f"loopback,addr={ADDR},messenger,echo,validate,conns=2,count=5,{TIMEOUT}")
+
+
+suite = Suite(check=check, limit=300)
+
+
+def counted(found, sent, received, connections):
+	"""The result FOUND says that so many messages were moved, and that no chunk is missing."""
+	figures = found["messenger"]
+	assert found["status"] == "ok" and found["test"] == "messenger", found
+	assert (figures["sent"], figures["received"]) == (sent, received), found
+	assert (figures["connections"], figures["lost_chunks"]) == (connections, 0), found
+	assert figures["completions"] >= sent + received, found
+	return figures
+
+
+def loopback(size, count, options="", conns=1, echo=False, addr=f"addr={ADDR}"):
+	"""COUNT messages of SIZE bytes on each connection, all compared. Returns both figures."""
+	tag = new_tag()
+	run_ok(f"loopback,{addr},messenger,size={size},count={count},conns={conns},validate,{TIMEOUT},"
+	       f"tag={tag}{',echo' if echo else ''}{options}")
+	client, server = krping.result(tag, "client"), krping.result(tag, "server")
+	total = count * conns
+	back = total if echo else 0
+	moved = [found[f"{way}_bytes"] for found in (client, server) for way in ("send", "recv")]
+	assert moved == [size * total, size * back, size * back, size * total], (client, server)
+	assert client["iterations"] == server["iterations"] == total, (client, server)
+	assert 0 < client["p50_ns"] <= client["p99_ns"] <= client["max_ns"], client
+	return counted(client, total, back, conns), counted(server, back, total, conns)
+
+
+def under_way():
+	"""Wait until many messages were sent."""
+	wait_for(lambda: any(line.counters.get("send_msgs", 0) > 100 for line in krping.lines()), 30)
+
+
+@suite.test("messages of a byte to 3 MiB arrive whole, one-way and with replies")
+def sizes():
+	for size, count in ((1, 200), (64, 200), (4096, 100), (16368, 20), (16369, 20), (3 << 20, 3)):
+		for echo in (False, True):
+			loopback(size, count, echo=echo)
+
+
+@suite.test("1 to 256 connections share a pool, and each has its part")
+def connections():
+	for conns, count in ((2, 100), (16, 30), (64, 10), (256, 3)):
+		for figures in loopback(1000, count, conns=conns, echo=True):
+			assert figures["measured"] == conns, figures
+			assert 0 < figures["slowest_per_s"] <= figures["fastest_per_s"], figures
+
+
+@suite.test("a batch has completions of several connections")
+def batches():
+	figures = loopback(64, 50, conns=64)[1]
+	assert figures["batches"] < figures["completions"] / 2, figures
+	assert figures["largest_batch"] > 8, figures
+
+
+@suite.test("few chunks: connections wait for one, and are served in turn")
+def exhaustion():
+	for options in (",chunks=4", ",chunks=8,chunk=64", ",chunks=5,inflight=64"):
+		client, server = loopback(500, 20, options, conns=8, echo=True)
+		assert client["exhausted"] > 0 and client["exhausted_ns"] > 0, client
+		assert server["chunks"] == client["chunks"] < 16, server
+
+
+@suite.test("the device tells when few receives are posted")
+def limit():
+	figures = loopback(100, 50, ",chunks=16,inflight=64", conns=16)[1]
+	assert figures["limit_events"] > 0, figures
+
+
+@suite.test("chunks, messages under way, poll, spin=, mtu=, IPv6")
+def options():
+	for words in (",chunk=64", ",chunk=1M,chunks=8", ",inflight=1", ",inflight=1024", ",poll",
+		      ",spin=50", ",mtu=256"):
+		loopback(5000, 20, words, conns=3, echo=True)
+	loopback(5000, 20, conns=2, addr=f"addr6={ADDR6}")
+
+
+@suite.test("poll never sleeps, and without it the dispatcher does")
+def sleeps():
+	assert loopback(64, 50, ",poll", echo=True)[0]["sleeps"] == 0
+	assert loopback(64, 50, echo=True)[0]["sleeps"] > 0
+
+
+@suite.test("sides with chunks of different sizes, and a client of several threads")
+def apart():
+	for server, client, threads in ((",chunk=64", ",chunk=32K", 1), (",chunk=32K", ",chunk=64", 1),
+					(",threads=3", ",threads=3", 3)):
+		tag, port = new_tag(), new_port()
+		run = krping.serve(f"server,port={port},messenger,validate,{TIMEOUT},tag={tag}{server}")
+		run_ok(f"client,addr={ADDR},port={port},messenger,conns=4,size=3000,count=20,echo,"
+		       f"validate,{TIMEOUT},tag={tag}{client}")
+		assert run.wait() == 0
+		results = krping.results(tag)
+		assert sum(each["iterations"] for each in results) == 2 * 80 * threads, results
+		assert all(each["messenger"]["lost_chunks"] == 0 for each in results), results
+
+
+@suite.test("duration= ends behind whole messages")
+def duration():
+	for echo in ("", ",echo"):
+		tag = new_tag()
+		begun = time.monotonic()
+		run_ok(f"loopback,addr={ADDR},messenger,conns=4,size=1000,duration=1,validate,{TIMEOUT},"
+		       f"tag={tag}{echo}")
+		assert time.monotonic() - begun >= 1
+		client, server = krping.result(tag, "client"), krping.result(tag, "server")
+		assert client["iterations"] == server["iterations"] > 0, (client, server)
+
+
+@suite.test("a server that persists serves one client after the other, and many at a time")
+def persists():
+	port, tag = new_port(), new_tag()
+	server = krping.serve(f"server,port={port},messenger,persist,validate,{TIMEOUT},tag={tag}")
+	text = f"client,addr={ADDR},port={port},messenger,conns=3,count=20,echo,validate,{TIMEOUT}"
+	for _ in range(3):
+		run_ok(text)
+	clients = [Command(text) for _ in range(4)]
+	assert [client.wait() for client in clients] == [0] * 4
+	# A client that is interrupted does not end it.
+	client = Command(f"client,addr={ADDR},port={port},messenger,conns=3,echo,{TIMEOUT}")
+	under_way()
+	assert client.interrupt() == errno.EINTR
+	run_ok(text)
+	assert server.interrupt() == errno.EINTR
+	served = krping.results(tag)
+	assert sum(each["messenger"]["lost_chunks"] for each in served) == 0, served
+	assert sum(each["iterations"] for each in served) >= 60 * 8, served
+
+
+@suite.test("an interrupted client, and an interrupted server")
+def interrupted():
+	for ends in ("client", "server"):
+		port, tag = new_port(), new_tag()
+		server = krping.serve(f"server,port={port},messenger,{TIMEOUT},tag={tag}")
+		client = Command(f"client,addr={ADDR},port={port},messenger,conns=8,echo,{TIMEOUT},"
+				 f"tag={tag}")
+		under_way()
+		if ends == "client":
+			assert client.interrupt() == errno.EINTR
+			assert server.wait() == errno.ECONNRESET
+		else:
+			assert server.interrupt() == errno.EINTR
+			assert client.wait() == errno.ECONNRESET
+		found = krping.results(tag)
+		assert len(found) == 2, found
+		assert all(each["messenger"]["lost_chunks"] == 0 for each in found), found
+
+
+@suite.test("a client without a server, and a server without a client")
+def alone():
+	port = new_port()
+	run_fails(f"client,addr={ADDR},port={port},messenger,timeout=2000", errno.ECONNREFUSED, "reject")
+	run_fails(f"server,port={port},messenger,timeout=500", errno.ETIMEDOUT, "waiting for a client")
+
+
+@suite.test("servers of other protocols refuse it, and it refuses theirs")
+def others():
+	port = new_port()
+	server = krping.serve(f"server,port={port}")
+	run_fails(f"client,addr={ADDR},port={port},messenger", errno.ECONNREFUSED, "the server")
+	assert server.wait() == errno.EOPNOTSUPP
+	for text in ("", ",bw", ",stream"):
+		port = new_port()
+		server = krping.serve(f"server,port={port},messenger")
+		number = krping.run(f"client,addr={ADDR},port={port},count=1{text}")
+		assert number == errno.ECONNREFUSED, (text, number)
+		assert server.wait() == errno.EPROTO, text
+
+
+@suite.test("options that do not go together")
+def refused():
+	for words, sentence in (
+			("server,messenger,conns=4", "conns is for the client or loopback"),
+			("server,messenger,size=4", "size is for the client or loopback"),
+			("server,messenger,echo", "echo is for the client or loopback"),
+			(f"client,addr={ADDR},messenger,txdepth=4", "txdepth does not go with messenger"),
+			(f"client,addr={ADDR},messenger,cq=pool", "cq does not go with messenger"),
+			(f"client,addr={ADDR},messenger,conns=257", "conns=257: must be from 1 to 256"),
+			(f"client,addr={ADDR},conns=2", "conns does not go with the ping/pong")):
+		run_fails(words, errno.EINVAL if "=257" not in words else errno.ERANGE, sentence)
+
+
+suite.main()
