@@ -180,6 +180,8 @@ CASES = {
 	"a stream": Case(lambda: alone(loopback("stream,echo,count=3,size=5K,validate"))),
 	"a reversed stream": Case(lambda: alone(loopback("stream,reverse,count=3,validate"))),
 	"direct writes of a stream": Case(lambda: alone(loopback("stream,iomap,count=3,validate"))),
+	"messages": Case(lambda: alone(loopback(
+		"messenger,conns=2,echo,count=3,size=5K,chunks=16,validate"))),
 	"caps": Case(lambda: alone(lambda: run(f"caps,addr={ADDR}"))),
 	"conformance": Case(lambda: alone(lambda: run(
 		f"neg=stale_rkey+wrong_pd+rnr+flush_order,addr={ADDR},{TIMEOUT}")), {

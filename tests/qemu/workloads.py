@@ -140,6 +140,17 @@ class Stream(Run):
 		return f"stream,echo,validate,size={rng.choice((1, 64, 5000, 100000))}{buffers}"
 
 
+class Messenger(Run):
+	"""Messages over several connections, with all replies compared at both ends."""
+
+	serves = ",messenger,validate"
+
+	def choose(self, rng):
+		pool = rng.choice(("", ",chunks=8", ",chunk=64"))
+		return (f"messenger,echo,validate,size={rng.choice((1, 64, 5000, 100000))}{pool},"
+			f"conns={rng.choice((1, 3, 16))}")
+
+
 class Writing(threading.Thread):
 	"""Writes random blocks of a disk and reads them again, all the time until told to stop."""
 
@@ -375,4 +386,5 @@ class Tap:
 
 
 ALL: dict[str, type] = {"pingpong": PingPong, "reg": Registering, "latency": Latency,
-			"bandwidth": Bandwidth, "stream": Stream, "disk": Disk, "tap": Tap}
+			"bandwidth": Bandwidth, "stream": Stream, "messenger": Messenger,
+			"disk": Disk, "tap": Tap}
