@@ -187,7 +187,8 @@ impl Outcome {
         self.touch();
         {
             let mut state = self.state.lock();
-            state.progress = progress;
+            // The first messages may overtake the event that says that the connection is made.
+            state.progress = state.progress.max(progress);
             if progress == Progress::Finished {
                 state.end.finish();
                 self.ended.store(SETTLED, Relaxed);
