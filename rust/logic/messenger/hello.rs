@@ -9,8 +9,11 @@ use crate::logic::{
         tests::Test, //
     },
     wire::{
+        hello::{
+            in_range,
+            open, //
+        },
         pack,
-        Fields,
         PeerRole,
         PrivateData,
         PrivateDataError, //
@@ -87,19 +90,9 @@ impl Hello {
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// [`PrivateDataError`], which names what is wrong with it.
     pub(crate) fn decode(bytes: &[u8], from: PeerRole) -> Result<Self, PrivateDataError> {
-        let bytes = PrivateData::whole(bytes)?.ok_or(PrivateDataError::Missing)?;
-        let mut fields = Fields(bytes);
-        let [_, _, _, _, _, role, test, reserved] = fields.take();
-        let role = PeerRole::of_number(role)?;
-        if role != from {
-            return Err(PrivateDataError::Side);
-        }
-        match PrivateData::test(test)? {
-            Test::Messenger => {}
-            test => return Err(PrivateDataError::OtherTest(test)),
-        }
+        let (_, mut fields) = open(bytes, from, Test::is_messenger)?;
         let chunk = u32::from_be_bytes(fields.take());
         let size = u32::from_be_bytes(fields.take());
         let conns = u16::from_be_bytes(fields.take());
@@ -115,11 +108,11 @@ impl Hello {
             gid: fields.take(),
         };
         let inflight = u16::from_be_bytes(fields.take());
-        if reserved != 0 || zeroes != [0; 2] || fields.take() != [0; 6] {
+        if zeroes != [0; 2] || fields.take() != [0; 6] {
             return Err(PrivateDataError::Reserved);
         }
         let hello = Self {
-            role,
+            role: from,
             chunk,
             size,
             conns,
@@ -142,7 +135,7 @@ impl Hello {
             ("index", self.index == asked.index),
             ("inflight", self.inflight == asked.inflight),
         ];
-        all_hold(&checks)
+        in_range(&checks)
     }
 
     fn check(&self) -> Result<(), PrivateDataError> {
@@ -156,14 +149,6 @@ impl Hello {
             ("queue pair", number < Self::NUMBERS),
             ("psn", psn < Self::NUMBERS),
         ];
-        all_hold(&checks)
-    }
-}
-
-/// Fails with the first field whose check does not hold.
-fn all_hold(checks: &[(&'static str, bool)]) -> Result<(), PrivateDataError> {
-    match checks.iter().find(|(_, holds)| !holds) {
-        None => Ok(()),
-        Some((name, _)) => Err(PrivateDataError::Range(name)),
+        in_range(&checks)
     }
 }

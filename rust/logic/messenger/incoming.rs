@@ -82,7 +82,7 @@ impl Incoming {
     ///
     /// # Errors
     ///
-    /// What breaks the protocol. Nothing that comes after it counts.
+    /// The [`Violation`]. Nothing that comes after it counts.
     pub(crate) fn take(
         &mut self,
         bytes: u32,

@@ -82,7 +82,7 @@ impl Hello {
     ///
     /// What is wrong with it, as that of a disk or tap.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, PrivateDataError> {
-        let (test, mut fields) = open(bytes, PeerRole::Client)?;
+        let (test, mut fields) = open(bytes, PeerRole::Client, Test::is_block)?;
         let flags = u32::from_be_bytes(fields.take());
         if flags != 0 {
             return Err(PrivateDataError::Flags(flags));
@@ -197,7 +197,7 @@ impl Geometry {
     ///
     /// What is wrong with it, as the answer to a disk or tap.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, PrivateDataError> {
-        let (test, mut fields) = open(bytes, PeerRole::Server)?;
+        let (test, mut fields) = open(bytes, PeerRole::Server, Test::is_block)?;
         let flags = u32::from_be_bytes(fields.take());
         let known = match test == Test::Tap {
             true => Self::READ_ONLY | Self::LOG_ONLY,
@@ -327,9 +327,17 @@ fn head(role: PeerRole, test: Test, flags: u32) -> [u8; 12] {
     ]
 }
 
-/// Reads the beginning of the private data of a disk or tap: the test, and the fields from the
-/// flags on.
-fn open(bytes: &[u8], from: PeerRole) -> Result<(Test, Fields<'_>), PrivateDataError> {
+/// Reads the beginning of private data with a layout of its own, of a test that `fits`: the test,
+/// and the fields behind the first eight bytes.
+///
+/// # Errors
+///
+/// The reason why there is no such beginning.
+pub(crate) fn open(
+    bytes: &[u8],
+    from: PeerRole,
+    fits: impl FnOnce(Test) -> bool,
+) -> Result<(Test, Fields<'_>), PrivateDataError> {
     let bytes = PrivateData::whole(bytes)?.ok_or(PrivateDataError::Missing)?;
     let mut fields = Fields(bytes);
     let [_, _, _, _, _, role, test, reserved] = fields.take();
@@ -337,7 +345,7 @@ fn open(bytes: &[u8], from: PeerRole) -> Result<(Test, Fields<'_>), PrivateDataE
         return Err(PrivateDataError::Side);
     }
     let test = PrivateData::test(test)?;
-    if !test.is_block() {
+    if !fits(test) {
         return Err(PrivateDataError::OtherTest(test));
     }
     if reserved != 0 {
@@ -346,8 +354,12 @@ fn open(bytes: &[u8], from: PeerRole) -> Result<(Test, Fields<'_>), PrivateDataE
     Ok((test, fields))
 }
 
-/// Fails with the first field whose check does not hold.
-fn in_range(checks: &[(&'static str, bool)]) -> Result<(), PrivateDataError> {
+/// Checks fields by name.
+///
+/// # Errors
+///
+/// [`PrivateDataError::Range`] with the first one whose check does not hold.
+pub(crate) fn in_range(checks: &[(&'static str, bool)]) -> Result<(), PrivateDataError> {
     match checks.iter().find(|(_, holds)| !holds) {
         None => Ok(()),
         Some((name, _)) => Err(PrivateDataError::Range(name)),
