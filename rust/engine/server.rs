@@ -123,11 +123,7 @@ fn listen(session: &Arc<Session>, listener: &Listener, outcome: &Outcome) -> Res
     };
     // Number of connections still to serve; `None` for a server that persists.
     let mut left = (!command.persist).then_some(command.threads);
-    // A person starts the client. Only a loopback knows that one must come.
-    let timeout = match command.role {
-        Role::Loopback => Some(management::client_comes_within(session)),
-        Role::Client | Role::Server => command.timeout_ms.filter(|_| !command.persist),
-    };
+    let timeout = client_timeout(session);
     // Number of further connections expected from clients that have begun to connect.
     let mut missing = 0u32;
     while left != Some(0) {
@@ -142,10 +138,7 @@ fn listen(session: &Arc<Session>, listener: &Listener, outcome: &Outcome) -> Res
         };
         session.reap();
         if session.running() > most {
-            request.id.reject(&Reject {
-                reason: RejectReason::Busy,
-                value: MAX_CLIENTS as u32,
-            });
+            reject_as_busy(&request);
             continue;
         }
         let (later, more) = more_connections(request.data.as_slice());
@@ -167,6 +160,32 @@ fn listen(session: &Arc<Session>, listener: &Listener, outcome: &Outcome) -> Res
         }
     }
     Ok(())
+}
+
+/// Returns the time in ms for which a server waits for a client; `None` for as long as it takes.
+pub(crate) fn client_timeout(session: &Session) -> Option<u32> {
+    let command = &session.command;
+    // A person starts the client. Only a loopback knows that one must come.
+    match command.role {
+        Role::Loopback => Some(management::client_comes_within(session)),
+        Role::Client | Role::Server => command.timeout_ms.filter(|_| !command.persist),
+    }
+}
+
+/// Rejects a request beyond [`MAX_CLIENTS`]. May sleep.
+pub(crate) fn reject_as_busy(request: &Request) {
+    request.id.reject(&Reject {
+        reason: RejectReason::Busy,
+        value: MAX_CLIENTS as u32,
+    });
+}
+
+/// Logs the failure of a client of a server that persists. May sleep.
+pub(crate) fn say_not_served(session: &Session, failure: Failure) {
+    session.peer_log.say(
+        Level::Error,
+        fmt!("a client was not served to its end: {}", failure),
+    );
 }
 
 /// Waits for a request from an address that the server accepts. Rejecting others does not extend

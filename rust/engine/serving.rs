@@ -25,8 +25,8 @@ use super::{
         QueueLimits,
         READS, //
     },
-    peer_log::Level,
     rejection::rejection,
+    server::say_not_served,
     session::Session,
     side::{
         Follow,
@@ -90,10 +90,7 @@ pub(crate) fn run(session: &Arc<Session>, worker: &Arc<Worker>, request: Request
         session.report(&report);
     }
     if let Some(failure) = report.failure.filter(|_| session.command.persist) {
-        session.peer_log.say(
-            Level::Error,
-            fmt!("a client was not served to its end: {}", failure),
-        );
+        say_not_served(session, failure);
     }
 }
 
