@@ -10,12 +10,13 @@
 //! - [`microbench`] - latency, bandwidth and message rate of one operation
 //! - [`rw`] - transfers that a server makes through the kernel's rdma_rw contexts
 //! - [`messenger`] - messages of many connections, from and into one pool of chunks
-//! - [`stream`] - byte streams, as rsocket speaks them
+//! - [`stream`] - byte streams, as rsocket speaks them; [`bytes`] compares those of both
 //! - [`conformance`] - wrong uses of a device, and what must come of them
 //! - [`caps`] - what a device can do
 
 #![forbid(unsafe_code)]
 
+pub(crate) mod bytes;
 pub(crate) mod caps;
 pub(crate) mod conformance;
 pub(crate) mod exchange;

@@ -20,7 +20,10 @@ use crate::{
         Chunk,
         SharedReceiveQueue, //
     },
-    workloads::exchange::memory_failed, //
+    workloads::{
+        self,
+        exchange::memory_failed, //
+    }, //
 };
 use kernel::prelude::*;
 
@@ -57,20 +60,14 @@ pub(super) fn check(
     piece: &Piece,
 ) -> Result<(), Failure> {
     let first = piece.kind.position(piece.number);
-    let mut bytes = [0; bytes::PERIOD];
-    for at in (0..piece.len as usize).step_by(bytes::PERIOD) {
-        let (part, _) = bytes.split_at_mut(bytes::PERIOD.min(piece.len as usize - at));
-        queue
-            .read(receive, piece.offset as usize + at, part)
-            .map_err(memory_failed)?;
-        let position = u64::from(piece.position).wrapping_add(at as u64);
-        let checked = bytes::check(part, first.wrapping_add(position), piece.number);
-        checked.map_err(|wrong| {
-            Failure::Mismatch(Mismatch {
-                offset: wrong.offset.wrapping_sub(first),
-                ..wrong
-            })
-        })?;
-    }
-    Ok(())
+    let read = |at, to: &mut [u8]| queue.read(receive, piece.offset as usize + at, to);
+    // The place in the message is what one wants to know.
+    let wrong = |found: Mismatch| {
+        Failure::Mismatch(Mismatch {
+            offset: found.offset.wrapping_sub(first),
+            ..found
+        })
+    };
+    let position = first.wrapping_add(piece.position.into());
+    workloads::bytes::compare(piece.len, position, piece.number, read, wrong)
 }

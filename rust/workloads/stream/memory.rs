@@ -38,7 +38,10 @@ use crate::{
             WorkRequest, //
         }, //
     },
-    workloads::exchange::memory_failed, //
+    workloads::{
+        self,
+        exchange::memory_failed, //
+    }, //
 };
 use kernel::prelude::*;
 
@@ -309,17 +312,11 @@ pub(super) fn compare(
     position: u64,
     message: u64,
 ) -> Result<(), Failure> {
-    let mut bytes = [0; CHUNK];
-    for at in (0..piece.len as usize).step_by(CHUNK) {
-        let (chunk, _) = bytes.split_at_mut(CHUNK.min(piece.len as usize - at));
-        queue
-            .memory()
-            .read(buffer, piece.offset as usize + at, chunk)
-            .map_err(memory_failed)?;
-        bytes::check(chunk, position.wrapping_add(at as u64), message)
-            .map_err(Failure::Mismatch)?;
-    }
-    Ok(())
+    let read = |at, to: &mut [u8]| {
+        let offset = piece.offset as usize + at;
+        queue.memory().read(buffer, offset, to)
+    };
+    workloads::bytes::compare(piece.len, position, message, read, Failure::Mismatch)
 }
 
 /// Fills the first `len` bytes of a buffer with those of a stream from `position` on.
