@@ -9,11 +9,13 @@
 //! - [`client`], [`server`] - the connections of either side
 //! - [`dispatcher`] - the thread that serves them
 //! - [`connection`], [`content`] - one of them, and the bytes of its messages
+//! - [`asking`], [`sends`] - the messages that it begins, and its sends under way
 //! - [`pool`] - the chunks and the completion queue that they share
 //! - [`report`] - their ends, and the result
 
 #![forbid(unsafe_code)]
 
+mod asking;
 mod client;
 mod connection;
 mod content;
@@ -21,4 +23,5 @@ mod dispatcher;
 pub(crate) mod entry;
 mod pool;
 mod report;
+mod sends;
 mod server;

@@ -5,10 +5,12 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    asking::Asking,
     connection::{
         depths,
         sends,
-        Connection, //
+        Connection,
+        Part, //
     },
     dispatcher::{
         dispatch,
@@ -139,7 +141,8 @@ impl Initiator for Leading<'_> {
         let (command, hello) = (&self.client.session.command, self.hello());
         let pool = self.pool()?;
         let (traffic, number) = (self.traffic.clone(), u32::from(self.index));
-        let connection = Connection::asking(command, pool, traffic, number, &hello)?;
+        let part = Part::Asking(Asking::new(command)?);
+        let connection = Connection::new(command, pool, traffic, number, &hello, part)?;
         Ok((connection, depths(sends(&hello, pool.room()))))
     }
 
@@ -211,7 +214,7 @@ impl Host for Clients<'_> {
 /// The failure to make the first connection. A later failure is in the report.
 pub(super) fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
     let session = client.session;
-    let no_memory = failed("starting the client");
+    let no_memory = failed(Leading::STARTING);
     let wait_queue = new_wait_queue().map_err(&no_memory)?;
     let outcome = Outcome::new(&wait_queue).map_err(&no_memory)?;
     let traffic = client.worker.add_traffic().map_err(&no_memory)?;
@@ -296,7 +299,7 @@ fn connect(
     // Room for all connections was reserved.
     members
         .push_within_capacity(member)
-        .map_err(|_| failed("starting the client")(ENOMEM))
+        .map_err(|_| failed(Leading::STARTING)(ENOMEM))
 }
 
 /// Has all connections send, and serves them to their ends.

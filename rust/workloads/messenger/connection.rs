@@ -5,8 +5,13 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    asking::Asking,
     content,
-    pool::Pool, //
+    pool::Pool,
+    sends::{
+        Send,
+        Sends, //
+    }, //
 };
 use crate::{
     engine::{
@@ -17,10 +22,7 @@ use crate::{
         traffic::Traffic,
         workload::Workload, //
     },
-    kernel_ext::time::{
-        monotonic_ns,
-        Deadline, //
-    },
+    kernel_ext::time::monotonic_ns,
     logic::{
         command::Command,
         failure::{
@@ -40,7 +42,6 @@ use crate::{
                 Piece, //
             },
             outgoing::Outgoing,
-            turns::Turns,
             violation::Violation, //
         }, //
     },
@@ -78,26 +79,9 @@ pub(super) fn depths(sends: u32) -> Depths {
     Depths::plain(sends, 0).with_slots(1)
 }
 
-/// A send that is under way. They complete in their order.
-struct Send {
-    /// `None` of the end.
-    chunk: Option<Chunk>,
-    /// A message is sent with it.
-    is_last: bool,
-}
-
-/// The messages of the side that begins them.
-struct Asking {
-    kind: Kind,
-    turns: Turns,
-    /// The times at which those under way began.
-    begun_ns: KVVec<u64>,
-    duration_ms: Option<u32>,
-    until: Deadline,
-}
-
 /// The part of a side.
-enum Part {
+pub(super) enum Part {
+    /// It begins messages.
     Asking(Asking),
     /// It replies to what asks for that; this many have come.
     Answering(u64),
@@ -112,10 +96,7 @@ pub(super) struct Connection {
     part: Part,
     incoming: Incoming,
     outgoing: Outgoing,
-    /// The sends under way, in a ring.
-    sends: KVVec<Option<Send>>,
-    first: usize,
-    count: usize,
+    sends: Sends,
     /// It is among those that the pool says wait for a chunk.
     waits: bool,
     /// It is the one that has waited longest, and takes chunks before the others.
@@ -126,45 +107,10 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Creates the side of a client that has said `hello`, as connection `number` of its
+    /// Creates a side of a connection whose client has said `hello`, as number `number` of its
     /// dispatcher. May sleep.
     #[inline(never)]
-    pub(super) fn asking(
-        command: &Command,
-        pool: &Arc<Pool>,
-        traffic: Arc<Traffic>,
-        number: u32,
-        hello: &Hello,
-    ) -> Result<KBox<Self>> {
-        let inflight = command.messenger.inflight;
-        let kind = match command.stream.echo {
-            true => Kind::Request,
-            false => Kind::OneWay,
-        };
-        let part = Part::Asking(Asking {
-            kind,
-            turns: Turns::new(command.count, inflight),
-            begun_ns: KVVec::from_elem(0, inflight.into(), GFP_KERNEL)?,
-            duration_ms: command.duration_ms(),
-            until: Deadline::never(),
-        });
-        Self::new(command, pool, traffic, number, hello, part)
-    }
-
-    /// Creates the side of a server whose client has said `hello`. May sleep.
-    #[inline(never)]
-    pub(super) fn answering(
-        command: &Command,
-        pool: &Arc<Pool>,
-        traffic: Arc<Traffic>,
-        number: u32,
-        hello: &Hello,
-    ) -> Result<KBox<Self>> {
-        let part = Part::Answering(0);
-        Self::new(command, pool, traffic, number, hello, part)
-    }
-
-    fn new(
+    pub(super) fn new(
         command: &Command,
         pool: &Arc<Pool>,
         traffic: Arc<Traffic>,
@@ -173,11 +119,6 @@ impl Connection {
         part: Part,
     ) -> Result<KBox<Self>> {
         let chunk = pool.room();
-        let count = sends(hello, chunk) as usize;
-        let mut sends = KVVec::with_capacity(count, GFP_KERNEL)?;
-        for _ in 0..count {
-            sends.push_within_capacity(None).map_err(|_| ENOMEM)?;
-        }
         let replies = matches!(part, Part::Asking(_));
         let this = Self {
             pool: pool.clone(),
@@ -186,9 +127,7 @@ impl Connection {
             part,
             incoming: Incoming::new(replies, hello.size),
             outgoing: Outgoing::new(hello.size, chunk.min(hello.chunk)),
-            sends,
-            first: 0,
-            count: 0,
+            sends: Sends::new(sends(hello, chunk))?,
             waits: false,
             has_turn: false,
             validate: command.validate,
@@ -207,7 +146,7 @@ impl Connection {
     /// Begins to send.
     pub(super) fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         if let Part::Asking(asking) = &mut self.part {
-            asking.until = Deadline::after(asking.duration_ms);
+            asking.start();
         }
         self.go_on(queue)
     }
@@ -253,10 +192,7 @@ impl Connection {
 
     /// Takes the oldest send, which has completed.
     fn sent(&mut self) -> Result<(), Failure> {
-        let send = self.sends.get_mut(self.first).and_then(Option::take);
-        let send = send.ok_or_else(|| memory_failed(EINVAL))?;
-        self.first = self.place(1);
-        self.count -= 1;
+        let send = self.sends.pop().ok_or_else(|| memory_failed(EINVAL))?;
         if let Some(chunk) = send.chunk {
             self.pool.release(chunk);
         }
@@ -274,20 +210,8 @@ impl Connection {
         let Part::Asking(asking) = &mut self.part else {
             return;
         };
-        let done = asking.turns.done();
-        let place = done.checked_rem(asking.begun_ns.len() as u64).unwrap_or(0);
-        let begun = asking.begun_ns.get(place as usize).copied().unwrap_or(now);
-        asking.turns.finish();
-        self.pool
-            .with(|state| state.record(now.saturating_sub(begun)));
-    }
-
-    /// Returns the place in the ring that is so many behind the first.
-    fn place(&self, behind: usize) -> usize {
-        match self.first.wrapping_add(behind) {
-            place if place < self.sends.len() => place,
-            place => place.wrapping_sub(self.sends.len()),
-        }
+        let took = asking.finish(now);
+        self.pool.with(|state| state.record(took));
     }
 
     /// Takes the chunk that a receive has brought.
@@ -345,19 +269,10 @@ impl Connection {
     /// Begins the next message, or ends the direction where there is none any more. Returns false
     /// where neither is to be done now.
     fn begin(&mut self, queue: &mut Queue<'_>) -> Result<bool, Failure> {
-        let is_idle = self.count == 0;
         let ends = match &mut self.part {
             Part::Asking(asking) => {
-                if asking.until.passed() {
-                    asking.turns.is_time();
-                }
-                if asking.turns.may_begin() {
-                    let number = asking.turns.begin();
-                    let now = monotonic_ns();
-                    let place = number.checked_rem(asking.begun_ns.len() as u64);
-                    if let Some(begun) = asking.begun_ns.get_mut(place.unwrap_or(0) as usize) {
-                        *begun = now;
-                    }
+                if asking.may_begin() {
+                    asking.begin();
                     let kind = asking.kind;
                     return Ok(self.outgoing.begin(kind));
                 }
@@ -368,10 +283,7 @@ impl Connection {
             }
             Part::Answering(_) => self.incoming.has_ended(),
         };
-        if !ends || !is_idle || self.outgoing.has_ended() {
-            return Ok(false);
-        }
-        if self.outgoing.end() {
+        if ends && self.sends.is_empty() && self.outgoing.end() {
             // It takes no chunk: the peer may keep the connection, whose chunks others wait for.
             let request = self.send(None, 0, false);
             queue.post(&[request])?;
@@ -398,11 +310,7 @@ impl Connection {
             len,
             region: None,
         };
-        let place = self.place(self.count);
-        if let Some(place) = self.sends.get_mut(place) {
-            *place = Some(Send { chunk, is_last });
-            self.count += 1;
-        }
+        self.sends.push(Send { chunk, is_last });
         WorkRequest::Send {
             local,
             invalidate: None,
@@ -417,8 +325,7 @@ impl Connection {
     fn post(&mut self, queue: &mut Queue<'_>) -> Result<bool, Failure> {
         let mut list = List::new();
         let mut posted = 0;
-        // A place is left for the end.
-        while posted < MAX_CHAIN && self.count + 1 < self.sends.len() && !self.outgoing.is_idle() {
+        while posted < MAX_CHAIN && self.sends.has_room() && !self.outgoing.is_idle() {
             let Some(chunk) = self.claim() else {
                 break;
             };
@@ -463,9 +370,7 @@ impl Connection {
         let is_over = self.outgoing.has_ended() && self.incoming.has_ended();
         if is_over && !queue.outcome.reached(Progress::Finished) {
             queue.outcome.advance(Progress::Finished);
-            self.pool.with(|state| {
-                state.finished = state.finished.wrapping_add(1);
-            });
+            self.pool.note_finished();
         }
         Ok(())
     }
@@ -501,9 +406,10 @@ impl Drop for Connection {
         if self.waits {
             self.pool.leave(self.number);
         }
-        let sends = self.sends.iter_mut().filter_map(Option::take);
-        for chunk in sends.filter_map(|send| send.chunk) {
-            self.pool.release(chunk);
+        while let Some(send) = self.sends.pop() {
+            if let Some(chunk) = send.chunk {
+                self.pool.release(chunk);
+            }
         }
     }
 }

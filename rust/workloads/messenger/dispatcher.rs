@@ -127,7 +127,7 @@ pub(super) fn find(members: &[Member], number: u32) -> Option<&Member> {
 ///
 /// # Errors
 ///
-/// That of the host; the failure of the device's queues.
+/// The host's failure, or that of the device's queues.
 pub(super) fn dispatch(
     pool: &Pool,
     outcome: &Outcome,
@@ -166,7 +166,7 @@ fn turn(
             }
         }
         rounds = rounds.wrapping_add(1);
-        let finished = pool.with(|state| state.finished);
+        let finished = pool.finished();
         looks |= finished != seen || next.passed();
         seen = finished;
         if looks {

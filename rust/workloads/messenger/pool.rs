@@ -100,8 +100,6 @@ pub(super) struct State {
     /// The times of messages: from the first byte to the reply, or to the acknowledgment.
     histogram: Option<KBox<Histogram>>,
     pub(super) figures: MessengerFigures,
-    /// Connections that have come to their end.
-    pub(super) finished: u32,
 }
 
 impl State {
@@ -112,13 +110,10 @@ impl State {
         }
     }
 
-    /// Notes that the first of those that wait for a chunk need not any more, if there is none
-    /// left.
+    /// Notes that nobody waits for a chunk any more.
     fn waited(&mut self) {
-        if self.waiting.is_empty() {
-            let waited = monotonic_ns().saturating_sub(self.waiting_since);
-            self.figures.exhausted_ns = self.figures.exhausted_ns.saturating_add(waited);
-        }
+        let waited = monotonic_ns().saturating_sub(self.waiting_since);
+        self.figures.exhausted_ns = self.figures.exhausted_ns.saturating_add(waited);
     }
 }
 
@@ -135,8 +130,10 @@ pub(super) struct Pool {
     most_sends: u32,
     /// Posted receives below which the device tells that there are few.
     limit: u32,
-    /// The number of connections that wait for a chunk.
+    /// The number of connections that wait for a chunk, to be read without the lock.
     waiting: Atomic<u32>,
+    /// The number of those that have come to their end.
+    finished: Atomic<u32>,
     #[pin]
     state: SpinLockBh<State>,
 }
@@ -217,7 +214,6 @@ impl Pool {
                 chunks: count,
                 ..MessengerFigures::default()
             },
-            finished: 0,
         };
         let receives = count.div_ceil(2);
         let this = Arc::pin_init(
@@ -229,6 +225,7 @@ impl Pool {
                 most_sends: count - receives.min(count),
                 limit: receives / 4,
                 waiting: Atomic::new(0),
+                finished: Atomic::new(0),
                 state <- SpinLockBh::new(state, c"krping_pool", static_lock_class!()),
             }),
             GFP_KERNEL,
@@ -285,16 +282,38 @@ impl Pool {
         f(&mut self.state.lock())
     }
 
+    /// Notes that a connection has come to its end. Any context.
+    pub(super) fn note_finished(&self) {
+        self.finished.fetch_add(1, Relaxed);
+    }
+
+    /// Returns the number of connections that have come to their end. Any context.
+    pub(super) fn finished(&self) -> u32 {
+        self.finished.load(Relaxed)
+    }
+
+    /// Changes the connections that wait for a chunk, and notes how long there were any.
+    fn change_waiting<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {
+        let mut state = self.state.lock();
+        let before = state.waiting.len();
+        let result = f(&mut state);
+        let after = state.waiting.len();
+        match (before, after) {
+            (0, 1..) => state.waiting_since = monotonic_ns(),
+            (1.., 0) => state.waited(),
+            _ => {}
+        }
+        self.waiting.store(after as u32, Relaxed);
+        result
+    }
+
     /// Notes that connection `number` waits for a chunk. It is there but once.
     pub(super) fn wait(&self, number: u32) {
-        let mut state = self.state.lock();
-        if state.waiting.is_empty() {
-            state.waiting_since = monotonic_ns();
-        }
-        state.figures.exhausted = state.figures.exhausted.saturating_add(1);
-        // There is a place for each connection.
-        let _ = state.waiting.push_within_capacity(number);
-        self.waiting.store(state.waiting.len() as u32, Relaxed);
+        self.change_waiting(|state| {
+            state.figures.exhausted = state.figures.exhausted.saturating_add(1);
+            // There is a place for each connection.
+            let _ = state.waiting.push_within_capacity(number);
+        });
     }
 
     /// Returns the connection that has waited longest, if there is a chunk to send from.
@@ -302,22 +321,12 @@ impl Pool {
         if self.waiting.load(Relaxed) == 0 || self.chunks.claimed() >= self.most_sends {
             return None;
         }
-        let mut state = self.state.lock();
-        let number = state.waiting.remove(0).ok()?;
-        self.waiting.store(state.waiting.len() as u32, Relaxed);
-        state.waited();
-        Some(number)
+        self.change_waiting(|state| state.waiting.remove(0).ok())
     }
 
     /// Notes that connection `number`, which waits for a chunk, is gone.
     pub(super) fn leave(&self, number: u32) {
-        let mut state = self.state.lock();
-        let before = state.waiting.len();
-        state.waiting.retain(|waiting| *waiting != number);
-        if state.waiting.len() < before {
-            self.waiting.store(state.waiting.len() as u32, Relaxed);
-            state.waited();
-        }
+        self.change_waiting(|state| state.waiting.retain(|waiting| *waiting != number));
     }
 
     /// Handles a batch of completions, and returns their number. Process context; may sleep.

@@ -8,7 +8,8 @@ use super::{
     connection::{
         depths,
         sends,
-        Connection, //
+        Connection,
+        Part, //
     },
     dispatcher::{
         dispatch,
@@ -40,20 +41,21 @@ use crate::{
             QueueLimits,
             READS, //
         },
-        management,
         outcome::{
             new_wait_queue,
             Outcome,
             WaitQueue, //
         },
-        peer_log::Level,
         polling::Polling,
         queue::Queue,
         results::Report,
         server::{
+            client_timeout,
             is_allowed,
             listening_address,
             next_request,
+            reject_as_busy,
+            say_not_served,
             MAX_CLIENTS,
             STARTING, //
         },
@@ -62,14 +64,9 @@ use crate::{
         worker::Worker, //
     },
     logic::{
-        command::Role,
         failure::Failure,
         messenger::hello::Hello,
-        wire::{
-            PeerRole,
-            Reject,
-            RejectReason, //
-        }, //
+        wire::PeerRole, //
     },
     mr::Memory,
     rdma::{
@@ -118,11 +115,7 @@ fn serve(
     wait_queue: &WaitQueue,
 ) -> Result<(), Failure> {
     let command = &session.command;
-    // A person starts the client. Only a loopback knows that one must come.
-    let timeout = match command.role {
-        Role::Loopback => Some(management::client_comes_within(session)),
-        Role::Client | Role::Server => command.timeout_ms.filter(|_| !command.persist),
-    };
+    let timeout = client_timeout(session);
     let mut left = (!command.persist).then_some(command.threads);
     while left != Some(0) {
         let Some(request) = next_request(session, listener, outcome, timeout)? else {
@@ -184,17 +177,14 @@ impl Servers<'_, '_> {
     /// The failure, which ends a server that does not persist.
     fn take(&mut self, request: Request) -> Result<(), Failure> {
         if self.members.len() >= MAX_CLIENTS {
-            request.id.reject(&Reject {
-                reason: RejectReason::Busy,
-                value: MAX_CLIENTS as u32,
-            });
+            reject_as_busy(&request);
             return Ok(());
         }
         let peer = request.id.peer();
         match self.accept(request) {
             Ok(()) => Ok(()),
             Err(failure) if self.session.command.persist => {
-                self.say(failure);
+                say_not_served(self.session, failure);
                 Ok(())
             }
             Err(failure) => {
@@ -208,13 +198,6 @@ impl Servers<'_, '_> {
                 Err(failure)
             }
         }
-    }
-
-    fn say(&self, failure: Failure) {
-        self.session.peer_log.say(
-            Level::Error,
-            fmt!("a client was not served to its end: {}", failure),
-        );
     }
 
     #[inline(never)]
@@ -312,7 +295,7 @@ impl Servers<'_, '_> {
         let failure = failure.map(|failure| member.id.cause_of(failure));
         if let Some(failure) = failure {
             match self.session.command.persist {
-                true => self.say(failure),
+                true => say_not_served(self.session, failure),
                 false => self.session.abort(failure),
             }
             self.report.failure = self.report.failure.or(Some(failure));
@@ -404,8 +387,8 @@ impl Responder for Answering<'_> {
     ) -> Result<(KBox<Connection>, Depths)> {
         let pool = self.pool.ok_or(EINVAL)?;
         let (command, hello) = (&self.session.command, &self.hello);
-        let connection =
-            Connection::answering(command, pool, self.traffic.clone(), self.number, hello)?;
+        let (traffic, part) = (self.traffic.clone(), Part::Answering(0));
+        let connection = Connection::new(command, pool, traffic, self.number, hello, part)?;
         Ok((connection, depths(sends(hello, pool.room()))))
     }
 
