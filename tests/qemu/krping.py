@@ -309,6 +309,10 @@ class Log:
 		"""The match of the regular expression SENTENCE, or None."""
 		return re.search(sentence, self.text())
 
+	def expect(self, text):
+		"""The lines have TEXT, as it is."""
+		assert text in self.text(), (text, self.text())
+
 	def wait(self, sentence, timeout=20):
 		"""Wait for a match of SENTENCE, and return it."""
 		try:

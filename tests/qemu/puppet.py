@@ -137,10 +137,26 @@ class Puppet(krping.Program):
 		found = self.expect("^memory ([0-9a-f]+) ([0-9a-f]+)$")
 		return int(found[1], 16), int(found[2], 16)
 
+	def arrived(self):
+		"""How many of its messages have arrived."""
+		return self.output().count("done 0")
+
 	def get(self, at, length):
 		"""What its memory holds."""
 		self.tell(f"get {at:x} {length:x}")
 		return bytes.fromhex(self.expect("^memory: ([0-9a-f]*)$")[1])
+
+
+def lie(sides, noticed, seed, count):
+	"""Have each of SIDES, functions, tell COUNT lies, which are found out by an errno of NOTICED,
+	or end well. Returns how all ended, and how many lies have arrived."""
+	arrivals, ends = 0, []
+	for to_side in sides:
+		number, came = to_side(seed, count)
+		assert not number or number in noticed, (to_side.__name__, seed, krping.name(number))
+		arrivals += came
+		ends.append(krping.name(number) if number else "ok")
+	return arrivals, ends
 
 
 class Client(Puppet):

@@ -141,11 +141,6 @@ class Liar:
 		return (say(CONTROL, KEEPALIVE),)
 
 
-def arrived(peer):
-	"""How many messages of the puppet PEER have arrived."""
-	return peer.output().count("done 0")
-
-
 def lie_to_server(seed, count):
 	"""Tell COUNT lies to a server, and return how it ended and how many of them arrived."""
 	liar, port = Liar(seed), new_port()
@@ -157,7 +152,7 @@ def lie_to_server(seed, count):
 		peer.meet()
 		_tell(peer, liar, count)
 		number = server.wait(60)
-		return number, arrived(peer)
+		return number, peer.arrived()
 
 
 def lie_to_client(seed, count):
@@ -171,19 +166,13 @@ def lie_to_client(seed, count):
 		peer.meet(receives=liar.random.choice((1, 2, 100)))
 		_tell(peer, liar, count)
 		number = client.wait(60)
-		return number, arrived(peer)
+		return number, peer.arrived()
 
 
 def lie(seed, count):
 	"""Tell COUNT lies to a server and as many to a client, which find them out or end well.
 	Returns how both ended, and how many lies have arrived."""
-	arrivals, ends = 0, []
-	for to_side in (lie_to_server, lie_to_client):
-		number, came = to_side(seed, count)
-		assert not number or number in NOTICED, (to_side.__name__, seed, krping.name(number))
-		arrivals += came
-		ends.append(krping.name(number) if number else "ok")
-	return arrivals, ends
+	return puppet.lie((lie_to_server, lie_to_client), NOTICED, seed, count)
 
 
 def _tell(peer, liar, count):

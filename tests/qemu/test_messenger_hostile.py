@@ -4,29 +4,16 @@
 
 import collections
 import errno
-import re
 
 import krping
+import messages
 import messenger_puppet
 import puppet
 from krping import ADDR, Log, name, new_port, run_ok
 from ktap import Suite, diag
 from messenger_puppet import END, ONE_WAY, REPLY, REQUEST, TIMEOUT, Client, Server, say
 
-
-def check():
-	"""Nothing is left, and messages pass as before."""
-	krping.check()
-	run_ok(f"loopback,addr={ADDR},messenger,echo,validate,conns=2,count=5,"
-	       f"timeout={10000 * krping.SLOW}")
-
-
-def expect(log, sentence):
-	"""The log has SENTENCE."""
-	assert log.find(re.escape(sentence)), (sentence, log.text())
-
-
-suite = Suite(check=check, limit=300)
+suite = Suite(check=messages.check, limit=300)
 puppet.PUPPET.build()
 
 PROTO = errno.EPROTO
@@ -58,7 +45,7 @@ def to_server():
 				peer.connected().tell(*lines(kind))
 				number = server.wait()
 				assert number == PROTO, (sentence, name(number), log.text())
-				expect(log, sentence)
+				log.expect(sentence)
 				peer.thrown_out()
 
 
@@ -81,7 +68,7 @@ def to_client():
 				assert number in (PROTO, 0, errno.ETIMEDOUT), (name(number), log.text())
 				continue
 			assert number == PROTO, (sentence, name(number), log.text())
-			expect(log, sentence)
+			log.expect(sentence)
 
 
 @suite.test("wrong bytes, at either side")
@@ -93,7 +80,7 @@ def wrong():
 		text[16 + 70] ^= 1
 		peer.connected().tell(f"send {text.hex()}")
 		assert server.wait() == errno.EBADMSG, log.text()
-		expect(log, "byte 70 is")
+		log.expect("byte 70 is")
 
 
 @suite.test("a chunk that is longer than the receives")
@@ -124,7 +111,7 @@ def hellos():
 		with Client(port, **changes) as peer:
 			peer.refused()
 			assert server.wait() == PROTO, (changes, log.text())
-			expect(log, sentence)
+			log.expect(sentence)
 	for changes, sentence in (({"size": 99}, "has a number out of range (size)"),
 				  ({"conns": 2}, "has a number out of range (conns)"),
 				  ({"inflight": 9}, "has a number out of range (inflight)"),
@@ -136,7 +123,7 @@ def hellos():
 			peer.meet(**changes)
 			number = client.wait()
 			assert number == PROTO, (changes, name(number), log.text())
-			expect(log, sentence)
+			log.expect(sentence)
 
 
 @suite.test("a peer that says nothing is given up at the deadline")
@@ -179,7 +166,7 @@ def persists():
 			peer.thrown_out()
 			other.tell(say(REQUEST, length=70, start=30))
 			other.expect("^received 03")
-	expect(log, "wrong kind (0x07000000)")
+	log.expect("wrong kind (0x07000000)")
 	assert server.interrupt() == errno.EINTR
 
 

@@ -4,7 +4,6 @@
 
 import collections
 import errno
-import re
 
 import krping
 import puppet
@@ -30,12 +29,6 @@ from stream_puppet import (
 	say,
 	segment,
 )
-
-
-def expect(log, sentence):
-	"""The log has SENTENCE."""
-	assert log.find(re.escape(sentence)), (sentence, log.text())
-
 
 suite = Suite(check=streams.check, limit=300)
 puppet.PUPPET.build()
@@ -80,7 +73,7 @@ def to_server():
 			peer.meet().tell(*lines)
 			number = server.wait()
 			assert number == PROTO, (lines, name(number), log.text())
-			expect(log, sentence)
+			log.expect(sentence)
 
 
 @suite.test("messages to a client that no peer sends")
@@ -116,14 +109,14 @@ def hellos():
 		with puppet.Client(port, private) as peer:
 			peer.refused()
 			assert server.wait() == PROTO, log.text()
-			expect(log, sentence)
+			log.expect(sentence)
 		port, log = new_port(), Log()
 		with puppet.Server(port) as peer:
 			client = krping.Command(f"client,addr={ADDR},port={port},stream,size=1")
 			peer.expect("^request ")
 			peer.tell(f"accept {private}")
 			assert client.wait() == PROTO, log.text()
-			expect(log, sentence)
+			log.expect(sentence)
 
 
 @suite.test("a list entry that ends beyond the last address, or that nobody has registered")
@@ -139,7 +132,7 @@ def entries():
 			peer.tell(*renew(theirs, 1, entry), say(GRANT, 100), say(DATA, 2))
 			found = server.wait()
 			assert found == number, (name(found), log.text())
-			expect(log, sentence)
+			log.expect(sentence)
 
 
 @suite.test("a WRITE beyond the ring, and one with a key that is none, reach nothing")
@@ -174,13 +167,13 @@ def mappings():
 			peer.tell(*open_memory(theirs, entry), say(DATA, 16))
 			found = client.wait()
 			assert found == number, (sentence, name(found), log.text())
-			expect(log, sentence)
+			log.expect(sentence)
 	port, log = new_port(), Log()
 	server = krping.serve(f"server,port={port},stream,iomap,echo,poll")
 	with Client(port) as peer:
 		peer.meet().tell(say(DATA, 16))
 		assert server.wait() == PROTO, log.text()
-		expect(log, "has no room for the mapping of this side")
+		log.expect("has no room for the mapping of this side")
 
 
 @suite.test("a flood of messages without credits, and of such as take none")
@@ -197,7 +190,7 @@ def flood():
 			number = server.wait()
 			assert number in numbers, (message, name(number), log.text())
 			if PROTO in numbers:
-				expect(log, "sent more messages than it has credits for")
+				log.expect("sent more messages than it has credits for")
 
 
 @suite.test("a peer that says nothing is given up at the deadline")
