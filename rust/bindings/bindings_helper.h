@@ -3,6 +3,7 @@
 #include <linux/types.h>
 #include <linux/crc32.h>
 #include <linux/falloc.h>
+#include <linux/net.h>
 #include <linux/proc_fs.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>

@@ -25,6 +25,13 @@ const struct cred *rust_helper_override_creds(const struct cred *cred);
 void rust_helper_revert_creds(const struct cred *cred);
 unsigned int rust_helper_ifindex(struct net *net, const char *name);
 
+int rust_helper_tcp_create(struct net *net, int family, struct socket **sock);
+void rust_helper_sock_reuse_address(struct socket *sock);
+int rust_helper_sock_connect(struct socket *sock, void *addr, int len, long timeout);
+int rust_helper_sock_accept(struct socket *sock, struct socket **accepted, long timeout);
+int rust_helper_sock_send(struct socket *sock, const void *from, size_t len, long timeout);
+int rust_helper_sock_receive(struct socket *sock, void *to, size_t len, long timeout);
+
 struct ib_pd *rust_helper_alloc_pd(struct ib_device *device, unsigned int flags);
 void rust_helper_dealloc_pd(struct ib_pd *pd);
 struct ib_cq *rust_helper_alloc_cq(struct ib_device *device, void *context, int cqe,

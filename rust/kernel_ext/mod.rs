@@ -26,6 +26,7 @@
 //! | [`net::Netns`] | a counted reference on a network namespace |
 //! | [`random::random`] | `get_random_u64()` |
 //! | [`signal::Disturbance`] | causes of an interrupted sleep: signals, freezers, debuggers |
+//! | [`socket::Listener`], [`socket::Stream`] | TCP sockets of the kernel: `struct socket` |
 //! | [`time::Deadline`] | a point in time in jiffies |
 
 pub(crate) mod atomic;
@@ -44,6 +45,11 @@ pub(crate) mod pages;
 pub(crate) mod procfs;
 pub(crate) mod random;
 pub(crate) mod signal;
+#[allow(
+    dead_code,
+    reason = "there are these, whichever the users of the module take"
+)]
+pub(crate) mod socket;
 pub(crate) mod spinlock;
 pub(crate) mod tapped;
 pub(crate) mod time;

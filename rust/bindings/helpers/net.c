@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/fs.h>
+#include <linux/in.h>
+#include <linux/net.h>
 #include <linux/netdevice.h>
 #include <linux/nsproxy.h>
+#include <linux/socket.h>
+#include <linux/tcp.h>
+#include <linux/uio.h>
 #include <net/net_namespace.h>
+#include <net/sock.h>
 
 #include "../helpers.h"
 
@@ -22,4 +29,60 @@ unsigned int rust_helper_ifindex(struct net *net, const char *name)
 
 	dev_put(dev);
 	return index;
+}
+
+/*
+ * The socket holds a reference on its namespace, which those that the kernel creates do not,
+ * and sends without waiting for more. Those that it accepts are alike.
+ *
+ * The reference is there until TCP is done, which may be after the release. Without it, the
+ * release would stop the timers, and what is lost then would not be repeated.
+ */
+int rust_helper_tcp_create(struct net *net, int family, struct socket **sock)
+{
+	int ret = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_TCP, sock);
+
+	if (ret)
+		return ret;
+	sk_net_refcnt_upgrade((*sock)->sk);
+	tcp_sock_set_nodelay((*sock)->sk);
+	return 0;
+}
+
+void rust_helper_sock_reuse_address(struct socket *sock)
+{
+	sock_set_reuseaddr(sock->sk);
+}
+
+/* Here and below, @timeout is in jiffies; with 0 nothing waits. */
+int rust_helper_sock_connect(struct socket *sock, void *addr, int len, long timeout)
+{
+	WRITE_ONCE(sock->sk->sk_sndtimeo, timeout);
+	return kernel_connect(sock, addr, len, 0);
+}
+
+int rust_helper_sock_accept(struct socket *sock, struct socket **accepted, long timeout)
+{
+	WRITE_ONCE(sock->sk->sk_rcvtimeo, timeout);
+	return kernel_accept(sock, accepted, 0);
+}
+
+int rust_helper_sock_send(struct socket *sock, const void *from, size_t len, long timeout)
+{
+	size_t part = min_t(size_t, len, MAX_RW_COUNT);
+	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL };
+	struct kvec vec = { .iov_base = (void *)from, .iov_len = part };
+
+	WRITE_ONCE(sock->sk->sk_sndtimeo, timeout);
+	return kernel_sendmsg(sock, &msg, &vec, 1, part);
+}
+
+int rust_helper_sock_receive(struct socket *sock, void *to, size_t len, long timeout)
+{
+	size_t part = min_t(size_t, len, MAX_RW_COUNT);
+	struct msghdr msg = {};
+	struct kvec vec = { .iov_base = to, .iov_len = part };
+
+	WRITE_ONCE(sock->sk->sk_rcvtimeo, timeout);
+	return kernel_recvmsg(sock, &msg, &vec, 1, part, MSG_WAITALL);
 }
