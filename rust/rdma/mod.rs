@@ -34,6 +34,7 @@
 //! | [`pd::ProtectionDomain`] | `struct ib_pd` |
 //! | [`memory::Memory`] | buffers mapped for DMA, and `struct ib_mr` over them |
 //! | [`qp::QueuePair`], [`qp::Completions`] | `struct ib_qp` with its `struct ib_cq` |
+//! | [`qp::ConnectionAttributes`] | the part of `struct ib_qp_attr` that the CM would negotiate |
 //! | [`qp::UnreliableCaps`] | a `struct ib_qp` of type UC or UD beside that of a connection |
 //! | [`srq::SharedReceiveQueue`] | `struct ib_srq`, with its buffers |
 //! | [`rw::TransferId`], [`rw::Pieces`] | `struct rdma_rw_ctx`, and the memory that it moves |

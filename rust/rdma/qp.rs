@@ -16,6 +16,8 @@
 //! - [`completions`], [`queue`] - the handler of completions, and the view that it posts through
 //! - [`caps`], [`entry`], [`drain`] - sizes, completion entries, and the end
 //! - [`early`] - requests that complete before there is a connection
+//! - [`without_cm`] - a connection without the CM's handshake
+//! - [`modify`] - the changes of state of both
 //! - [`unreliable`], [`second`] - UC and UD queue pairs, each beside that of a connection
 //! - [`multicast`] - sending datagrams to a multicast group, and receiving from one
 //! - [`trial`] - queues that are only tried
@@ -25,6 +27,7 @@ mod completions;
 mod drain;
 mod early;
 pub(in crate::rdma) mod entry;
+mod modify;
 #[allow(
     dead_code,
     reason = "there are these, whichever the users of the module take"
@@ -34,6 +37,11 @@ mod queue;
 mod second;
 pub(crate) mod trial;
 pub(in crate::rdma) mod unreliable;
+#[allow(
+    dead_code,
+    reason = "there are these, whichever the users of the module take"
+)]
+mod without_cm;
 
 pub(crate) use caps::{
     QueuePairCaps,
@@ -52,6 +60,14 @@ pub(crate) use queue::Queue;
 pub(crate) use unreliable::{
     UnreliableCaps,
     GRH_BYTES, //
+};
+#[allow(
+    unused_imports,
+    reason = "there are these, whichever the users of the module take"
+)]
+pub(crate) use without_cm::{
+    ConnectionAttributes,
+    PeerQueuePair, //
 };
 
 use super::{

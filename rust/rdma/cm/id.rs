@@ -280,6 +280,16 @@ impl Id {
         }
     }
 
+    /// Returns true where the connection has been asked for, by this side or by the peer. Any
+    /// context; with the handler locked, this side does not begin meanwhile.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(in crate::rdma) fn has_begun(&self) -> bool {
+        self.begun.load(Acquire) != 0
+    }
+
     /// Sets the type of service, before the route is resolved. Process context; may sleep.
     pub(crate) fn set_service_type(&self, tos: u8) {
         // SAFETY: The identifier is valid.

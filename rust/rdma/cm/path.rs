@@ -54,8 +54,9 @@ impl Id {
 
     /// Calls `use_route` with the attributes with which a queue pair is put into the state ready to
     /// receive along the route that has been resolved, before the peer has been asked for the
-    /// connection. The number of its queue pair and the sequence number are not set. They are valid
-    /// during the call only. Process context; may sleep. Not in a handler of the identifier.
+    /// connection, and with the ACK timeout of the route. The number of its queue pair and the
+    /// sequence number are not set. They are valid during the call only. Process context; may
+    /// sleep. Not in a handler of the identifier.
     ///
     /// # Errors
     ///
@@ -78,6 +79,9 @@ impl Id {
         let mut attr = bindings::ib_qp_attr {
             qp_state: bindings::ib_qp_state_IB_QPS_RTR,
             path_mtu: path.mtu.into(),
+            // A packet and its acknowledgment: twice the time of one, the next power of 2. The
+            // largest is 31.
+            timeout: path.packet_life_time.saturating_add(1).min(31),
             ..Default::default()
         };
         // SAFETY: The device is alive, as the identifier is bound to it, and the record is of a
@@ -96,6 +100,45 @@ impl Id {
         // SAFETY: They were made above, and hold a reference on the entry.
         unsafe { bindings::rdma_destroy_ah_attr(&mut attr.ah_attr) };
         result
+    }
+
+    /// Returns the LID and the GID of this side's port on the route that has been resolved, or on
+    /// the path of a connection that was asked for by the peer. The LID is 0 on RoCE, which has
+    /// none. Process context; may sleep. Not in a handler of the identifier.
+    ///
+    /// # Errors
+    ///
+    /// `EOPNOTSUPP` on iWARP; `EINVAL` where no route has been resolved; `ERANGE` for the LID of an
+    /// Omni-Path port that has more than 16 bits.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn lid_and_gid(&self) -> Result<(u16, [u8; 16])> {
+        self.check_has_paths()?;
+        let _lock = HandlerLock::new(self);
+        // SAFETY: The identifier is valid, and no handler of it is at work.
+        let route = unsafe { &(*self.as_ptr()).route };
+        if route.num_pri_alt_paths < 1 {
+            return Err(EINVAL);
+        }
+        // SAFETY: With a path, this is its record, which the identifier owns; it changes under the
+        // lock only.
+        let path = unsafe { route.path_rec.as_ref() }.ok_or(EINVAL)?;
+        let union = &path.__bindgen_anon_1;
+        let lid = match path.rec_type {
+            // SAFETY: The type says that this is the member of the union that is set.
+            bindings::sa_path_rec_type_SA_PATH_REC_TYPE_IB => unsafe {
+                u16::from_be(union.ib.as_ref().slid)
+            },
+            // SAFETY: As above.
+            bindings::sa_path_rec_type_SA_PATH_REC_TYPE_OPA => unsafe {
+                u16::try_from(u32::from_be(union.opa.as_ref().slid)).map_err(|_| ERANGE)?
+            },
+            _ => 0,
+        };
+        // SAFETY: Every bit pattern is valid for either member of this union.
+        Ok((lid, unsafe { *path.sgid.raw.as_ref() }))
     }
 
     /// Returns the device, if connections on it have paths.

@@ -15,10 +15,7 @@ use super::{
     QueuePair, //
 };
 use crate::bindings;
-use kernel::{
-    error::to_result,
-    prelude::*, //
-};
+use kernel::prelude::*;
 
 /// The side of the connection that is to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +52,7 @@ impl<C: Completions> QueuePair<C> {
         match opening {
             Opening::Asked => {
                 id.with_path(bindings::ib_qp_state_IB_QPS_RTR, |attr| {
-                    self.ready_to_receive(attr)
+                    self.ready_to_receive(attr, 0)
                 })?;
                 id.with_path(bindings::ib_qp_state_IB_QPS_RTS, |attr| {
                     self.ready_to_send(attr)
@@ -68,35 +65,15 @@ impl<C: Completions> QueuePair<C> {
                     // change.
                     attr.dest_qp_num = unsafe { (*self.raw.as_ptr()).qp_num };
                     attr.max_dest_rd_atomic = 1;
-                    self.ready_to_receive(attr)
+                    self.ready_to_receive(attr, 0)
                 })?;
                 self.ready_to_send(&mut bindings::ib_qp_attr {
-                    qp_state: bindings::ib_qp_state_IB_QPS_RTS,
                     timeout: ACK_TIMEOUT,
                     max_rd_atomic: 1,
                     ..Default::default()
                 })
             }
         }
-    }
-
-    fn ready_to_receive(&self, attr: &mut bindings::ib_qp_attr) -> Result {
-        let mask = bindings::ib_qp_attr_mask_IB_QP_AV
-            | bindings::ib_qp_attr_mask_IB_QP_PATH_MTU
-            | bindings::ib_qp_attr_mask_IB_QP_DEST_QPN
-            | bindings::ib_qp_attr_mask_IB_QP_RQ_PSN
-            | bindings::ib_qp_attr_mask_IB_QP_MAX_DEST_RD_ATOMIC
-            | bindings::ib_qp_attr_mask_IB_QP_MIN_RNR_TIMER;
-        self.modify(attr, mask)
-    }
-
-    fn ready_to_send(&self, attr: &mut bindings::ib_qp_attr) -> Result {
-        let mask = bindings::ib_qp_attr_mask_IB_QP_TIMEOUT
-            | bindings::ib_qp_attr_mask_IB_QP_RETRY_CNT
-            | bindings::ib_qp_attr_mask_IB_QP_RNR_RETRY
-            | bindings::ib_qp_attr_mask_IB_QP_SQ_PSN
-            | bindings::ib_qp_attr_mask_IB_QP_MAX_QP_RD_ATOMIC;
-        self.modify(attr, mask)
     }
 
     /// Makes the queue pair as it was created again, once all that was posted has completed.
@@ -122,11 +99,5 @@ impl<C: Completions> QueuePair<C> {
                 | bindings::ib_qp_attr_mask_IB_QP_ACCESS_FLAGS;
             self.modify(attr, mask)
         })
-    }
-
-    fn modify(&self, attr: &mut bindings::ib_qp_attr, mask: bindings::ib_qp_attr_mask) -> Result {
-        let mask = (mask | bindings::ib_qp_attr_mask_IB_QP_STATE) as i32;
-        // SAFETY: By the type invariant the queue pair is alive.
-        to_result(unsafe { bindings::ib_modify_qp(self.raw.as_ptr(), attr, mask) })
     }
 }

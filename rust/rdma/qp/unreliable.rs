@@ -67,7 +67,7 @@ const FIRST_PSN: u32 = 0;
 const QKEY: u32 = bindings::RDMA_UDP_QKEY;
 
 /// The largest number of a queue pair.
-const LAST_QUEUE_PAIR: u32 = (1 << 24) - 1;
+pub(super) const LAST_QUEUE_PAIR: u32 = (1 << 24) - 1;
 
 /// The sizes of an unreliable queue pair. The requests that drain its queues are added.
 #[derive(Clone, Copy, Debug)]

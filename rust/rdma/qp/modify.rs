@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Changes of state of the queue pair of a connection that the CM does not make.
+//!
+//! C header: `include/rdma/ib_verbs.h` (`ib_modify_qp()`)
+
+use super::{
+    Completions,
+    QueuePair, //
+};
+use crate::bindings;
+use kernel::{
+    error::to_result,
+    prelude::*, //
+};
+
+impl<C: Completions> QueuePair<C> {
+    /// Puts a queue pair in state INIT into the state ready to receive (RTR), with the attributes
+    /// that this takes, and with those of `more`. Process context; may sleep.
+    ///
+    /// # Errors
+    ///
+    /// The driver's: `EINVAL` in another state.
+    pub(super) fn ready_to_receive(
+        &self,
+        attr: &mut bindings::ib_qp_attr,
+        more: bindings::ib_qp_attr_mask,
+    ) -> Result {
+        let mask = bindings::ib_qp_attr_mask_IB_QP_AV
+            | bindings::ib_qp_attr_mask_IB_QP_PATH_MTU
+            | bindings::ib_qp_attr_mask_IB_QP_DEST_QPN
+            | bindings::ib_qp_attr_mask_IB_QP_RQ_PSN
+            | bindings::ib_qp_attr_mask_IB_QP_MAX_DEST_RD_ATOMIC
+            | bindings::ib_qp_attr_mask_IB_QP_MIN_RNR_TIMER;
+        attr.qp_state = bindings::ib_qp_state_IB_QPS_RTR;
+        self.modify(attr, mask | more)
+    }
+
+    /// Puts a queue pair that is ready to receive into the state ready to send (RTS), with the
+    /// attributes that this takes. Process context; may sleep.
+    ///
+    /// # Errors
+    ///
+    /// The driver's: `EINVAL` in another state.
+    pub(super) fn ready_to_send(&self, attr: &mut bindings::ib_qp_attr) -> Result {
+        let mask = bindings::ib_qp_attr_mask_IB_QP_TIMEOUT
+            | bindings::ib_qp_attr_mask_IB_QP_RETRY_CNT
+            | bindings::ib_qp_attr_mask_IB_QP_RNR_RETRY
+            | bindings::ib_qp_attr_mask_IB_QP_SQ_PSN
+            | bindings::ib_qp_attr_mask_IB_QP_MAX_QP_RD_ATOMIC;
+        attr.qp_state = bindings::ib_qp_state_IB_QPS_RTS;
+        self.modify(attr, mask)
+    }
+
+    /// Puts the queue pair into the state that `attr` says, with the attributes of `mask`. Process
+    /// context; may sleep.
+    ///
+    /// # Errors
+    ///
+    /// The driver's.
+    pub(super) fn modify(
+        &self,
+        attr: &mut bindings::ib_qp_attr,
+        mask: bindings::ib_qp_attr_mask,
+    ) -> Result {
+        let mask = (mask | bindings::ib_qp_attr_mask_IB_QP_STATE) as i32;
+        // SAFETY: By the type invariant the queue pair is alive.
+        to_result(unsafe { bindings::ib_modify_qp(self.raw.as_ptr(), attr, mask) })
+    }
+}
