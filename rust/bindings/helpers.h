@@ -31,6 +31,7 @@ int rust_helper_sock_connect(struct socket *sock, void *addr, int len, long time
 int rust_helper_sock_accept(struct socket *sock, struct socket **accepted, long timeout);
 int rust_helper_sock_send(struct socket *sock, const void *from, size_t len, long timeout);
 int rust_helper_sock_receive(struct socket *sock, void *to, size_t len, long timeout);
+void rust_helper_sock_end_sending(struct socket *sock);
 
 struct ib_pd *rust_helper_alloc_pd(struct ib_device *device, unsigned int flags);
 void rust_helper_dealloc_pd(struct ib_pd *pd);

@@ -22,11 +22,11 @@
 //! ```ignore
 //! let net = Netns::current().ok_or(ESRCH)?;
 //! let listener = Listener::new(&net, &any, 8)?;
-//! let stream = Stream::connect(&net, &listener.local()?, 1000)?;
+//! let stream = Stream::connect(&net, &listener.local()?, 1000, || false)?;
 //! let (accepted, peer) = listener.accept(1000)?.ok_or(ETIMEDOUT)?;
 //! stream.send_all(b"ping", 1000)?;
 //! let mut message = [0; 4];
-//! accepted.receive_exact(&mut message, 1000)?;
+//! assert_eq!(accepted.receive(&mut message, 1000)?, Some(4));
 //! ```
 //!
 //! C header: `include/linux/net.h`
@@ -224,40 +224,60 @@ impl Listener {
     }
 }
 
+/// The time between two questions whether to give up, in ms.
+const SLICE_MS: u32 = 50;
+
 /// A TCP connection. Its drop closes it and does not wait for the peer: what was sent is still
 /// delivered, unless there is data that was not received, in which case the peer sees a reset.
 /// Process context; the drop sleeps.
 pub(crate) struct Stream(Socket);
 
 impl Stream {
-    /// Connects to `to` from `net`, within `timeout_ms`. Process context; sleeps.
+    /// Connects to `to` from `net`, within `timeout_ms`. Gives up as soon as `gives_up`, which is
+    /// asked every [`SLICE_MS`] meanwhile, returns true. Process context; sleeps.
     ///
     /// # Errors
     ///
-    /// `ETIMEDOUT` where the peer did not answer in time; `ECONNREFUSED` where nobody listens
-    /// there; `ENETUNREACH` or `EHOSTUNREACH` where no route leads there; `EINVAL` for a link-local
-    /// address without an interface; `EINTR` on a signal, which kernel threads do not get;
-    /// `EAFNOSUPPORT` for IPv6 on a kernel without it; `ENOMEM`.
-    pub(crate) fn connect(net: &Netns, to: &SocketAddr, timeout_ms: u32) -> Result<Self> {
+    /// `EINTR` where it gave up, and on a signal, which kernel threads do not get; `ETIMEDOUT`
+    /// where the peer did not answer in time; `ECONNREFUSED` where nobody listens there;
+    /// `ENETUNREACH` or `EHOSTUNREACH` where no route leads there; `EINVAL` for a link-local
+    /// address without an interface; `EAFNOSUPPORT` for IPv6 on a kernel without it; `ENOMEM`.
+    pub(crate) fn connect(
+        net: &Netns,
+        to: &SocketAddr,
+        timeout_ms: u32,
+        gives_up: impl Fn() -> bool,
+    ) -> Result<Self> {
         let deadline = Deadline::after_ms(timeout_ms);
         let mut raw = RawAddress::new(to);
         let socket = Socket::new(net, &raw)?;
         let size = raw.size();
-        // SAFETY: By its invariant the socket is ours, and nobody else has it yet. The address is
-        // valid for that many bytes, and copied.
-        let ret = unsafe {
-            bindings::rust_helper_sock_connect(
-                socket.as_ptr(),
-                (&raw mut raw).cast(),
-                size,
-                remaining(deadline),
-            )
-        };
-        match to_result(ret) {
-            Ok(()) => Ok(Self(socket)),
-            // The attempt goes on behind a call that has timed out; the drop ends it.
-            Err(error) if is(error, bindings::EINPROGRESS) => Err(ETIMEDOUT),
-            Err(error) => Err(error),
+        loop {
+            let slice = Deadline::after_ms(SLICE_MS).sooner(deadline);
+            // SAFETY: By its invariant the socket is ours, and nobody else has it yet. The address
+            // is valid for that many bytes, and copied.
+            let ret = unsafe {
+                bindings::rust_helper_sock_connect(
+                    socket.as_ptr(),
+                    (&raw mut raw).cast(),
+                    size,
+                    remaining(slice),
+                )
+            };
+            match to_result(ret) {
+                Ok(()) => return Ok(Self(socket)),
+                // The attempt goes on behind a call that has timed out, and the next call waits
+                // for the same one. The drop ends it.
+                Err(error) if is(error, bindings::EINPROGRESS) || is(error, bindings::EALREADY) => {
+                    if deadline.passed() {
+                        return Err(ETIMEDOUT);
+                    }
+                    if gives_up() {
+                        return Err(EINTR);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
         }
     }
 
@@ -298,35 +318,41 @@ impl Stream {
         Ok(())
     }
 
-    /// Fills `buffer` with the next bytes from the peer, within `timeout_ms`. Process context;
-    /// sleeps.
+    /// Ends this side's direction: behind what was sent, the peer receives the end. The peer can
+    /// still send. Process context; may sleep.
+    pub(crate) fn end_sending(&self) {
+        // SAFETY: By its invariant the socket is ours.
+        unsafe { bindings::rust_helper_sock_end_sending(self.0.as_ptr()) }
+    }
+
+    /// Receives the next bytes from the peer, and returns their number. Waits up to `timeout_ms`
+    /// until all of `buffer` is filled; with 0 it only takes what is there. `None` where nothing
+    /// came, and `Some(0)` where the peer has closed its side in order and all was received.
+    /// Process context; sleeps.
     ///
     /// # Errors
     ///
-    /// `ETIMEDOUT` where fewer came in time, or TCP gave the connection up; `ECONNRESET` where the
-    /// peer has closed it before; `EINTR` on a signal, which kernel threads do not get; other
-    /// errors that the network reported. A part may have been received: the connection is of no
-    /// more use.
-    pub(crate) fn receive_exact(&self, buffer: &mut [u8], timeout_ms: u32) -> Result {
+    /// `ECONNRESET` where the peer has closed it otherwise; `ETIMEDOUT` where TCP gave the
+    /// connection up; `EINTR` on a signal, which kernel threads do not get; other errors that the
+    /// network reported.
+    pub(crate) fn receive(&self, buffer: &mut [u8], timeout_ms: u32) -> Result<Option<usize>> {
         let deadline = Deadline::after_ms(timeout_ms);
-        let mut rest = buffer;
-        while !rest.is_empty() {
-            // SAFETY: By its invariant the socket is ours. The bytes are valid for writes, and
-            // nobody else sees them during the call.
-            let ret = unsafe {
-                bindings::rust_helper_sock_receive(
-                    self.0.as_ptr(),
-                    rest.as_mut_ptr().cast(),
-                    rest.len(),
-                    remaining(deadline),
-                )
-            };
-            rest = match moved(ret)? {
-                // The peer has closed its side in order.
-                0 => return Err(errno(bindings::ECONNRESET)),
-                count => rest.get_mut(count..).ok_or(EIO)?,
-            };
+        // SAFETY: By its invariant the socket is ours. The bytes are valid for writes, and nobody
+        // else sees them during the call.
+        let ret = unsafe {
+            bindings::rust_helper_sock_receive(
+                self.0.as_ptr(),
+                buffer.as_mut_ptr().cast(),
+                buffer.len(),
+                remaining(deadline),
+            )
+        };
+        match usize::try_from(ret) {
+            Ok(count) => Ok(Some(count)),
+            Err(_) => match Error::from_errno(ret) {
+                EAGAIN => Ok(None),
+                error => Err(error),
+            },
         }
-        Ok(())
     }
 }

@@ -86,3 +86,9 @@ int rust_helper_sock_receive(struct socket *sock, void *to, size_t len, long tim
 	WRITE_ONCE(sock->sk->sk_rcvtimeo, timeout);
 	return kernel_recvmsg(sock, &msg, &vec, 1, part, MSG_WAITALL);
 }
+
+void rust_helper_sock_end_sending(struct socket *sock)
+{
+	/* It fails where the connection is gone. */
+	kernel_sock_shutdown(sock, SHUT_WR);
+}
