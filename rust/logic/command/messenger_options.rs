@@ -15,6 +15,8 @@ pub(crate) struct MessengerOptions {
     pub(crate) chunk: u32,
     /// Chunks of the pool.
     pub(crate) chunks: u32,
+    /// The sides meet over TCP, and connect without the CM's handshake.
+    pub(crate) tcp: bool,
 }
 
 impl MessengerOptions {
@@ -24,5 +26,6 @@ impl MessengerOptions {
         inflight: limits::DEFAULT_INFLIGHT,
         chunk: limits::DEFAULT_CHUNK,
         chunks: limits::DEFAULT_CHUNKS,
+        tcp: false,
     };
 }

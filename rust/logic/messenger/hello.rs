@@ -31,6 +31,8 @@ pub(crate) struct QueuePairAddress {
     pub(crate) lid: u16,
     /// The GID of its port.
     pub(crate) gid: [u8; 16],
+    /// Bytes of data of a packet on its path.
+    pub(crate) mtu: u16,
 }
 
 /// The description that one side gives of itself.
@@ -67,6 +69,7 @@ impl Hello {
             psn,
             lid,
             gid,
+            mtu,
         } = self.queue_pair;
         pack(
             PrivateData::MAGIC
@@ -82,7 +85,8 @@ impl Hello {
                 .chain([0, 0])
                 .chain(gid)
                 .chain(self.inflight.to_be_bytes())
-                .chain([0; 6]),
+                .chain(mtu.to_be_bytes())
+                .chain([0; 4]),
         )
     }
 
@@ -101,14 +105,16 @@ impl Hello {
         let psn = u32::from_be_bytes(fields.take());
         let lid = u16::from_be_bytes(fields.take());
         let zeroes: [u8; 2] = fields.take();
+        let gid = fields.take();
+        let inflight = u16::from_be_bytes(fields.take());
         let queue_pair = QueuePairAddress {
             number,
             psn,
             lid,
-            gid: fields.take(),
+            gid,
+            mtu: u16::from_be_bytes(fields.take()),
         };
-        let inflight = u16::from_be_bytes(fields.take());
-        if zeroes != [0; 2] || fields.take() != [0; 6] {
+        if zeroes != [0; 2] || fields.take() != [0; 4] {
             return Err(PrivateDataError::Reserved);
         }
         let hello = Self {
@@ -139,7 +145,9 @@ impl Hello {
     }
 
     fn check(&self) -> Result<(), PrivateDataError> {
-        let QueuePairAddress { number, psn, .. } = self.queue_pair;
+        let QueuePairAddress {
+            number, psn, mtu, ..
+        } = self.queue_pair;
         let checks = [
             ("chunk", limits::CHUNK.contains(&self.chunk.into())),
             ("size", limits::SIZE.contains(&self.size.into())),
@@ -148,6 +156,7 @@ impl Hello {
             ("inflight", limits::INFLIGHT.contains(&self.inflight.into())),
             ("queue pair", number < Self::NUMBERS),
             ("psn", psn < Self::NUMBERS),
+            ("mtu", matches!(mtu, 0 | 256 | 512 | 1024 | 2048 | 4096)),
         ];
         in_range(&checks)
     }

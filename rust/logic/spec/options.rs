@@ -344,6 +344,8 @@ options! {
     Chunk = number!(["chunk"], "32K", limits::CHUNK, SIZE, messenger.chunk).goes(messenger);
     /// Chunks of the pool that all connections share.
     Chunks = number!(["chunks"], "4096", limits::CHUNKS, PLAIN, messenger.chunks).goes(messenger);
+    /// Sides of messages meet over TCP, and connect without the CM's handshake.
+    Tcp = flag!("tcp", messenger.tcp).goes(messenger);
     /// Pieces of the server's memory of a transfer.
     Segs = number!(["segs"], "4", limits::SEGS, PLAIN, load.segs).goes(rw);
     /// The first byte of a transfer in the first page of the server's memory.

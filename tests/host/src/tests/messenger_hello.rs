@@ -27,6 +27,7 @@ fn hello() -> Hello {
             psn: 0x654321,
             lid: 0x789a,
             gid: [7; 16],
+            mtu: 1024,
         },
     }
 }
@@ -42,7 +43,7 @@ fn it_is_these_bytes() {
         ]
     );
     assert_eq!(bytes[32..48], [7; 16]);
-    assert_eq!(bytes[48..], [0, 8, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(bytes[48..], [0, 8, 4, 0, 0, 0, 0, 0]);
     assert_eq!(Hello::decode(&bytes, PeerRole::Client), Ok(hello()));
     assert_eq!(Hello::decode(&bytes, PeerRole::Server), Err(Error::Side));
     assert!(matches!(
@@ -125,6 +126,16 @@ fn what_is_out_of_range_is_named() {
                 ..hello()
             },
             "psn",
+        ),
+        (
+            Hello {
+                queue_pair: QueuePairAddress {
+                    mtu: 1500,
+                    ..queue_pair
+                },
+                ..hello()
+            },
+            "mtu",
         ),
     ] {
         let decoded = Hello::decode(&wrong.encode(), PeerRole::Client);
