@@ -84,7 +84,7 @@ impl Retries {
 const ACCEPTING: &str = "accepting the connection";
 
 /// 0.08 ms, in the encoding of the transport.
-const SHORT_RNR_TIMER: u8 = 6;
+pub(crate) const SHORT_RNR_TIMER: u8 = 6;
 
 /// The limits that both sides of a connection agree on.
 #[derive(Clone, Copy)]

@@ -37,13 +37,27 @@ impl CmId {
         peer: &SocketAddress,
         timeout: u32,
     ) -> Result<(), Failure> {
+        self.resolve_address_from(None, peer, timeout)
+    }
+
+    /// Does the same from this side's address `own`, if one is given.
+    ///
+    /// # Errors
+    ///
+    /// As there; `EADDRNOTAVAIL` or `ENODEV` where `own` is not on an RDMA device.
+    pub(crate) fn resolve_address_from(
+        &self,
+        own: Option<&SocketAddress>,
+        peer: &SocketAddress,
+        timeout: u32,
+    ) -> Result<(), Failure> {
         let outcome = self.outcome();
         let mut attempt = FIRST_ATTEMPT_MS.min(timeout / 2);
-        self.begin_resolve_address(peer, attempt)?;
+        self.begin_resolve_address(own, peer, attempt)?;
         outcome.wait_until(ADDRESS, Some(timeout), || {
             if self.events.take_unanswered() {
                 attempt = (attempt * 2).min(LONGEST_ATTEMPT_MS);
-                if let Err(failure) = self.begin_resolve_address(peer, attempt) {
+                if let Err(failure) = self.begin_resolve_address(own, peer, attempt) {
                     outcome.fail(failure);
                 }
             }
@@ -52,11 +66,16 @@ impl CmId {
     }
 
     /// Begins an attempt of `duration` ms, whose end is reported. Sleeps.
-    fn begin_resolve_address(&self, peer: &SocketAddress, duration: u32) -> Result<(), Failure> {
+    fn begin_resolve_address(
+        &self,
+        own: Option<&SocketAddress>,
+        peer: &SocketAddress,
+        duration: u32,
+    ) -> Result<(), Failure> {
         // It is not being resolved: it is new, or the CM has reported the end of the last
         // attempt.
         self.rdma()
-            .resolve_addr(peer, duration)
+            .resolve_addr(own, peer, duration)
             .map_err(|e| Failure::Kernel(ADDRESS, e.to_errno()))
     }
 

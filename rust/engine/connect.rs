@@ -170,12 +170,29 @@ pub(crate) struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    /// Makes a connection. On failure the session has been told and the connection is down. Process
-    /// context; sleeps.
+    /// Makes a connection by the CM. On failure the session has been told and the connection is
+    /// down. Process context; sleeps.
     pub(crate) fn connect<I: Initiator>(
         &self,
         initiator: &mut I,
         report: &mut Report<'_>,
+    ) -> Result<(Connected<I::Workload>, I::Answer), Failure> {
+        self.connect_by(initiator, report, |connected, initiator, report| {
+            self.say_hello(connected, initiator, report)
+        })
+    }
+
+    /// Makes a connection in the same steps, but that `greet` meets the server and connects the
+    /// queue pair, which is prepared.
+    pub(crate) fn connect_by<I: Initiator>(
+        &self,
+        initiator: &mut I,
+        report: &mut Report<'_>,
+        greet: impl FnOnce(
+            &Connected<I::Workload>,
+            &mut I,
+            &mut Report<'_>,
+        ) -> Result<I::Answer, Failure>,
     ) -> Result<(Connected<I::Workload>, I::Answer), Failure> {
         let outcome = Outcome::new(self.wait_queue).map_err(failed(I::STARTING))?;
         self.worker.attach(&outcome).map_err(failed(I::STARTING))?;
@@ -183,7 +200,7 @@ impl Attempt<'_> {
         let result = self
             .make(initiator, outcome.clone(), report)
             .map_err(|failure| outcome.cause_of(failure))
-            .and_then(|connected| self.establish(connected, initiator, report));
+            .and_then(|connected| self.establish(connected, initiator, report, greet));
         if !I::ENDS_WITH_THREAD {
             self.worker.detach(&outcome);
         }
@@ -228,8 +245,16 @@ impl Attempt<'_> {
         connected: Connected<I::Workload>,
         initiator: &mut I,
         report: &mut Report<'_>,
+        greet: impl FnOnce(
+            &Connected<I::Workload>,
+            &mut I,
+            &mut Report<'_>,
+        ) -> Result<I::Answer, Failure>,
     ) -> Result<(Connected<I::Workload>, I::Answer), Failure> {
-        match self.say_hello(&connected, initiator, report) {
+        let greeted = self
+            .prepare::<I>(&connected)
+            .and_then(|()| greet(&connected, initiator, report));
+        match greeted {
             Ok(answer) => Ok((connected, answer)),
             Err(failure) => {
                 let Connected { queue_pair, id } = &connected;
@@ -250,6 +275,14 @@ impl Attempt<'_> {
         }
     }
 
+    /// Does what must be done before the queue pair is connected.
+    fn prepare<I: Initiator>(&self, connected: &Connected<I::Workload>) -> Result<(), Failure> {
+        let queue_pair = &connected.queue_pair;
+        I::early(queue_pair, self.timeout)?;
+        queue_pair.with(I::prepare).ok_or(Failure::Interrupted)?
+    }
+
+    /// Connects the queue pair by the CM, with what both sides say as private data.
     #[inline(never)]
     fn say_hello<I: Initiator>(
         &self,
@@ -258,8 +291,6 @@ impl Attempt<'_> {
         report: &mut Report<'_>,
     ) -> Result<I::Answer, Failure> {
         let Connected { queue_pair, id } = connected;
-        I::early(queue_pair, self.timeout)?;
-        queue_pair.with(I::prepare).ok_or(Failure::Interrupted)??;
         let device = id.device().map_err(failed("finding the device"))?;
         let limits = read_limits(&device, None, I::READS);
         id.connect(initiator.hello(queue_pair).as_slice(), limits, self.timeout)?;

@@ -46,13 +46,31 @@ pub(crate) fn dial(
     report: &mut Report<'_>,
     adapt: impl FnOnce(&CmId, &Device<'_>),
 ) -> Result<Arc<CmId>, Failure> {
+    let ends = (None, addr);
+    dial_from(session, worker, outcome, ends, timeout, report, adapt)
+}
+
+/// Does the same as [`dial`], from this side's address if one is given beside the peer's.
+///
+/// # Errors
+///
+/// As there.
+pub(crate) fn dial_from(
+    session: &Session,
+    worker: &Worker,
+    outcome: Arc<Outcome>,
+    (own, addr): (Option<&SocketAddress>, &SocketAddress),
+    timeout: u32,
+    report: &mut Report<'_>,
+    adapt: impl FnOnce(&CmId, &Device<'_>),
+) -> Result<Arc<CmId>, Failure> {
     let id = CmId::new(&session.net, outcome)
         .and_then(|id| Ok(Arc::new(id, GFP_KERNEL)?))
         .map_err(failed("creating a CM identifier"))?;
     if let Some(tos) = session.command.tos {
         id.set_tos(tos);
     }
-    id.resolve_address(addr, timeout)?;
+    id.resolve_address_from(own, addr, timeout)?;
     let device = id.device().map_err(failed("finding the device"))?;
     adapt(&id, &device);
     id.set_short_rnr_timer();

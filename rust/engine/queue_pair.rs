@@ -7,7 +7,10 @@
 use super::{
     depths::Depths,
     events::Events,
-    outcome::Outcome,
+    outcome::{
+        Outcome,
+        Progress, //
+    },
     queue::Queue,
     sharing::Share,
     tag::{
@@ -18,13 +21,19 @@ use super::{
     workload::Workload, //
 };
 use crate::{
-    cm::CmId,
+    cm::{
+        CmId,
+        SHORT_RNR_TIMER, //
+    },
     engine::completion::WorkCompletion,
     kernel_ext::blk::request::Request,
     logic::{
         failure::Failure,
         measure::sharing::SharingFigures,
-        wire::Advertisement, //
+        wire::{
+            Advertisement,
+            PrivateDataError, //
+        }, //
     },
     mr::Memory,
     rdma::{
@@ -42,7 +51,9 @@ use crate::{
         qp::{
             self,
             Completions,
-            Opening, //
+            ConnectionAttributes,
+            Opening,
+            PeerQueuePair, //
         },
         rw::TransferId, //
     }, //
@@ -150,6 +161,9 @@ fn early_failed(error: Error) -> Failure {
 
 /// Name of the step of connecting an unreliable queue pair, for failures.
 pub(crate) const CONNECTING_UNRELIABLE: &str = "connecting the unreliable queue pair";
+
+/// Name of the step of connecting a queue pair without the CM, for failures.
+const CONNECTING_WITHOUT_CM: &str = "connecting the queue pair without the CM";
 
 /// A queue pair that drives a workload. Fields are in drop order.
 pub(crate) struct QueuePair<W: Workload> {
@@ -281,6 +295,40 @@ impl<W: Workload> QueuePair<W> {
             .connect_unreliable(peer)
             .map_err(|error| Failure::Kernel(CONNECTING_UNRELIABLE, error.to_errno()))
             .map_err(|failure| self.outcome.cause_of(failure))
+    }
+
+    /// Returns its number, by which a peer connects to it without the CM. Any context.
+    pub(crate) fn number(&self) -> u32 {
+        self.inner.number()
+    }
+
+    /// Connects it without the CM's handshake, along the route that its identifier has resolved, to
+    /// the peer's queue pair `number`, which begins with the sequence number `psn`. Its own first
+    /// one is `own_psn`. The connection is established then as far as this side knows. Process
+    /// context; may sleep.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::PrivateData`] for a number that no queue pair has; [`Failure::Kernel`], or the
+    /// failure that was reported, of which it is a consequence.
+    pub(crate) fn connect_without_cm(
+        &self,
+        own_psn: u32,
+        number: u32,
+        psn: u32,
+    ) -> Result<(), Failure> {
+        let peer = PeerQueuePair::new(number, psn)
+            .map_err(|_| Failure::PrivateData(PrivateDataError::Range("queue pair")))?;
+        let attributes = ConnectionAttributes {
+            min_rnr_timer: SHORT_RNR_TIMER,
+            ..ConnectionAttributes::new()
+        };
+        self.inner
+            .connect_without_cm(own_psn, peer, &attributes)
+            .map_err(|error| Failure::Kernel(CONNECTING_WITHOUT_CM, error.to_errno()))
+            .map_err(|failure| self.outcome.cause_of(failure))?;
+        self.outcome.advance(Progress::Established);
+        Ok(())
     }
 
     /// Has the unreliable queue pair beside it, which is connected, send to the multicast group of

@@ -39,7 +39,10 @@ use crate::{
         }, //
     }, //
 };
-use core::net::Ipv4Addr;
+use core::net::{
+    IpAddr,
+    Ipv4Addr, //
+};
 use kernel::{
     prelude::*,
     sync::Arc, //
@@ -215,14 +218,21 @@ pub(crate) fn next_request(
 /// Returns true if the server accepts the address of the client of `request`. Otherwise rejects the
 /// request, and does nothing else for it.
 pub(crate) fn is_allowed(session: &Session, request: &Request) -> bool {
-    let ip = request.id.peer().ip();
-    if session.command.allow.is_all() || ip.is_some_and(|ip| session.command.allow.allows(ip)) {
+    if allows(session, request.id.peer().ip()) {
         return true;
     }
     request.id.reject(&Reject {
         reason: RejectReason::NotAllowed,
         value: 0,
     });
+    false
+}
+
+/// Returns true if the server accepts clients at `ip`. Otherwise logs that one was refused.
+pub(crate) fn allows(session: &Session, ip: Option<IpAddr>) -> bool {
+    if session.command.allow.is_all() || ip.is_some_and(|ip| session.command.allow.allows(ip)) {
+        return true;
+    }
     session.peer_log.say(
         Level::Warning,
         fmt!(

@@ -45,10 +45,6 @@ pub(crate) mod pages;
 pub(crate) mod procfs;
 pub(crate) mod random;
 pub(crate) mod signal;
-#[allow(
-    dead_code,
-    reason = "there are these, whichever the users of the module take"
-)]
 pub(crate) mod socket;
 pub(crate) mod spinlock;
 pub(crate) mod tapped;

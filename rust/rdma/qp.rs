@@ -37,10 +37,6 @@ mod queue;
 mod second;
 pub(crate) mod trial;
 pub(in crate::rdma) mod unreliable;
-#[allow(
-    dead_code,
-    reason = "there are these, whichever the users of the module take"
-)]
 mod without_cm;
 
 pub(crate) use caps::{
@@ -61,10 +57,6 @@ pub(crate) use unreliable::{
     UnreliableCaps,
     GRH_BYTES, //
 };
-#[allow(
-    unused_imports,
-    reason = "there are these, whichever the users of the module take"
-)]
 pub(crate) use without_cm::{
     ConnectionAttributes,
     PeerQueuePair, //
@@ -324,10 +316,6 @@ impl<C: Completions> QueuePair<C> {
     }
 
     /// Returns the number of the queue pair, which the peer knows. Any context.
-    #[allow(
-        dead_code,
-        reason = "there are these, whichever the users of the module take"
-    )]
     pub(crate) fn number(&self) -> u32 {
         // SAFETY: By the type invariant the queue pair is alive; its number does not change.
         unsafe { (*self.raw.as_ptr()).qp_num }

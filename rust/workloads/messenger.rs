@@ -7,6 +7,8 @@
 //!
 //! - [`entry`] - the entry points
 //! - [`client`], [`server`] - the connections of either side
+//! - [`requests`], [`arrivals`] - the clients that come to a server, and those that come over TCP
+//! - [`link`] - meeting over TCP
 //! - [`dispatcher`] - the thread that serves them
 //! - [`connection`], [`content`] - one of them, and the bytes of its messages
 //! - [`asking`], [`sends`] - the messages that it begins, and its sends under way
@@ -15,13 +17,16 @@
 
 #![forbid(unsafe_code)]
 
+mod arrivals;
 mod asking;
 mod client;
 mod connection;
 mod content;
 mod dispatcher;
 pub(crate) mod entry;
+mod link;
 mod pool;
 mod report;
+mod requests;
 mod sends;
 mod server;

@@ -352,11 +352,18 @@ def listens(port):
 		   for each in rdma("resource", "show", "cm_id"))
 
 
+def listens_over_tcp(port):
+	"""Whether anything listens on PORT of TCP over IPv4, in the kernel or not."""
+	with open("/proc/net/tcp", encoding="ascii") as table:
+		lines = [line.split() for line in table]
+	return any(line[1].endswith(f":{int(port):04X}") and line[3] == "0A" for line in lines[1:])
+
+
 def serve(text):
 	"""Start the server TEXT, which names its port, and return it once that listens."""
 	server = Command(text)
 	port = re.search(r"\bport=(\d+)", text)[1]
-	wait_for(lambda: listens(port))
+	wait_for(lambda: listens_over_tcp(port) if ",tcp" in text else listens(port))
 	return server
 
 

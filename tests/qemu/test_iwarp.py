@@ -154,6 +154,7 @@ def reused():
 def refused():
 	run_fails(f"loopback,addr={ADDR},wlat,count=1", errno.EOPNOTSUPP, "imm.*immediate")
 	run_fails(f"loopback,addr={ADDR},bw,imm,count=1", errno.EOPNOTSUPP, "imm.*immediate")
+	run_fails(f"loopback,addr={ADDR},messenger,tcp,count=1", errno.EOPNOTSUPP, "handshake")
 	for options, sentence in (("slat,qp=uc", "qp=uc: iWARP"), ("slat,qp=ud", "qp=ud: iWARP"),
 				  ("sbw,qp=ud,mcast=239.1.2.3", "iWARP"), ("slat,mtu=1024", "mtu: iWARP")):
 		run_fails(f"loopback,addr={ADDR},{options},count=1", errno.EOPNOTSUPP, sentence)

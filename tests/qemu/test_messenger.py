@@ -3,6 +3,7 @@
 """Messages over many connections, one pool of chunks and one dispatcher a side."""
 
 import errno
+import socket
 import time
 
 import krping
@@ -146,13 +147,13 @@ def persists():
 	assert sum(each["iterations"] for each in served) >= 60 * 8, served
 
 
-@suite.test("an interrupted client, and an interrupted server")
-def interrupted():
+def interruptions(options=""):
+	"""An interrupted side ends with EINTR, the other one with ECONNRESET, and no chunk is lost."""
 	for ends in ("client", "server"):
 		port, tag = new_port(), new_tag()
-		server = krping.serve(f"server,port={port},messenger,{TIMEOUT},tag={tag}")
+		server = krping.serve(f"server,port={port},messenger,{TIMEOUT},tag={tag}{options}")
 		client = Command(f"client,addr={ADDR},port={port},messenger,conns=8,echo,{TIMEOUT},"
-				 f"tag={tag}")
+				 f"tag={tag}{options}")
 		under_way()
 		if ends == "client":
 			assert client.interrupt() == errno.EINTR
@@ -163,6 +164,11 @@ def interrupted():
 		found = krping.results(tag)
 		assert len(found) == 2, found
 		assert all(each["messenger"]["lost_chunks"] == 0 for each in found), found
+
+
+@suite.test("an interrupted client, and an interrupted server")
+def interrupted():
+	interruptions()
 
 
 @suite.test("a client without a server, and a server without a client")
@@ -184,6 +190,73 @@ def others():
 		number = krping.run(f"client,addr={ADDR},port={port},count=1{text}")
 		assert number == errno.ECONNREFUSED, (text, number)
 		assert server.wait() == errno.EPROTO, text
+
+
+@suite.test("tcp: sides that meet without the CM exchange messages of all sizes, with replies and without")
+def tcp_messages():
+	for size, count in ((1, 200), (4096, 100), (16369, 20), (1 << 20, 3)):
+		for echo in (False, True):
+			loopback(size, count, ",tcp", echo=echo)
+	for conns in (2, 16, 64):
+		loopback(1000, 20, ",tcp", conns=conns, echo=True)
+	for words in (",mtu=256", ",poll", ",chunks=4"):
+		loopback(5000, 20, f",tcp{words}", conns=3, echo=True)
+	loopback(5000, 20, ",tcp", conns=2, addr=f"addr6={ADDR6}")
+	port, tag = new_port(), new_tag()
+	server = krping.serve(f"server,port={port},messenger,tcp,persist,validate,{TIMEOUT},tag={tag}")
+	text = f"client,addr={ADDR},port={port},messenger,tcp,conns=3,count=20,echo,validate,{TIMEOUT}"
+	for _ in range(2):
+		run_ok(text)
+	clients = [Command(text) for _ in range(3)]
+	assert [client.wait() for client in clients] == [0] * 3
+	assert server.interrupt() == errno.EINTR
+	assert sum(each["iterations"] for each in krping.results(tag)) == 60 * 5, krping.results(tag)
+
+
+@suite.test("tcp: an interrupted client, and an interrupted server")
+def tcp_interrupted():
+	interruptions(",tcp")
+
+
+@suite.test("tcp: a side that meets by the CM and one that does not find nobody; a peer that is no krping")
+def tcp_apart():
+	for server, client, sentence in ((",tcp", "", "nothing listens on that port"),
+					 ("", ",tcp", "connecting over TCP failed with ECONNREFUSED")):
+		port = new_port()
+		run = krping.serve(f"server,port={port},messenger,{TIMEOUT}{server}")
+		run_fails(f"client,addr={ADDR},port={port},messenger,count=1,{TIMEOUT}{client}",
+			  errno.ECONNREFUSED, sentence)
+		assert run.interrupt() == errno.EINTR
+	for said, number in ((b"", errno.ECONNRESET), (b"GET / HTTP/1.1\r\n" * 8, errno.EPROTO)):
+		port = new_port()
+		run = krping.serve(f"server,port={port},messenger,tcp,{TIMEOUT}")
+		with socket.create_connection((ADDR, port), 10) as stream:
+			if said:
+				stream.sendall(said)
+			else:
+				stream.shutdown(socket.SHUT_WR)
+			assert run.wait() == number, said
+	# A peer that says nothing, or does not answer, keeps nobody longer than timeout=.
+	port = new_port()
+	run = krping.serve(f"server,port={port},messenger,tcp,timeout=500")
+	with socket.create_connection((ADDR, port), 10):
+		assert run.wait() == errno.ETIMEDOUT
+	with socket.create_server((ADDR, 0)) as listener:
+		port = listener.getsockname()[1]
+		run_fails(f"server,addr={ADDR},port={port},messenger,tcp", errno.EADDRINUSE, "binding")
+		text = f"client,addr={ADDR},port={port},messenger,tcp"
+		run_fails(f"{text},timeout=500", errno.ETIMEDOUT, "describe itself over TCP")
+		client = Command(f"{text},timeout=60000")
+		time.sleep(0.5)
+		begun = time.monotonic()
+		assert client.interrupt() == errno.EINTR
+		assert time.monotonic() - begun < 5
+	# A client from elsewhere is refused.
+	port = new_port()
+	run = krping.serve(f"server,port={port},messenger,tcp,allow=192.0.2.77,{TIMEOUT}")
+	run_fails(f"client,addr={ADDR},port={port},messenger,tcp,{TIMEOUT}", errno.ECONNRESET,
+		  "disconnected")
+	assert run.interrupt() == errno.EINTR
 
 
 @suite.test("options that do not go together")

@@ -8,8 +8,11 @@ use crate::bindings;
 use core::net::{
     IpAddr,
     Ipv4Addr,
-    Ipv6Addr, //
+    Ipv6Addr,
+    SocketAddr,
+    SocketAddrV6, //
 };
+use kernel::prelude::*;
 
 const AF_INET: u16 = bindings::AF_INET as u16;
 const AF_INET6: u16 = bindings::AF_INET6 as u16;
@@ -119,5 +122,35 @@ impl SocketAddress {
             }
             _ => None,
         }
+    }
+}
+
+impl From<SocketAddr> for SocketAddress {
+    /// Returns the same address, without flow information.
+    fn from(addr: SocketAddr) -> Self {
+        match addr {
+            SocketAddr::V4(addr) => Self::v4(addr.ip().octets(), addr.port()),
+            SocketAddr::V6(addr) => Self::v6(addr.ip().octets(), addr.port(), addr.scope_id()),
+        }
+    }
+}
+
+impl TryFrom<SocketAddress> for SocketAddr {
+    type Error = Error;
+
+    /// Returns the same address.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for one of no family.
+    fn try_from(addr: SocketAddress) -> Result<Self> {
+        let bytes = &addr.storage.0;
+        Ok(match addr.ip().ok_or(EINVAL)? {
+            IpAddr::V4(ip) => Self::new(IpAddr::V4(ip), addr.port()),
+            IpAddr::V6(ip) => {
+                let scope_id = u32::from_ne_bytes([bytes[24], bytes[25], bytes[26], bytes[27]]);
+                Self::V6(SocketAddrV6::new(ip, addr.port(), 0, scope_id))
+            }
+        })
     }
 }

@@ -139,24 +139,31 @@ impl Id {
         self.raw.as_ptr()
     }
 
-    /// Begins to resolve the peer's address `dst` to a device, for `timeout_ms` at most. The end
-    /// is an event, [`AddrResolved`](super::Event::AddrResolved) or
+    /// Begins to resolve the peer's address `dst` to a device, for `timeout_ms` at most, from this
+    /// side's address `src` with any port, or from the one that leads there. The end is an event,
+    /// [`AddrResolved`](super::Event::AddrResolved) or
     /// [`AddrError`](super::Event::AddrError). Process context; may sleep.
     ///
     /// # Errors
     ///
     /// `EBUSY` where another task is in here; `EINVAL` where it is being resolved or is already;
     /// `EAFNOSUPPORT` for an address of no family; what the CM says.
-    pub(crate) fn resolve_addr(&self, dst: &SocketAddress, timeout_ms: u32) -> Result {
+    pub(crate) fn resolve_addr(
+        &self,
+        src: Option<&SocketAddress>,
+        dst: &SocketAddress,
+        timeout_ms: u32,
+    ) -> Result {
         if self.resolving.xchg(1, Full) != 0 {
             return Err(EBUSY);
         }
-        // SAFETY: The identifier is valid; the address is copied. The flag keeps others out of
-        // here, whose attempts the CM would mix up with this one.
+        let src = src.map_or(core::ptr::null(), |src| src.as_ptr());
+        // SAFETY: The identifier is valid; the addresses are copied, and not written to. The flag
+        // keeps others out of here, whose attempts the CM would mix up with this one.
         let result = to_result(unsafe {
             bindings::rdma_resolve_addr(
                 self.as_ptr(),
-                core::ptr::null_mut(),
+                src.cast_mut(),
                 dst.as_ptr(),
                 timeout_ms as usize,
             )
@@ -282,10 +289,6 @@ impl Id {
 
     /// Returns true where the connection has been asked for, by this side or by the peer. Any
     /// context; with the handler locked, this side does not begin meanwhile.
-    #[allow(
-        dead_code,
-        reason = "there are these, whichever the users of the module take"
-    )]
     pub(in crate::rdma) fn has_begun(&self) -> bool {
         self.begun.load(Acquire) != 0
     }

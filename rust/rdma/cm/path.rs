@@ -110,11 +110,38 @@ impl Id {
     ///
     /// `EOPNOTSUPP` on iWARP; `EINVAL` where no route has been resolved; `ERANGE` for the LID of an
     /// Omni-Path port that has more than 16 bits.
-    #[allow(
-        dead_code,
-        reason = "there are these, whichever the users of the module take"
-    )]
     pub(crate) fn lid_and_gid(&self) -> Result<(u16, [u8; 16])> {
+        self.with_record(|path| {
+            let union = &path.__bindgen_anon_1;
+            let lid = match path.rec_type {
+                // SAFETY: The type says that this is the member of the union that is set.
+                bindings::sa_path_rec_type_SA_PATH_REC_TYPE_IB => unsafe {
+                    u16::from_be(union.ib.as_ref().slid)
+                },
+                // SAFETY: As above.
+                bindings::sa_path_rec_type_SA_PATH_REC_TYPE_OPA => unsafe {
+                    u16::try_from(u32::from_be(union.opa.as_ref().slid)).map_err(|_| ERANGE)?
+                },
+                _ => 0,
+            };
+            // SAFETY: Every bit pattern is valid for either member of this union.
+            Ok((lid, unsafe { *path.sgid.raw.as_ref() }))
+        })
+    }
+
+    /// Returns the GID of the peer's port on that route. Process context; may sleep. Not in a
+    /// handler of the identifier.
+    ///
+    /// # Errors
+    ///
+    /// `EOPNOTSUPP` on iWARP; `EINVAL` where no route has been resolved.
+    pub(crate) fn peer_gid(&self) -> Result<[u8; 16]> {
+        // SAFETY: Every bit pattern is valid for either member of this union.
+        self.with_record(|path| Ok(unsafe { *path.dgid.raw.as_ref() }))
+    }
+
+    /// Calls `read` with the record of the route that has been resolved.
+    fn with_record<R>(&self, read: impl FnOnce(&bindings::sa_path_rec) -> Result<R>) -> Result<R> {
         self.check_has_paths()?;
         let _lock = HandlerLock::new(self);
         // SAFETY: The identifier is valid, and no handler of it is at work.
@@ -124,21 +151,7 @@ impl Id {
         }
         // SAFETY: With a path, this is its record, which the identifier owns; it changes under the
         // lock only.
-        let path = unsafe { route.path_rec.as_ref() }.ok_or(EINVAL)?;
-        let union = &path.__bindgen_anon_1;
-        let lid = match path.rec_type {
-            // SAFETY: The type says that this is the member of the union that is set.
-            bindings::sa_path_rec_type_SA_PATH_REC_TYPE_IB => unsafe {
-                u16::from_be(union.ib.as_ref().slid)
-            },
-            // SAFETY: As above.
-            bindings::sa_path_rec_type_SA_PATH_REC_TYPE_OPA => unsafe {
-                u16::try_from(u32::from_be(union.opa.as_ref().slid)).map_err(|_| ERANGE)?
-            },
-            _ => 0,
-        };
-        // SAFETY: Every bit pattern is valid for either member of this union.
-        Ok((lid, unsafe { *path.sgid.raw.as_ref() }))
+        read(unsafe { route.path_rec.as_ref() }.ok_or(EINVAL)?)
     }
 
     /// Returns the device, if connections on it have paths.

@@ -80,16 +80,6 @@ impl PeerQueuePair {
             false => Err(EINVAL),
         }
     }
-
-    /// Returns the number of the queue pair.
-    pub(crate) fn number(&self) -> u32 {
-        self.number
-    }
-
-    /// Returns the packet sequence number that it begins to send with.
-    pub(crate) fn psn(&self) -> u32 {
-        self.psn
-    }
 }
 
 /// The attributes of a connection that the CM would have negotiated, by the names that

@@ -18,6 +18,11 @@ use super::{
         Host,
         Member, //
     },
+    link::{
+        check_device,
+        End,
+        Link, //
+    },
     pool::Pool,
     report::Ended, //
 };
@@ -110,7 +115,7 @@ impl Leading<'_> {
 
 impl Initiator for Leading<'_> {
     type Workload = Connection;
-    type Answer = ();
+    type Answer = Option<Link>;
     const STARTING: &'static str = "starting the client";
     const READS: u8 = READS;
     const ENDS_WITH_THREAD: bool = true;
@@ -129,8 +134,11 @@ impl Initiator for Leading<'_> {
         Ok(())
     }
 
-    fn check(&mut self, _: &Device<'_>) -> Result<(), Failure> {
-        Ok(())
+    fn check(&mut self, device: &Device<'_>) -> Result<(), Failure> {
+        match self.client.session.command.messenger.tcp {
+            true => check_device(device),
+            false => Ok(()),
+        }
     }
 
     fn new_memory(&mut self, id: &CmId, _: bool) -> Result<Memory> {
@@ -162,7 +170,7 @@ impl Initiator for Leading<'_> {
         &mut self,
         connected: &Connected<Connection>,
         report: &mut Report<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<Link>, Failure> {
         let data = connected.id.peer_data();
         let theirs = Hello::decode(data.as_slice(), PeerRole::Server);
         if matches!(theirs, Err(PrivateDataError::Missing)) {
@@ -173,14 +181,35 @@ impl Initiator for Leading<'_> {
         let theirs = theirs
             .and_then(|theirs| theirs.repeats(&Self::hello(self)).map(|()| theirs))
             .map_err(Failure::PrivateData)?;
-        report.legacy = Some(false);
-        let met = connected.queue_pair.with(|each, _| each.meet(&theirs));
-        met.ok_or(Failure::Interrupted)
+        meet(connected, &theirs, report).map(|()| None)
     }
 
     fn disconnect_deadline(&self, session: &Session, failure: Failure) -> Option<Deadline> {
         Some(disconnect_deadline(session, &Err(failure)))
     }
+}
+
+/// Takes what the server has said.
+fn meet(
+    connected: &Connected<Connection>,
+    theirs: &Hello,
+    report: &mut Report<'_>,
+) -> Result<(), Failure> {
+    report.legacy = Some(false);
+    let met = connected.queue_pair.with(|each, _| each.meet(theirs));
+    met.ok_or(Failure::Interrupted)
+}
+
+/// Meets the server over TCP, and connects the queue pair without the CM.
+fn greet(
+    connected: &Connected<Connection>,
+    leading: &mut Leading<'_>,
+    report: &mut Report<'_>,
+) -> Result<Option<Link>, Failure> {
+    let client = leading.client;
+    let end = End::new(&connected.queue_pair, &connected.id);
+    let (link, theirs) = end.greet(client.session, client.addr, leading.hello())?;
+    meet(connected, &theirs, report).map(|()| Some(link))
 }
 
 /// The connections of a client.
@@ -253,16 +282,7 @@ pub(super) fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), F
         // Abort before the peer notices: a failure that the peer then reports is a consequence.
         Err(failure) => session.abort(failure),
     }
-    for member in &clients.members {
-        // There is nothing to wait for once the connection is gone.
-        if !member.id.disconnect() {
-            member.id.outcome().disconnected();
-        }
-    }
-    let deadline = disconnect_deadline(session, &result);
-    for member in &clients.members {
-        member.id.wait_disconnected(deadline);
-    }
+    disconnect(session, &mut clients.members, &result);
     let moved = counters
         .zip(clients.members.first())
         .map(|(counters, first)| counters.moved(&first.id))
@@ -281,6 +301,28 @@ pub(super) fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), F
     Ok(())
 }
 
+/// Disconnects, and waits until the server knows of the end.
+fn disconnect(session: &Session, members: &mut [Member], result: &Result<(), Failure>) {
+    for member in &mut *members {
+        if result.is_err() {
+            // The server learns of the end by this.
+            member.link = None;
+        }
+        // There is nothing to wait for once the connection is gone.
+        if !member.id.disconnect() && member.link.is_none() {
+            member.id.outcome().disconnected();
+        }
+    }
+    let deadline = disconnect_deadline(session, result);
+    for member in members {
+        match &member.link {
+            // The server ends it when this side's device has acknowledged the server's end.
+            Some(link) => link.await_end(member.id.outcome(), deadline),
+            None => member.id.wait_disconnected(deadline),
+        }
+    }
+}
+
 /// Makes the next connection.
 fn connect(
     leading: &mut Leading<'_>,
@@ -294,8 +336,12 @@ fn connect(
         wait_queue: leading.wait_queue,
         timeout: leading.client.session.timeout(),
     };
-    let (Connected { queue_pair, id }, ()) = attempt.connect(leading, report)?;
-    let member = Member::new(queue_pair, id, leading.index.into());
+    let connected = match attempt.session.command.messenger.tcp {
+        true => attempt.connect_by(leading, report, greet),
+        false => attempt.connect(leading, report),
+    };
+    let (Connected { queue_pair, id }, link) = connected?;
+    let member = Member::new(queue_pair, id, link, leading.index.into());
     // Room for all connections was reserved.
     members
         .push_within_capacity(member)

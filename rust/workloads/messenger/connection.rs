@@ -102,6 +102,8 @@ pub(super) struct Connection {
     /// It is the one that has waited longest, and takes chunks before the others.
     has_turn: bool,
     validate: bool,
+    /// It is finished only when the peer's device has acknowledged its end.
+    awaits_ack: bool,
     started_ns: u64,
     ended_ns: u64,
 }
@@ -131,6 +133,8 @@ impl Connection {
             waits: false,
             has_turn: false,
             validate: command.validate,
+            // Without the CM the server says over TCP that a client may go.
+            awaits_ack: command.messenger.tcp && !replies,
             started_ns: 0,
             ended_ns: 0,
         };
@@ -367,7 +371,9 @@ impl Connection {
         }
         // A client disconnects when it has the server's end, which its device may not have
         // acknowledged by then.
-        let is_over = self.outgoing.has_ended() && self.incoming.has_ended();
+        let is_over = self.outgoing.has_ended()
+            && self.incoming.has_ended()
+            && (!self.awaits_ack || self.sends.is_empty());
         if is_over && !queue.outcome.reached(Progress::Finished) {
             queue.outcome.advance(Progress::Finished);
             self.pool.note_finished();

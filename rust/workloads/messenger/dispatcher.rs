@@ -9,6 +9,7 @@
 
 use super::{
     connection::Connection,
+    link::Link,
     pool::Pool, //
 };
 use crate::{
@@ -52,19 +53,30 @@ const WHAT: &str = "waiting for the peer";
 pub(super) struct Member {
     pub(super) queue_pair: QueuePair<Connection>,
     pub(super) id: Arc<CmId>,
+    /// The TCP connection beside it, where the CM does not tell of the peer's end.
+    pub(super) link: Option<Link>,
     /// Its number, which is higher than those of the connections before.
     pub(super) number: u32,
+    /// True once the peer was told over TCP that it is finished.
+    has_said_end: bool,
     /// The deadline for the cause of its failure to be reported, or for the peer to disconnect,
     /// once it has ended.
     grace: Option<Deadline>,
 }
 
 impl Member {
-    pub(super) fn new(queue_pair: QueuePair<Connection>, id: Arc<CmId>, number: u32) -> Self {
+    pub(super) fn new(
+        queue_pair: QueuePair<Connection>,
+        id: Arc<CmId>,
+        link: Option<Link>,
+        number: u32,
+    ) -> Self {
         Self {
             queue_pair,
             id,
+            link,
             number,
+            has_said_end: false,
             grace: None,
         }
     }
@@ -80,17 +92,26 @@ impl Member {
 
     /// Returns true where the peer has disconnected from a connection that is
     /// [finished](Self::is_finished), or has not within `timeout` ms: only that was lost then.
+    /// Without the CM the peer is told first that it may.
     pub(super) fn has_left(&mut self, timeout: u32) -> bool {
         let deadline = *self
             .grace
             .get_or_insert_with(|| Deadline::after_ms(timeout));
-        self.outcome().is_released() || deadline.passed()
+        let link = self.link.as_ref();
+        if let (Some(link), false) = (link, self.has_said_end) {
+            link.say_end();
+            self.has_said_end = true;
+        }
+        self.outcome().is_released() || link.is_some_and(Link::has_ended) || deadline.passed()
     }
 
     /// Returns the failure that has ended it; `None` where it goes on, and while the cause may
     /// still be reported.
     pub(super) fn failure(&mut self, timeout: u32) -> Option<Failure> {
         let outcome = self.id.outcome();
+        if !outcome.ended() && self.link.as_ref().is_some_and(Link::has_ended) {
+            outcome.disconnected();
+        }
         if !outcome.ended() {
             return outcome.check_deadline(WHAT, Some(timeout)).err();
         }

@@ -34,7 +34,14 @@ impl Ended {
     /// Completions of the dispatcher's other connections are handled meanwhile. Process context;
     /// sleeps.
     pub(super) fn add(&mut self, member: Member) {
-        let Member { queue_pair, id, .. } = member;
+        let Member {
+            queue_pair,
+            id,
+            link,
+            ..
+        } = member;
+        // The peer learns of the end now, and not when its requests fail.
+        drop(link);
         // No region is over a block request.
         let connection = queue_pair.end(|_, _| {});
         drop(id);

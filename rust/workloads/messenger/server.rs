@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! The server of messages: one thread listens, accepts, and is the dispatcher of all connections.
+//! Where clients come over TCP, a second one listens.
 
 #![forbid(unsafe_code)]
 
 use super::{
+    arrivals::{
+        Arrivals,
+        BACKLOG, //
+    },
     connection::{
         depths,
         sends,
@@ -18,15 +23,17 @@ use super::{
         Member, //
     },
     pool::Pool,
-    report::Ended, //
+    report::Ended,
+    requests::{
+        ConnectionRequest,
+        Heard,
+        Requests, //
+    }, //
 };
 use crate::{
     cm::{
         addr::SocketAddress,
-        listener::{
-            Listener,
-            Request, //
-        },
+        listener::Listener,
         CmId, //
     },
     engine::{
@@ -36,11 +43,7 @@ use crate::{
         },
         depths::Depths,
         drive::failed,
-        limits::{
-            read_limits,
-            QueueLimits,
-            READS, //
-        },
+        limits::QueueLimits,
         outcome::{
             new_wait_queue,
             Outcome,
@@ -51,10 +54,7 @@ use crate::{
         results::Report,
         server::{
             client_timeout,
-            is_allowed,
             listening_address,
-            next_request,
-            reject_as_busy,
             say_not_served,
             MAX_CLIENTS,
             STARTING, //
@@ -63,6 +63,7 @@ use crate::{
         traffic::Traffic,
         worker::Worker, //
     },
+    kernel_ext::socket,
     logic::{
         failure::Failure,
         messenger::hello::Hello,
@@ -74,6 +75,7 @@ use crate::{
         device::Device, //
     }, //
 };
+use core::net::SocketAddr;
 use kernel::{
     prelude::*,
     sync::Arc, //
@@ -92,25 +94,47 @@ pub(super) fn start(session: &Arc<Session>) -> Result<SocketAddress, Failure> {
     let starting = failed(STARTING);
     let wait_queue = new_wait_queue().map_err(&starting)?;
     let outcome = Outcome::new(&wait_queue).map_err(&starting)?;
-    let listener = Listener::joint(&session.net, &addr, outcome.clone(), wait_queue.clone())?;
-    let local = addr.with_port(listener.local().port());
+    if !session.command.messenger.tcp {
+        let listener = Listener::joint(&session.net, &addr, outcome.clone(), wait_queue.clone())?;
+        let local = addr.with_port(listener.local().port());
+        spawn(session, Requests::Cm(listener), outcome, wait_queue)?;
+        return Ok(local);
+    }
+    let listener = SocketAddr::try_from(addr)
+        .and_then(|addr| socket::Listener::new(&session.net, &addr, BACKLOG))
+        .map_err(failed("binding to the address"))?;
+    let port = listener.local().map_err(&starting)?.port();
+    let arrivals = Arrivals::new(outcome.clone()).map_err(&starting)?;
+    // The thread that serves is the first of the command.
+    let entrance = arrivals.entrance();
+    spawn(session, Requests::Tcp(arrivals), outcome, wait_queue)?;
+    entrance.open(session, listener)?;
+    Ok(addr.with_port(port))
+}
+
+/// Starts the thread that serves the clients of `requests`.
+fn spawn(
+    session: &Arc<Session>,
+    requests: Requests,
+    outcome: Arc<Outcome>,
+    wait_queue: WaitQueue,
+) -> Result<(), Failure> {
     session.spawn(move |session, worker| {
         let served = worker
             .attach(&outcome)
             .map_err(failed(STARTING))
-            .and_then(|()| serve(session, worker, &listener, &outcome, &wait_queue));
+            .and_then(|()| serve(session, worker, &requests, &outcome, &wait_queue));
         if let Err(failure) = served {
             session.abort(failure);
         }
-    })?;
-    Ok(local)
+    })
 }
 
 /// Accepts clients and serves them, until as many as there are to be have gone.
 fn serve(
     session: &Arc<Session>,
     worker: &Arc<Worker>,
-    listener: &Listener,
+    requests: &Requests,
     outcome: &Outcome,
     wait_queue: &WaitQueue,
 ) -> Result<(), Failure> {
@@ -118,7 +142,7 @@ fn serve(
     let timeout = client_timeout(session);
     let mut left = (!command.persist).then_some(command.threads);
     while left != Some(0) {
-        let Some(request) = next_request(session, listener, outcome, timeout)? else {
+        let Some(request) = requests.next(session, outcome, timeout)? else {
             continue;
         };
         let traffic = worker.add_traffic().map_err(failed(STARTING))?;
@@ -126,7 +150,8 @@ fn serve(
         let mut servers = Servers {
             session,
             worker,
-            listener,
+            requests,
+            outcome,
             wait_queue,
             traffic,
             pool: None,
@@ -154,7 +179,9 @@ fn serve(
 struct Servers<'a, 'b> {
     session: &'a Arc<Session>,
     worker: &'a Arc<Worker>,
-    listener: &'a Listener,
+    requests: &'a Requests,
+    /// The thread's own.
+    outcome: &'a Outcome,
     wait_queue: &'a WaitQueue,
     traffic: Arc<Traffic>,
     pool: Option<Arc<Pool>>,
@@ -170,17 +197,17 @@ struct Servers<'a, 'b> {
 }
 
 impl Servers<'_, '_> {
-    /// Takes a request: accepts it, or rejects it.
+    /// Takes a client: accepts it, or refuses it.
     ///
     /// # Errors
     ///
     /// The failure, which ends a server that does not persist.
-    fn take(&mut self, request: Request) -> Result<(), Failure> {
+    fn take(&mut self, request: ConnectionRequest) -> Result<(), Failure> {
         if self.members.len() >= MAX_CLIENTS {
-            reject_as_busy(&request);
+            request.refuse_as_busy();
             return Ok(());
         }
-        let peer = request.id.peer();
+        let peer = request.peer();
         match self.accept(request) {
             Ok(()) => Ok(()),
             Err(failure) if self.session.command.persist => {
@@ -201,10 +228,9 @@ impl Servers<'_, '_> {
     }
 
     #[inline(never)]
-    fn accept(&mut self, request: Request) -> Result<(), Failure> {
-        let Request { id, data, limits } = request;
+    fn accept(&mut self, request: ConnectionRequest) -> Result<(), Failure> {
+        let Heard { id, hello, reply } = request.hear()?;
         let no_memory = failed("serving a client");
-        let id = Arc::new(id, GFP_KERNEL).map_err(|e| no_memory(e.into()))?;
         self.members
             .reserve(1, GFP_KERNEL)
             .map_err(|e| no_memory(e.into()))?;
@@ -215,7 +241,7 @@ impl Servers<'_, '_> {
             worker: self.worker,
             id: &id,
         };
-        let accepted = self.admit(&accepting, data.as_slice()).and_then(|hello| {
+        let accepted = self.admit(&accepting, hello).and_then(|hello| {
             let queue_pair = accepting.make(&mut Answering {
                 session: self.session,
                 pool: self.pool.as_ref(),
@@ -228,9 +254,7 @@ impl Servers<'_, '_> {
                 chunk: self.session.command.messenger.chunk,
                 ..hello
             };
-            let device = accepting.device()?;
-            let limits = read_limits(&device, Some(limits), READS);
-            id.accept(&answer.encode(), limits, self.session.timeout())?;
+            reply.answer(&accepting, &queue_pair, &hello, answer)?;
             Ok((queue_pair, hello))
         });
         let (queue_pair, hello) = accepted.map_err(|failure| {
@@ -241,7 +265,7 @@ impl Servers<'_, '_> {
         self.report.peer = Some(id.peer());
         self.report.legacy = Some(false);
         self.report.size = hello.size;
-        let member = Member::new(queue_pair, id, self.next);
+        let member = Member::new(queue_pair, id, reply.into_link(), self.next);
         self.next = self.next.wrapping_add(1);
         // There is room for it.
         let _ = self.members.push_within_capacity(member);
@@ -267,9 +291,13 @@ impl Servers<'_, '_> {
     }
 
     /// Checks what a client says, and makes the pool where there is none.
-    fn admit(&mut self, accepting: &Accepting<'_>, data: &[u8]) -> Result<Hello, Failure> {
+    fn admit(
+        &mut self,
+        accepting: &Accepting<'_>,
+        hello: Result<Hello, Failure>,
+    ) -> Result<Hello, Failure> {
         accepting.show_device(self.report)?;
-        let hello = Hello::decode(data, PeerRole::Client).map_err(Failure::PrivateData)?;
+        let hello = hello?;
         if self.pool.is_none() {
             let device = accepting.device()?;
             let receives = self.session.command.messenger.chunks;
@@ -307,8 +335,9 @@ impl Servers<'_, '_> {
 
     /// Takes all connections down, because of `failure` if any are left, and reports the result.
     fn end(&mut self, failure: Option<Failure>) {
-        for member in &self.members {
+        for member in &mut self.members {
             member.id.disconnect();
+            member.link = None;
         }
         for member in self.members.drain_all() {
             self.worker.detach(member.id.outcome());
@@ -329,17 +358,14 @@ impl Host for Servers<'_, '_> {
     }
 
     fn look(&mut self) -> Result<bool, Failure> {
-        let reports = self.listener.outcome();
-        if let Some(failure) = reports.failure() {
+        if let Some(failure) = self.outcome.failure() {
             return Err(failure);
         }
         while self.left != Some(0) || self.missing > 0 {
-            let Some(request) = self.listener.take() else {
+            let Some(request) = self.requests.take(self.session) else {
                 break;
             };
-            if is_allowed(self.session, &request) {
-                self.take(request)?;
-            }
+            self.take(request)?;
         }
         let timeout = self.session.timeout();
         let mut index = 0;
