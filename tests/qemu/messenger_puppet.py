@@ -18,11 +18,12 @@ TIMEOUT = f"timeout={3000 * krping.SLOW}"
 NOTICED = {errno.EPROTO, errno.EREMOTEIO, errno.ECONNRESET, errno.ETIMEDOUT, errno.EIO, errno.EBADMSG}
 
 
-def hello(role=1, chunk=4096, size=SIZE, conns=1, index=0, inflight=8, test=17, zero=0, rest=bytes(6)):
-	"""Private data."""
+def hello(role=1, chunk=4096, size=SIZE, conns=1, index=0, inflight=8, test=17, zero=0, number=0, psn=0,
+	  lid=0, gid=bytes(16), mtu=0, rest=bytes(4)):
+	"""Private data, or with the last ones what is said over TCP."""
 	return (puppet.MAGIC + struct.pack(">BBBBIIHHIIHH", 1, role, test, zero, chunk, size, conns,
-					   index, 0, 0, 0, 0) + bytes(16)
-		+ struct.pack(">H", inflight) + rest).hex()
+					   index, number, psn, lid, 0) + gid
+		+ struct.pack(">HH", inflight, mtu) + rest).hex()
 
 
 def header(kind=ONE_WAY, number=0, size=SIZE, zero=0):

@@ -3,7 +3,9 @@
 """Peers of messages that break the protocol, on either side: each is found out by its name."""
 
 import collections
+import contextlib
 import errno
+import socket
 
 import krping
 import messages
@@ -11,7 +13,7 @@ import messenger_puppet
 import puppet
 from krping import ADDR, Log, name, new_port, run_ok
 from ktap import Suite, diag
-from messenger_puppet import END, ONE_WAY, REPLY, REQUEST, TIMEOUT, Client, Server, say
+from messenger_puppet import END, ONE_WAY, REPLY, REQUEST, SIZE, TIMEOUT, Client, Server, say
 
 suite = Suite(check=messages.check, limit=300)
 puppet.PUPPET.build()
@@ -33,6 +35,38 @@ LIES = (
 	 "a chunk of 41 bytes for a message that has 40 left"),
 	(lambda kind: (say(kind, length=60), END), "ended its direction 40 bytes before the end"),
 )
+
+# What a client says, and the sentence about it.
+HELLOS = (
+	({"role": 2}, "announces the wrong side"),
+	({"test": 1}, "is of another test (pingpong)"),
+	({"test": 99}, "names a test that does not exist (99)"),
+	({"zero": 1}, "has reserved bytes that are not zero"),
+	({"rest": b"\1" + bytes(3)}, "has reserved bytes that are not zero"),
+	({"chunk": 63}, "has a number out of range (chunk)"),
+	({"size": 0}, "has a number out of range (size)"),
+	({"conns": 0}, "has a number out of range (conns)"),
+	({"conns": 257}, "has a number out of range (conns)"),
+	({"index": 1}, "has a number out of range (index)"),
+	({"inflight": 0}, "has a number out of range (inflight)"),
+	({"number": 1 << 24}, "has a number out of range (queue pair)"),
+	({"psn": 1 << 24}, "has a number out of range (psn)"),
+	({"mtu": 1025}, "has a number out of range (mtu)"),
+)
+# What a server answers, and the sentence about it.
+ANSWERS = (
+	({"size": 99}, "has a number out of range (size)"),
+	({"conns": 2}, "has a number out of range (conns)"),
+	({"inflight": 9}, "has a number out of range (inflight)"),
+	({"chunk": 1}, "has a number out of range (chunk)"),
+)
+# The same of what only counts without the CM.
+OVER_TCP = (
+	({"mtu": 0}, PROTO, "has a number out of range (mtu)"),
+	({"number": 0}, PROTO, "has a number out of range (queue pair)"),
+	({"gid": bytes(15) + b"\1"}, errno.EOPNOTSUPP, "is not the one that the route leads to"),
+)
+HERE = {"number": 17, "mtu": 1024, "gid": bytes(10) + b"\xff\xff" + socket.inet_aton(ADDR)}
 
 
 @suite.test("chunks to a server that no peer sends")
@@ -95,27 +129,14 @@ def longer():
 
 @suite.test("private data of which no connection can be made, from a client and from a server")
 def hellos():
-	for changes, sentence in (({"role": 2}, "announces the wrong side"),
-				  ({"test": 1}, "is of another test (pingpong)"),
-				  ({"test": 99}, "names a test that does not exist (99)"),
-				  ({"zero": 1}, "has reserved bytes that are not zero"),
-				  ({"rest": b"\1" + bytes(5)}, "has reserved bytes that are not zero"),
-				  ({"chunk": 63}, "has a number out of range (chunk)"),
-				  ({"size": 0}, "has a number out of range (size)"),
-				  ({"conns": 0}, "has a number out of range (conns)"),
-				  ({"conns": 257}, "has a number out of range (conns)"),
-				  ({"index": 1}, "has a number out of range (index)"),
-				  ({"inflight": 0}, "has a number out of range (inflight)")):
+	for changes, sentence in HELLOS:
 		port, log = new_port(), Log()
 		server = krping.serve(f"server,port={port},messenger")
 		with Client(port, **changes) as peer:
 			peer.refused()
 			assert server.wait() == PROTO, (changes, log.text())
 			log.expect(sentence)
-	for changes, sentence in (({"size": 99}, "has a number out of range (size)"),
-				  ({"conns": 2}, "has a number out of range (conns)"),
-				  ({"inflight": 9}, "has a number out of range (inflight)"),
-				  ({"chunk": 1}, "has a number out of range (chunk)")):
+	for changes, sentence in ANSWERS:
 		port, log = new_port(), Log()
 		with Server(port) as peer:
 			client = krping.Command(f"client,addr={ADDR},port={port},messenger,size=100,"
@@ -124,6 +145,49 @@ def hellos():
 			number = client.wait()
 			assert number == PROTO, (changes, name(number), log.text())
 			log.expect(sentence)
+
+
+@suite.test("tcp: descriptions of which no connection can be made, at either side")
+def tcp_hellos():
+	known = [(changes, PROTO, sentence) for changes, sentence in HELLOS]
+	for changes, expected, sentence in known + list(OVER_TCP):
+		port, log = new_port(), Log()
+		server = krping.serve(f"server,port={port},messenger,tcp,{TIMEOUT}")
+		with socket.create_connection((ADDR, port), 10) as stream:
+			stream.sendall(bytes.fromhex(messenger_puppet.hello(**HERE | changes)))
+			number = server.wait()
+			assert number == expected, (changes, name(number), log.text())
+			log.expect(sentence)
+			assert stream.recv(1) == b"", changes
+	known = [(changes, PROTO, sentence) for changes, sentence in ANSWERS]
+	for changes, expected, sentence in known + list(OVER_TCP):
+		log = Log()
+		with socket.create_server((ADDR, 0)) as listener:
+			port = listener.getsockname()[1]
+			client = krping.Command(f"client,addr={ADDR},port={port},messenger,tcp,size={SIZE},{TIMEOUT}")
+			stream, _ = listener.accept()
+			with stream:
+				asked = stream.recv(56, socket.MSG_WAITALL)
+				assert asked[32:48] == HERE["gid"], asked
+				told = {"role": 2, "inflight": int.from_bytes(asked[48:50])} | HERE | changes
+				stream.sendall(bytes.fromhex(messenger_puppet.hello(**told)))
+				number = client.wait()
+		assert number == expected, (changes, name(number), log.text())
+		log.expect(sentence)
+
+
+@suite.test("tcp: clients that say little, or nothing, do not keep the others waiting")
+def tcp_silent():
+	port, log = new_port(), Log()
+	server = krping.serve(f"server,port={port},messenger,tcp,persist,timeout={60000 * krping.SLOW}")
+	with contextlib.ExitStack() as stack:
+		for count in range(100):
+			stream = socket.create_connection((ADDR, port), 10)
+			stack.enter_context(stream).sendall(bytes.fromhex(messenger_puppet.hello())[:count % 56])
+		run_ok(f"client,addr={ADDR},port={port},messenger,tcp,conns=3,count=20,echo,validate,{TIMEOUT}")
+	# They have gone, and the server says so of each.
+	log.expect("a client was not served to its end")
+	assert server.interrupt() == errno.EINTR
 
 
 @suite.test("a peer that says nothing is given up at the deadline")

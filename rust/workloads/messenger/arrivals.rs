@@ -8,6 +8,7 @@
 use super::link::{
     check_device,
     unmapped,
+    Hearing,
     Link,
     SLICE_MS, //
 };
@@ -47,6 +48,9 @@ use kernel::{
 /// Clients that wait for the dispatcher, and connections that wait for the thread; more are closed.
 pub(super) const BACKLOG: u16 = 128;
 
+/// The time between two looks at clients that have not said everything, in ms.
+const BRIEFLY_MS: u32 = 5;
+
 /// A client that the dispatcher can connect to. Fields are in drop order.
 pub(super) struct Met {
     pub(super) link: Link,
@@ -77,10 +81,10 @@ struct Shared {
 }
 
 impl Shared {
-    /// Returns true where another client may wait; `None` where none is to any more.
-    fn has_room(&self) -> Option<bool> {
+    /// Returns how many more clients may wait; `None` where none is to any more.
+    fn room(&self) -> Option<usize> {
         let state = self.state.lock();
-        (!state.is_closed).then(|| state.waiting.len() < usize::from(BACKLOG))
+        (!state.is_closed).then(|| usize::from(BACKLOG).saturating_sub(state.waiting.len()))
     }
 
     /// Has a client wait. Only one thread does that.
@@ -164,7 +168,15 @@ impl Entrance {
     }
 }
 
-/// Accepts clients until there are to be no more.
+/// A client that has connected, and has not said everything yet.
+struct Pending {
+    link: Link,
+    peer: SocketAddress,
+    hearing: Hearing,
+}
+
+/// Accepts clients until there are to be no more. A client that is slow to say what it wants does
+/// not keep the others waiting.
 fn accept(
     session: &Session,
     worker: &Worker,
@@ -173,47 +185,75 @@ fn accept(
 ) -> Result<(), Failure> {
     let outcome = Outcome::single().map_err(failed(STARTING))?;
     worker.attach(&outcome).map_err(failed(STARTING))?;
-    while let (Some(has_room), None) = (shared.has_room(), outcome.failure()) {
-        let accepted = listener.accept(SLICE_MS);
-        let Some((stream, peer)) = accepted.map_err(failed("accepting over TCP"))? else {
-            continue;
+    let pending = KVec::with_capacity(BACKLOG.into(), GFP_KERNEL);
+    let mut pending = pending.map_err(|e| failed(STARTING)(e.into()))?;
+    while let (Some(room), None) = (shared.room(), outcome.failure()) {
+        let wait = match pending.is_empty() {
+            true => SLICE_MS,
+            false => BRIEFLY_MS,
         };
-        let peer = unmapped(peer);
-        if has_room && allows(session, peer.ip()) {
-            let met = meet(session, worker, Link::new(stream), &peer);
-            shared.push(Arrival { peer, met });
+        let accepted = listener.accept(wait);
+        if let Some((stream, peer)) = accepted.map_err(failed("accepting over TCP"))? {
+            let peer = unmapped(peer);
+            // Each of them is to find room in the list.
+            if pending.len() < room && allows(session, peer.ip()) {
+                let _ = pending.push_within_capacity(Pending {
+                    link: Link::new(stream),
+                    peer,
+                    hearing: Hearing::new(session.timeout()),
+                });
+            }
         }
+        hear(session, worker, &mut pending, shared);
     }
     Ok(())
 }
 
-/// Hears what a client says that has connected, and resolves the route to it.
+/// Hears what clients say that have connected, and passes on those that have said everything, or
+/// have failed to.
+fn hear(session: &Session, worker: &Worker, pending: &mut KVec<Pending>, shared: &Shared) {
+    let mut index = 0;
+    while let Some(Pending { link, hearing, .. }) = pending.get_mut(index) {
+        let heard = hearing.receive(link, 0, PeerRole::Client).transpose();
+        let Some(heard) = heard else {
+            index += 1;
+            continue;
+        };
+        if let Ok(Pending { link, peer, .. }) = pending.remove(index) {
+            let met = heard.and_then(|hello| meet(session, worker, link, &peer, hello));
+            shared.push(Arrival { peer, met });
+        }
+    }
+}
+
+/// Resolves the route to a client that has said `hello`.
 fn meet(
     session: &Session,
     worker: &Worker,
     link: Link,
     peer: &SocketAddress,
+    hello: Hello,
 ) -> Result<Met, Failure> {
     // It has a wait queue of its own: this thread waits for it, and the dispatcher after that.
     let outcome = Outcome::single().map_err(failed("serving a client"))?;
     worker
         .attach(&outcome)
         .map_err(failed("serving a client"))?;
-    let met = hear(session, worker, link, peer, &outcome);
+    let id = resolve(session, worker, &link, peer, &outcome);
     worker.detach(&outcome);
-    met.map_err(|failure| outcome.cause_of(failure))
+    let id = id.map_err(|failure| outcome.cause_of(failure))?;
+    Ok(Met { link, id, hello })
 }
 
 #[inline(never)]
-fn hear(
+fn resolve(
     session: &Session,
     worker: &Worker,
-    link: Link,
+    link: &Link,
     peer: &SocketAddress,
     outcome: &Arc<Outcome>,
-) -> Result<Met, Failure> {
+) -> Result<Arc<CmId>, Failure> {
     let timeout = session.timeout();
-    let hello = link.hear(outcome, timeout, PeerRole::Client)?;
     // The client's route leads to the address that it has connected to.
     let local = link.local()?.with_port(0);
     let ends = (Some(&local), peer);
@@ -228,5 +268,5 @@ fn hear(
         |_, _| {},
     )?;
     check_device(&id.device().map_err(failed("finding the device"))?)?;
-    Ok(Met { link, id, hello })
+    Ok(id)
 }

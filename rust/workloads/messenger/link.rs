@@ -123,24 +123,15 @@ impl Link {
         timeout: u32,
         from: PeerRole,
     ) -> Result<Hello, Failure> {
-        let deadline = Deadline::after_ms(timeout);
-        let mut bytes = [0; Hello::LEN];
-        let mut rest = &mut bytes[..];
-        while !rest.is_empty() {
-            match self.0.receive(rest, SLICE_MS.min(timeout)) {
-                Ok(Some(0)) => return Err(Failure::Disconnected),
-                Ok(Some(count)) => rest = rest.get_mut(count..).unwrap_or_default(),
-                Ok(None) => {}
-                Err(error) => return Err(lost(HEARING, error)),
+        let mut hearing = Hearing::new(timeout);
+        loop {
+            if let Some(hello) = hearing.receive(self, SLICE_MS.min(timeout), from)? {
+                return Ok(hello);
             }
             if let Some(failure) = outcome.failure() {
                 return Err(failure);
             }
-            if deadline.passed() && !rest.is_empty() {
-                return Err(Failure::TimedOut(HEARING, timeout));
-            }
         }
-        Hello::decode(&bytes, from).map_err(Failure::PrivateData)
     }
 
     /// Returns true where the other side has ended the connection, within `timeout` ms. There is
@@ -163,6 +154,55 @@ impl Link {
     /// need not wait for the peer. Process context; sleeps.
     pub(super) fn await_end(&self, outcome: &Outcome, deadline: Deadline) {
         while !outcome.is_released() && !deadline.passed() && !self.ends_within(SLICE_MS) {}
+    }
+}
+
+/// What the other side says, as far as it has come.
+pub(super) struct Hearing {
+    bytes: [u8; Hello::LEN],
+    received: usize,
+    timeout: u32,
+    deadline: Deadline,
+}
+
+impl Hearing {
+    /// Creates the state before the first byte, of what is to come within `timeout` ms.
+    pub(super) fn new(timeout: u32) -> Self {
+        Self {
+            bytes: [0; Hello::LEN],
+            received: 0,
+            timeout,
+            deadline: Deadline::after_ms(timeout),
+        }
+    }
+
+    /// Waits up to `wait_ms` for more of it to come over `link`, with 0 not at all, and returns the
+    /// whole where that was the rest. Process context; may sleep.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::TimedOut`]; [`Failure::Disconnected`]; [`Failure::PrivateData`].
+    pub(super) fn receive(
+        &mut self,
+        link: &Link,
+        wait_ms: u32,
+        from: PeerRole,
+    ) -> Result<Option<Hello>, Failure> {
+        let rest = self.bytes.get_mut(self.received..).unwrap_or_default();
+        let received = link.0.receive(rest, wait_ms);
+        match received.map_err(|error| lost(HEARING, error))? {
+            Some(0) => return Err(Failure::Disconnected),
+            Some(count) => self.received += count,
+            None => {}
+        }
+        if self.received == Hello::LEN {
+            let hello = Hello::decode(&self.bytes, from);
+            return hello.map(Some).map_err(Failure::PrivateData);
+        }
+        match self.deadline.passed() {
+            true => Err(Failure::TimedOut(HEARING, self.timeout)),
+            false => Ok(None),
+        }
     }
 }
 
