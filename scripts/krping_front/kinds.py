@@ -14,6 +14,7 @@ MEASURES = {
 	"bandwidth": "bandwidth",
 	"rw": "latency",
 	"stream": "bandwidth",
+	"messenger": "bandwidth",
 	"disk": "requests",
 	"tap": "requests",
 	"caps": "caps",
@@ -53,11 +54,10 @@ class Kind(typing.NamedTuple):
 		return cls(row["name"], row.get("option", ""), MEASURES[row["family"]],
 			   title, counter and f"{counter}_msgs",
 			   row["family"] in ("latency", "rw") and counter != "read",
-			   row.get("size"), row["family"] == "stream")
+			   row.get("size"), row["family"] in ("stream", "messenger"))
 
 
-# A module that is newer than this front may have tests of another kind.
-KINDS = {row["name"]: Kind.of(row) for row in TESTS if row["family"] in MEASURES}
+KINDS = {row["name"]: Kind.of(row) for row in TESTS}
 
 # Tests that measure something by size. Some have one size only.
 SIZED = {name: kind for name, kind in KINDS.items()
