@@ -410,11 +410,11 @@ impl<W: Workload> QueuePair<W> {
         .unwrap_or(false)
     }
 
-    /// Notes the operations per second of the connection, which has ended, where it takes part in a
-    /// shared receive queue. May sleep.
-    pub(crate) fn note_rate(&self, per_second: u64) {
+    /// Notes that the connection has ended, after `operations` in `ns` nanoseconds, where it takes
+    /// part in a shared receive queue. May sleep.
+    pub(crate) fn note_rate(&self, operations: u64, ns: u64) {
         if let Some(share) = &self.share {
-            share.note_rate(per_second);
+            share.note_rate(operations, ns);
         }
     }
 

@@ -299,7 +299,8 @@ impl Accepting<'_> {
             self.id.wait_disconnected(deadline);
         }
         if let Some(server) = &server {
-            queue_pair.note_rate(server.summary().rate());
+            let (operations, ns) = server.summary().measured();
+            queue_pair.note_rate(operations, ns);
         }
         report.sharing = queue_pair.sharing();
         let moved = counters.moved(self.id);

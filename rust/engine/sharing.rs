@@ -295,11 +295,11 @@ impl Share {
         own.map(Queue::figures).unwrap_or_default()
     }
 
-    /// Notes the operations per second of the connection, which has ended. May sleep.
-    pub(crate) fn note_rate(&self, per_second: u64) {
+    /// Notes that the connection has ended, after `operations` in `ns` nanoseconds. May sleep.
+    pub(crate) fn note_rate(&self, operations: u64, ns: u64) {
         let mut queues = self.session.sharings.queues.lock();
         if let Some(queue) = queues.iter_mut().find(|queue| self.is_in(queue)) {
-            queue.rates.add(per_second);
+            queue.rates.add(operations, ns);
         }
     }
 

@@ -14,11 +14,7 @@ use crate::{
     logic::{
         command::Load,
         failure::Failure,
-        measure::{
-            histogram::Histogram,
-            loss::LossFigures,
-            rate::per_second, //
-        },
+        measure::{histogram::Histogram, loss::LossFigures},
         stream::{
             self,
             figures::StreamFigures, //
@@ -100,11 +96,10 @@ impl Summary<'_> {
         self.times.map_or(0, elapsed_ns)
     }
 
-    /// Returns the operations per second: those of the side that measured them.
-    pub(crate) fn rate(&self) -> u64 {
+    /// Returns the operations, and their time in nanoseconds, of the side that measured them.
+    pub(crate) fn measured(&self) -> (u64, u64) {
         let peer = self.figures.and_then(|figures| figures.peer);
-        let (count, ns) = peer.unwrap_or((self.iterations, self.elapsed_ns()));
-        per_second(count, ns)
+        peer.unwrap_or((self.iterations, self.elapsed_ns()))
     }
 }
 

@@ -22,12 +22,13 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// Adds the operations per second of a connection. One that has measured nothing does not
-    /// count.
-    pub(crate) fn add(&mut self, per_second: u64) {
-        if per_second == 0 {
+    /// Adds a connection of `operations` in `ns` nanoseconds. One that has measured nothing does
+    /// not count.
+    pub(crate) fn add(&mut self, operations: u64, ns: u64) {
+        if operations == 0 || ns == 0 {
             return;
         }
+        let per_second = per_second(operations, ns);
         self.slowest = match self.count {
             0 => per_second,
             _ => self.slowest.min(per_second),
@@ -35,6 +36,7 @@ impl Rates {
         self.fastest = self.fastest.max(per_second);
         self.count = self.count.saturating_add(1);
     }
+
     /// Returns the number of connections.
     pub(crate) fn count(&self) -> u32 {
         self.count

@@ -29,7 +29,6 @@ use crate::{
             Failure,
             Operation, //
         },
-        measure::rate::per_second,
         messenger::{
             header::{
                 Header,
@@ -169,14 +168,12 @@ impl Connection {
         self.started_ns == 0
     }
 
-    /// Returns the number of messages that are done, and their number per second.
-    pub(super) fn rate(&self) -> (u64, u64) {
-        let done = match &self.part {
+    /// Returns the number of messages that are done.
+    pub(super) fn done(&self) -> u64 {
+        match &self.part {
             Part::Asking(asking) => asking.turns.done(),
             Part::Answering(_) => self.incoming.whole(),
-        };
-        let ns = self.ended_ns.saturating_sub(self.started_ns);
-        (done, per_second(done, ns))
+        }
     }
 
     /// Returns the times of its first and last message, in nanoseconds.
@@ -402,7 +399,7 @@ impl Workload for Connection {
     }
 
     fn iteration(&self) -> u64 {
-        self.rate().0
+        self.done()
     }
 }
 

@@ -48,11 +48,11 @@ impl Ended {
         let Some(connection) = connection else {
             return;
         };
-        let (messages, rate) = connection.rate();
+        let messages = connection.done();
         let (first, last) = connection.times();
         self.connections = self.connections.saturating_add(1);
         self.messages = self.messages.saturating_add(messages);
-        self.rates.add(rate);
+        self.rates.add(messages, last.saturating_sub(first));
         if first > 0 {
             let (begun, ended) = self.times.unwrap_or((first, last));
             self.times = Some((begun.min(first), ended.max(last)));
