@@ -58,7 +58,10 @@ use crate::{
         side::PrivateBytes,
         traffic::Traffic, //
     },
-    kernel_ext::time::Deadline,
+    kernel_ext::time::{
+        monotonic_ns,
+        Deadline, //
+    },
     logic::{
         failure::Failure,
         messenger::hello::{
@@ -350,6 +353,7 @@ fn connect(
 
 /// Has all connections send, and serves them to their ends.
 fn converse(pool: &Pool, outcome: &Outcome, clients: &mut Clients<'_>) -> Result<(), Failure> {
+    let begun = monotonic_ns();
     for member in &clients.members {
         member.id.outcome().touch();
     }
@@ -363,5 +367,5 @@ fn converse(pool: &Pool, outcome: &Outcome, clients: &mut Clients<'_>) -> Result
         pool.refill().map_err(failed("posting receives"))?;
     }
     let polling = Polling::of(&clients.session.command);
-    dispatch(pool, outcome, polling, clients)
+    dispatch(pool, outcome, polling, clients, begun)
 }

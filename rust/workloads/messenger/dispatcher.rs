@@ -143,8 +143,8 @@ pub(super) fn find(members: &[Member], number: u32) -> Option<&Member> {
 }
 
 /// Serves the connections of `host` until there is nothing more to do. The calling thread polls as
-/// `polling` says, and otherwise sleeps on `outcome` as soon as nothing has come. Process context;
-/// sleeps.
+/// `polling` says, and otherwise sleeps on `outcome` as soon as nothing has come. Its work counts
+/// from `begun`, a [`monotonic_ns`]. Process context; sleeps.
 ///
 /// # Errors
 ///
@@ -154,8 +154,8 @@ pub(super) fn dispatch(
     outcome: &Outcome,
     polling: Polling,
     host: &mut impl Host,
+    begun: u64,
 ) -> Result<(), Failure> {
-    let begun = monotonic_ns();
     let mut slept = 0;
     let result = turn(pool, outcome, polling, host, &mut slept);
     let awake = monotonic_ns().saturating_sub(begun).saturating_sub(slept);

@@ -63,7 +63,10 @@ use crate::{
         traffic::Traffic,
         worker::Worker, //
     },
-    kernel_ext::socket,
+    kernel_ext::{
+        socket,
+        time::monotonic_ns, //
+    },
     logic::{
         failure::Failure,
         messenger::hello::Hello,
@@ -166,7 +169,13 @@ fn serve(
         let pool = servers.pool.clone();
         let served = match &pool {
             None => Ok(()),
-            Some(pool) => dispatch(pool, outcome, Polling::of(command), &mut servers),
+            Some(pool) => dispatch(
+                pool,
+                outcome,
+                Polling::of(command),
+                &mut servers,
+                monotonic_ns(),
+            ),
         };
         left = servers.left;
         servers.end(served.err());
