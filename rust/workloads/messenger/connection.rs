@@ -64,13 +64,16 @@ use kernel::{
 /// to wait.
 const MOST_SENDS: u32 = 64;
 
+/// The most that [`sends`] returns.
+pub(super) const MOST_WITH_END: u32 = MOST_SENDS + 1;
+
 /// Returns the sends of a connection whose sides have said this that are under way at most, with
 /// that of its end.
 pub(super) fn sends(hello: &Hello, chunk: u32) -> u32 {
     let chunk = chunk.min(hello.chunk).max(1);
     let message = hello.size.saturating_add(Header::LEN as u32);
     let all = u32::from(hello.inflight).saturating_mul(message.div_ceil(chunk));
-    all.min(MOST_SENDS).saturating_add(1)
+    all.saturating_add(1).min(MOST_WITH_END)
 }
 
 /// The sizes of a queue pair with so many sends.

@@ -14,7 +14,8 @@ use super::{
         depths,
         sends,
         Connection,
-        Part, //
+        Part,
+        MOST_WITH_END, //
     },
     dispatcher::{
         dispatch,
@@ -70,6 +71,7 @@ use crate::{
     logic::{
         failure::Failure,
         messenger::hello::Hello,
+        spec::limits,
         wire::PeerRole, //
     },
     mr::Memory,
@@ -84,8 +86,9 @@ use kernel::{
     sync::Arc, //
 };
 
-/// The sends of all connections that the completion queue has room for, if the device has.
-const SENDS: u32 = 16384;
+/// The sends of all connections that the completion queue has room for, if the device has: those of
+/// a client that makes as many connections as it may.
+const SENDS: u32 = (*limits::CONNS.end() as u32).saturating_mul(MOST_WITH_END);
 
 /// Starts the session's thread, and returns the address that it listens on.
 ///
