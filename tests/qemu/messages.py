@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the tests of messages share."""
 
+import re
+import time
+from pathlib import Path
+
 import krping
-from krping import ADDR, run_ok
+from krping import ADDR, DEVICE, Command, run_ok
 
 TIMEOUT = f"timeout={10000 * krping.SLOW}"
 
@@ -11,3 +15,37 @@ def check():
 	"""Nothing is left, and messages pass as before."""
 	krping.check()
 	run_ok(f"loopback,addr={ADDR},messenger,echo,validate,conns=2,count=5,{TIMEOUT}")
+
+
+def _used():
+	"""Bytes of memory in use, without caches that can go."""
+	Path("/proc/sys/vm/drop_caches").write_text("3", encoding="ascii")
+	free, = re.search(r"^MemFree: +(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"),
+			  re.MULTILINE).groups()
+	return -int(free) * 1024
+
+
+def _pairs():
+	"""How many queue pairs the device has."""
+	return krping.resources()[DEVICE]["qp"]
+
+
+def _taken(conns, inflight):
+	"""Bytes of memory that CONNS connections take at both ends."""
+	krping.check()
+	pairs = _pairs()
+	before = _used()
+	# Of so few chunks nearly none is under way.
+	client = Command(f"loopback,addr={ADDR},messenger,echo,size=1,chunks=4,"
+			 f"duration=600,conns={conns},inflight={inflight},timeout=600000")
+	krping.wait_for(lambda: _pairs() == pairs + 2 * conns, 60, "the connections")
+	time.sleep(0.5)
+	taken = _used() - before
+	client.interrupt()
+	return taken
+
+
+def memory_of_connection(inflight):
+	"""Bytes of memory that either end of a connection takes, with the device's part."""
+	few, many = 8, 256
+	return (_taken(many, inflight) - _taken(few, inflight)) / (many - few) / 2
