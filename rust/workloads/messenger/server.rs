@@ -77,7 +77,8 @@ use crate::{
     mr::Memory,
     rdma::{
         cq::PollMode,
-        device::Device, //
+        device::Device,
+        qp::DRAIN_REQUESTS, //
     }, //
 };
 use core::net::SocketAddr;
@@ -86,9 +87,10 @@ use kernel::{
     sync::Arc, //
 };
 
-/// The sends of all connections that the completion queue has room for, if the device has: those of
-/// a client that makes as many connections as it may.
-const SENDS: u32 = (*limits::CONNS.end() as u32).saturating_mul(MOST_WITH_END);
+/// The completions of all connections' sends that the completion queue has room for, if the device
+/// has: those of a client that makes as many connections as it may.
+const SENDS: u32 =
+    (*limits::CONNS.end() as u32).saturating_mul(MOST_WITH_END.saturating_add(DRAIN_REQUESTS));
 
 /// Starts the session's thread, and returns the address that it listens on.
 ///
