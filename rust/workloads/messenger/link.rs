@@ -157,7 +157,7 @@ impl Link {
     }
 }
 
-/// What the other side says, as far as it has come.
+/// A description of the other side that is being received.
 pub(super) struct Hearing {
     bytes: [u8; Hello::LEN],
     received: usize,

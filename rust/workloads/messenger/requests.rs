@@ -53,11 +53,11 @@ use kernel::{
     sync::Arc, //
 };
 
-/// Where clients ask for connections.
+/// The listener that clients ask for connections, of either way to connect.
 pub(super) enum Requests {
-    /// By the CM.
+    /// The CM's.
     Cm(Listener),
-    /// Over TCP.
+    /// The one of TCP.
     Tcp(Arrivals),
 }
 
@@ -153,7 +153,7 @@ impl ConnectionRequest {
     }
 }
 
-/// What a client has asked for.
+/// A connection that a client has asked for.
 pub(super) struct Heard {
     /// The identifier of the connection to be.
     pub(super) id: Arc<CmId>,
