@@ -18,11 +18,14 @@ def check():
 
 
 def _used():
-	"""Bytes of memory in use, without caches that can go."""
-	Path("/proc/sys/vm/drop_caches").write_text("3", encoding="ascii")
-	free, = re.search(r"^MemFree: +(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"),
-			  re.MULTILINE).groups()
-	return -int(free) * 1024
+	"""Bytes of the kernel's objects, and of its memory that is mapped page by page."""
+	for shrink in Path("/sys/kernel/slab").glob("*/shrink"):
+		shrink.write_text("1", encoding="ascii")
+	lines = Path("/proc/slabinfo").read_text(encoding="ascii").splitlines()[2:]
+	objects = sum(int(line.split()[1]) * int(line.split()[3]) for line in lines)
+	found = re.search(r"^VmallocUsed: +(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"),
+			  re.MULTILINE)
+	return objects + int(found[1]) * 1024
 
 
 def _pairs():

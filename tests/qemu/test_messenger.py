@@ -54,8 +54,9 @@ def sizes():
 
 @suite.test("1 to 256 connections share a pool, and each has its part")
 def connections():
-	for conns, count in ((2, 100), (16, 30), (64, 10), (256, 3)):
-		for figures in loopback(1000, count, conns=conns, echo=True):
+	for conns, count, words in ((2, 100, ""), (16, 30, ""), (64, 10, ""), (256, 3, ""),
+				    (256, 3, ",inflight=64")):
+		for figures in loopback(1000, count, words, conns=conns, echo=True):
 			assert figures["measured"] == conns, figures
 			assert 0 < figures["slowest_per_s"] <= figures["fastest_per_s"], figures
 
@@ -220,11 +221,11 @@ def tcp_interrupted():
 
 @suite.test("tcp: a side that meets by the CM and one that does not find nobody; a peer that is no krping")
 def tcp_apart():
-	for server, client, sentence in ((",tcp", "", "nothing listens on that port"),
+	for here, there, sentence in ((",tcp", "", "nothing listens on that port"),
 					 ("", ",tcp", "connecting over TCP failed with ECONNREFUSED")):
 		port = new_port()
-		run = krping.serve(f"server,port={port},messenger,{TIMEOUT}{server}")
-		run_fails(f"client,addr={ADDR},port={port},messenger,count=1,{TIMEOUT}{client}",
+		run = krping.serve(f"server,port={port},messenger,{TIMEOUT}{here}")
+		run_fails(f"client,addr={ADDR},port={port},messenger,count=1,{TIMEOUT}{there}",
 			  errno.ECONNREFUSED, sentence)
 		assert run.interrupt() == errno.EINTR
 	for said, number in ((b"", errno.ECONNRESET), (b"GET / HTTP/1.1\r\n" * 8, errno.EPROTO)):
@@ -248,9 +249,7 @@ def tcp_apart():
 		run_fails(f"{text},timeout=500", errno.ETIMEDOUT, "describe itself over TCP")
 		client = Command(f"{text},timeout=60000")
 		time.sleep(0.5)
-		begun = time.monotonic()
 		assert client.interrupt() == errno.EINTR
-		assert time.monotonic() - begun < 5
 	# A client from elsewhere is refused.
 	port = new_port()
 	run = krping.serve(f"server,port={port},messenger,tcp,allow=192.0.2.77,{TIMEOUT}")

@@ -164,7 +164,8 @@ def tcp_hellos():
 		log = Log()
 		with socket.create_server((ADDR, 0)) as listener:
 			port = listener.getsockname()[1]
-			client = krping.Command(f"client,addr={ADDR},port={port},messenger,tcp,size={SIZE},{TIMEOUT}")
+			client = krping.Command(f"client,addr={ADDR},port={port},messenger,tcp,"
+						f"size={SIZE},{TIMEOUT}")
 			stream, _ = listener.accept()
 			with stream:
 				asked = stream.recv(56, socket.MSG_WAITALL)
@@ -183,8 +184,10 @@ def tcp_silent():
 	with contextlib.ExitStack() as stack:
 		for count in range(100):
 			stream = socket.create_connection((ADDR, port), 10)
-			stack.enter_context(stream).sendall(bytes.fromhex(messenger_puppet.hello())[:count % 56])
-		run_ok(f"client,addr={ADDR},port={port},messenger,tcp,conns=3,count=20,echo,validate,{TIMEOUT}")
+			stack.enter_context(stream)
+			stream.sendall(bytes.fromhex(messenger_puppet.hello())[:count % 56])
+		run_ok(f"client,addr={ADDR},port={port},messenger,tcp,conns=3,count=20,echo,validate,"
+		       f"{TIMEOUT}")
 	# They have gone, and the server says so of each.
 	log.expect("a client was not served to its end")
 	assert server.interrupt() == errno.EINTR
