@@ -123,6 +123,18 @@ def shared():
 		assert len(found) == qps and all("srq" in each for each in found), found
 
 
+@suite.test("messages: with receives for all that is under way, and without, which ends a connection")
+def messages():
+	text = f"loopback,addr={ADDR},messenger,validate,echo,{PATIENT}"
+	for words in ("size=10000,count=50", "size=10000,count=10,conns=32", "size=1048576,count=3,inflight=1"):
+		tag = new_tag()
+		run_ok(f"{text},{words},tag={tag}")
+		assert results(tag)["client"]["messenger"]["lost_chunks"] == 0
+	ends = {run(f"{text},size=30000,count=50,conns=5,chunks=4") for _ in range(3)}
+	diag(f"with 2 receives for 40 messages of 2 chunks: {sorted(map(krping.name, ends))}")
+	assert errno.ECONNRESET in ends, ends
+
+
 @suite.test("transfers through the kernel's rdma_rw contexts, which register their memory here")
 def transfers():
 	for test in ("rwread", "rwwrite"):

@@ -9,7 +9,7 @@ import time
 import krping
 import messages
 from krping import ADDR, ADDR6, Command, new_port, new_tag, run_fails, run_ok, wait_for
-from ktap import Suite
+from ktap import Skip, Suite
 from messages import TIMEOUT
 
 suite = Suite(check=messages.check, limit=300)
@@ -59,6 +59,14 @@ def connections():
 		for figures in loopback(1000, count, words, conns=conns, echo=True):
 			assert figures["measured"] == conns, figures
 			assert 0 < figures["slowest_per_s"] <= figures["fastest_per_s"], figures
+
+
+@suite.test("an idle connection takes less than 16 KiB of memory, with the device's part")
+def memory():
+	if krping.SLOW > 1:
+		raise Skip("the debug kernel's objects are larger")
+	taken = messages.memory_of_connection(1)
+	assert 0 < taken < 16 * 1024, taken
 
 
 @suite.test("runs so short that they may be over before the CM says that there is a connection")
