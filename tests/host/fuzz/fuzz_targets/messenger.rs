@@ -83,6 +83,10 @@ fn run(bytes: &mut &[u8]) -> Option<()> {
             Ok(Event::Piece(piece)) => {
                 assert_eq!((piece.number, piece.position), (whole, position));
                 assert_eq!(piece.offset + piece.len, len);
+                if position == 0 && piece.offset > 0 {
+                    let said = Header::decode(&head).unwrap();
+                    assert_eq!((said.len, said.number), (theirs.size, whole));
+                }
                 assert!(position + piece.len <= theirs.size);
                 position += piece.len;
                 assert_eq!(piece.is_last, position == theirs.size);
