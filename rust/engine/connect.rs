@@ -169,6 +169,20 @@ pub(crate) struct Attempt<'a> {
     pub(crate) timeout: u32,
 }
 
+/// The time between two tries, in ms.
+const AGAIN_MS: u32 = 100;
+
+/// The deadline for a server to come; `None` waits for none.
+#[derive(Clone, Copy)]
+struct Tries(Option<Deadline>);
+
+impl Tries {
+    /// Returns true where another try may succeed after one that has ended with `failure`.
+    fn go_on_after(self, failure: Failure) -> bool {
+        failure.is_no_server() && self.0.is_some_and(|deadline| !deadline.passed())
+    }
+}
+
 impl Attempt<'_> {
     /// Makes a connection by the CM. On failure the session has been told and the connection is
     /// down. Process context; sleeps.
@@ -184,10 +198,47 @@ impl Attempt<'_> {
 
     /// Makes a connection in the same steps, but that `greet` meets the server and connects the
     /// queue pair, which is prepared.
-    pub(crate) fn connect_by<I: Initiator>(
+    pub(crate) fn connect_by<I, G>(
         &self,
         initiator: &mut I,
         report: &mut Report<'_>,
+        greet: G,
+    ) -> Result<(Connected<I::Workload>, I::Answer), Failure>
+    where
+        I: Initiator,
+        G: Fn(&Connected<I::Workload>, &mut I, &mut Report<'_>) -> Result<I::Answer, Failure>,
+    {
+        let deadline = self.session.command.wait_ms.map(Deadline::after_ms);
+        let traffics = self.worker.traffics();
+        loop {
+            let tries = Tries(deadline);
+            match self.once(initiator, report, tries, &greet) {
+                Err(failure) if tries.go_on_after(failure) => {}
+                result => return result,
+            }
+            self.worker.forget_traffics(traffics);
+            self.pause(I::STARTING)?;
+        }
+    }
+
+    /// Waits before it tries again, unless something has failed meanwhile.
+    fn pause(&self, starting: &'static str) -> Result<(), Failure> {
+        let outcome = Outcome::single().map_err(failed(starting))?;
+        self.worker.attach(&outcome).map_err(failed(starting))?;
+        let waited = outcome.wait_until("waiting for the server", Some(AGAIN_MS), || false);
+        self.worker.detach(&outcome);
+        match waited {
+            Err(Failure::TimedOut(..)) => Ok(()),
+            waited => waited,
+        }
+    }
+
+    /// Tries once to make a connection.
+    fn once<I: Initiator>(
+        &self,
+        initiator: &mut I,
+        report: &mut Report<'_>,
+        tries: Tries,
         greet: impl FnOnce(
             &Connected<I::Workload>,
             &mut I,
@@ -200,8 +251,8 @@ impl Attempt<'_> {
         let result = self
             .make(initiator, outcome.clone(), report)
             .map_err(|failure| outcome.cause_of(failure))
-            .and_then(|connected| self.establish(connected, initiator, report, greet));
-        if !I::ENDS_WITH_THREAD {
+            .and_then(|connected| self.establish(connected, initiator, report, tries, greet));
+        if !I::ENDS_WITH_THREAD || result.is_err() {
             self.worker.detach(&outcome);
         }
         result
@@ -245,6 +296,7 @@ impl Attempt<'_> {
         connected: Connected<I::Workload>,
         initiator: &mut I,
         report: &mut Report<'_>,
+        tries: Tries,
         greet: impl FnOnce(
             &Connected<I::Workload>,
             &mut I,
@@ -258,9 +310,11 @@ impl Attempt<'_> {
             Ok(answer) => Ok((connected, answer)),
             Err(failure) => {
                 let Connected { queue_pair, id } = &connected;
-                let failure = id.cause_of(failure);
-                let failure = diagnose(self.session, self.worker, id, failure);
-                initiator.give_up(self.session, failure);
+                let mut failure = id.cause_of(failure);
+                if !tries.go_on_after(failure) {
+                    failure = diagnose(self.session, self.worker, id, failure);
+                    initiator.give_up(self.session, failure);
+                }
                 if let Some(mut workload) = queue_pair.stop() {
                     I::end(&mut workload);
                 }

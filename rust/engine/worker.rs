@@ -118,6 +118,16 @@ impl Worker {
         Ok(traffic)
     }
 
+    /// Returns the number of connections that have counters.
+    pub(crate) fn traffics(&self) -> usize {
+        self.state.lock().traffic.len()
+    }
+
+    /// Forgets the counters of all connections but the first `count`, which have moved nothing.
+    pub(crate) fn forget_traffics(&self, count: usize) {
+        self.state.lock().traffic.truncate(count);
+    }
+
     /// Returns the sum of the counters of the thread's connections.
     pub(crate) fn counters(&self) -> Counters {
         let state = self.state.lock();

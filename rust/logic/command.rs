@@ -152,6 +152,8 @@ pub(crate) struct Command {
     pub(crate) threads: u32,
     /// The timeout of each wait, in milliseconds; `None` is the default.
     pub(crate) timeout_ms: Option<u32>,
+    /// The time for which a client tries until there is a server, in milliseconds.
+    pub(crate) wait_ms: Option<u32>,
     /// The CPUs that the threads run on.
     pub(crate) cpus: CpuList,
     /// The limit of the 99th percentile of the latency, in nanoseconds. The run fails above it.
@@ -210,6 +212,7 @@ impl Command {
             txdepth: limits::DEFAULT_TXDEPTH,
             threads: 1,
             timeout_ms: None,
+            wait_ms: None,
             cpus: CpuList::EMPTY,
             max_p99_ns: None,
             min_bw: None,

@@ -232,6 +232,9 @@ impl Failure {
     /// The highest rank, of a failure that is no consequence of another one.
     pub(crate) const CAUSE: u8 = 2;
 
+    /// The reason of a rejection where nothing listens (`IB_CM_REJ_INVALID_SERVICE_ID`).
+    const NOTHING_LISTENS: i32 = 8;
+
     /// Returns the rank. The nearer the failure is to the root cause, the higher its rank.
     ///
     /// Events overtake completions, so a failure is replaced by a later one of a higher rank.
@@ -264,6 +267,24 @@ impl Failure {
                 | Self::Moved
                 | Self::ManagementDead
         )
+    }
+
+    /// Returns true where no server was there, and one may come: nothing listens on the port, or
+    /// the host does not answer.
+    pub(crate) fn is_no_server(&self) -> bool {
+        match *self {
+            Self::Rejected(reason, _, None) => {
+                reason == Self::NOTHING_LISTENS || reason.saturating_neg() == errno::ECONNREFUSED
+            }
+            Self::Kernel(_, number) => [
+                errno::ECONNREFUSED,
+                errno::EHOSTUNREACH,
+                errno::ENETUNREACH,
+                errno::ETIMEDOUT,
+            ]
+            .contains(&number.saturating_neg()),
+            _ => self.is_unanswered(),
+        }
     }
 
     /// Returns true where a connection request was not answered.
@@ -397,8 +418,7 @@ impl fmt::Display for Failure {
             Self::Rejected(_, _, Some(reject)) => write!(f, "the peer refused: {reject}"),
             Self::Rejected(reason, text, None) => {
                 write!(f, "the connection was rejected: {text} ({reason})")?;
-                // IB_CM_REJ_INVALID_SERVICE_ID
-                if reason == 8 {
+                if reason == Self::NOTHING_LISTENS {
                     f.write_str("; nothing listens on that port")?;
                 }
                 Ok(())

@@ -126,7 +126,8 @@ def shared():
 @suite.test("messages: with receives for all that is under way, and without, which ends a connection")
 def messages():
 	text = f"loopback,addr={ADDR},messenger,validate,echo,{PATIENT}"
-	for words in ("size=10000,count=50", "size=10000,count=10,conns=32", "size=1048576,count=3,inflight=1"):
+	for words in ("size=10000,count=50", "size=10000,count=10,conns=32",
+		      "size=1048576,count=3,inflight=1"):
 		tag = new_tag()
 		run_ok(f"{text},{words},tag={tag}")
 		assert results(tag)["client"]["messenger"]["lost_chunks"] == 0

@@ -506,6 +506,9 @@ options! {
     Threads = number!(["threads"], "4", limits::THREADS, PLAIN, threads).goes(connects);
     /// The deadline of each wait, in milliseconds.
     Timeout = optional!("timeout", "10000", limits::TIMEOUT_MS, PLAIN, timeout_ms);
+    /// The time for which a client tries until there is a server, in milliseconds.
+    Wait = optional!("wait", "10000", limits::TIMEOUT_MS, PLAIN, wait_ms)
+        .goes(|role, test| role == Role::Client && connects(role, test) && !test.is_block());
     /// The CPUs that the threads run on.
     Cpu = text(&["cpu"], values::CPU).goes(all_but_caps);
     /// Fails where the 99th percentile of the latency is above this.

@@ -73,6 +73,7 @@ fn field(opt: Opt, side: &Side) -> &'static str {
         Opt::RequestTimeout => "request_timeout_s",
         Opt::Ro => "read_only",
         Opt::Timeout => "timeout_ms",
+        Opt::Wait => "wait_ms",
         Opt::Cq => "pool",
         Opt::Qp => "service",
         Opt::Cpu => "cpus",
