@@ -170,8 +170,9 @@ def tcp_hellos():
 			with stream:
 				asked = stream.recv(56, socket.MSG_WAITALL)
 				assert asked[32:48] == HERE["gid"], asked
-				told = {"role": 2, "inflight": int.from_bytes(asked[48:50])} | HERE | changes
-				stream.sendall(bytes.fromhex(messenger_puppet.hello(**told)))
+				told = {"role": 2, "inflight": int.from_bytes(asked[48:50])} | HERE
+				answer = messenger_puppet.hello(**told | changes)
+				stream.sendall(bytes.fromhex(answer))
 				number = client.wait()
 		assert number == expected, (changes, name(number), log.text())
 		log.expect(sentence)
