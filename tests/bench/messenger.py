@@ -10,10 +10,12 @@ of one turn, and the median of the ratios is what counts. PAIRS in the environme
 With two CPUs: the rate of messages beside that of sbw, which is one connection that posts one SEND
 after the other, and what a connection takes of memory: the device's part is in it.
 
-With --icount there is one CPU, whose nanoseconds are instructions: what a message costs. That is
-what more messages make a command longer, so connecting is not in it.
+With --icount there is one CPU, whose nanoseconds are instructions: what a message costs, beside a
+SEND of sbw. That is what more messages make a command longer, so connecting is not in it. Each
+connection has as many under way, so that acknowledgements of the device are as many for each, too.
 """
 
+import functools
 import os
 import sys
 import time
@@ -30,8 +32,11 @@ CONNS = (1, 4, 16, 64, 128, 256)
 # Messages of a run, of all its connections together; with --icount of the shorter and the longer.
 COUNT = 16384
 COSTS = (2048, 6144)
-# The most messages that are under way, of all connections together.
+# The most messages that are under way, of all connections together; with --icount of each.
 UNDER_WAY = 256
+EACH = 8
+# Enough for that, of 256 connections.
+CHUNKS = ",chunks=8192"
 WAYS = {"events": "", "spin=50": ",spin=50", "poll": ",poll"}
 
 
@@ -45,9 +50,8 @@ def run(options, count):
 	return taken / 1e9, krping.result(tag, "client")
 
 
-def messenger(conns, count, more=""):
+def messenger(conns, count, more="", inflight=EACH):
 	"""Run COUNT messages of CONNS connections together."""
-	inflight = max(1, UNDER_WAY // conns)
 	return run(f"messenger,conns={conns},inflight={inflight}{more}", count // conns)
 
 
@@ -76,7 +80,8 @@ def rates():
 		turn = {"sbw": run("sbw", COUNT)[1]}
 		for conns in CONNS:
 			for name, words in WAYS.items():
-				turn[f"messenger {conns:3} {name}"] = messenger(conns, COUNT, words)[1]
+				found = messenger(conns, COUNT, words, max(1, UNDER_WAY // conns))[1]
+				turn[f"messenger {conns:3} {name}"] = found
 		turns.append(turn)
 	for name in turns[0]:
 		found = [turn[name] for turn in turns]
@@ -101,16 +106,20 @@ def memory():
 
 def costs():
 	"""Print the instructions for each message."""
-	print(f"{PAIRS} turns, medians; instructions for each message of {SIZE} bytes, "
-	      f"{UNDER_WAY} under way; to 1: how many times those of one connection\n")
-	print(f"{'':10}" + "".join(f"{name:>12}{'to 1':>7}" for name in ("one-way", "request")))
-	ways = {"one-way": "", "request": ",echo"}
 	few, many = COSTS
+
+	def cost(measure):
+		return (measure(many)[0] - measure(few)[0]) * 1e9 / (many - few)
+	print(f"{PAIRS} turns, medians; instructions for each message of {SIZE} bytes, {EACH} under way "
+	      "of each connection; to 1: how many times those of one connection\n")
+	sends = median(cost(lambda count: run("sbw", count)) for _ in range(PAIRS))
+	print(f"{'sbw':10}{sends:12.0f}\n")
+	print(f"{'':10}" + "".join(f"{name:>12}{'to 1':>7}" for name in ("one-way", "request")))
+	ways = {"one-way": CHUNKS, "request": f"{CHUNKS},echo"}
 	found = {(conns, name): [] for conns in CONNS for name in ways}
 	for _ in range(PAIRS):
 		for (conns, name), turns in found.items():
-			taken = [messenger(conns, count, ways[name])[0] for count in (few, many)]
-			turns.append((taken[1] - taken[0]) * 1e9 / (many - few))
+			turns.append(cost(functools.partial(messenger, conns, more=ways[name])))
 	for conns in CONNS:
 		print(f"{conns:10}" + "".join(
 			f"{median(found[conns, name]):12.0f}"
