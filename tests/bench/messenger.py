@@ -5,7 +5,8 @@
 """What fan-in does to messages: their rate, cost and memory from 1 to 256 connections.
 
 All runs are loopbacks over one soft-RoCE device, in one guest boot, and take turns; each ratio is
-of one turn, and the median of the ratios is what counts. PAIRS in the environment is how many turns.
+of one turn, and the median of the ratios is what counts. PAIRS in the environment is how many turns
+there are with two CPUs.
 
 With two CPUs: the rate of messages beside that of sbw, which is one connection that posts one SEND
 after the other, and what a connection takes of memory: the device's part is in it.
@@ -30,8 +31,8 @@ PAIRS = int(os.environ.get("PAIRS", "7"))
 SIZE = 4096
 CONNS = (1, 4, 16, 64, 128, 256)
 # Messages of a run, of all its connections together; with --icount of the shorter and the longer.
-COUNT = 16384
-COSTS = (2048, 6144)
+COUNT = 8192
+COSTS = (1024, 3072)
 # The most messages that are under way, of all connections together; with --icount of each.
 UNDER_WAY = 256
 EACH = 8
@@ -110,21 +111,18 @@ def costs():
 
 	def cost(measure):
 		return (measure(many)[0] - measure(few)[0]) * 1e9 / (many - few)
-	print(f"{PAIRS} turns, medians; instructions for each message of {SIZE} bytes, {EACH} under way "
-	      "of each connection; to 1: how many times those of one connection\n")
-	sends = median(cost(lambda count: run("sbw", count)) for _ in range(PAIRS))
-	print(f"{'sbw':10}{sends:12.0f}\n")
+	print(f"one turn; instructions for each message of {SIZE} bytes, {EACH} under way "
+	      "of each connection; to 1: how many times those of one connection\n", flush=True)
+	print(f"{'sbw':10}{cost(functools.partial(run, 'sbw')):12.0f}\n")
 	print(f"{'':10}" + "".join(f"{name:>12}{'to 1':>7}" for name in ("one-way", "request")))
 	ways = {"one-way": CHUNKS, "request": f"{CHUNKS},echo"}
-	found = {(conns, name): [] for conns in CONNS for name in ways}
-	for _ in range(PAIRS):
-		for (conns, name), turns in found.items():
-			turns.append(cost(functools.partial(messenger, conns, more=ways[name])))
+	one = {}
 	for conns in CONNS:
-		print(f"{conns:10}" + "".join(
-			f"{median(found[conns, name]):12.0f}"
-			f"{median(found[conns, name]) / median(found[1, name]):7.2f}" for name in ways),
-		      flush=True)
+		line = f"{conns:10}"
+		for name, words in ways.items():
+			found = cost(functools.partial(messenger, conns, more=words))
+			line += f"{found:12.0f}{found / one.setdefault(name, found):7.2f}"
+		print(line, flush=True)
 
 
 def main():
