@@ -46,7 +46,8 @@ def run(options, count):
 	the client's result."""
 	tag = krping.new_tag()
 	begun = time.monotonic_ns()
-	krping.run_ok(f"loopback,addr={krping.ADDR},size={SIZE},count={count},timeout=60000,tag={tag},{options}")
+	krping.run_ok(f"loopback,addr={krping.ADDR},size={SIZE},count={count},timeout=60000,tag={tag},"
+		      f"{options}")
 	taken = time.monotonic_ns() - begun
 	return taken / 1e9, krping.result(tag, "client")
 
