@@ -172,17 +172,6 @@ pub(crate) struct Attempt<'a> {
 /// The time between two tries, in ms.
 const AGAIN_MS: u32 = 100;
 
-/// The deadline for a server to come; `None` waits for none.
-#[derive(Clone, Copy)]
-struct Tries(Option<Deadline>);
-
-impl Tries {
-    /// Returns true where another try may succeed after one that has ended with `failure`.
-    fn go_on_after(self, failure: Failure) -> bool {
-        failure.is_no_server() && self.0.is_some_and(|deadline| !deadline.passed())
-    }
-}
-
 impl Attempt<'_> {
     /// Makes a connection by the CM. On failure the session has been told and the connection is
     /// down. Process context; sleeps.
@@ -211,9 +200,11 @@ impl Attempt<'_> {
         let deadline = self.session.command.wait_ms.map(Deadline::after_ms);
         let traffics = self.worker.traffics();
         loop {
-            let tries = Tries(deadline);
-            match self.once(initiator, report, tries, &greet) {
-                Err(failure) if tries.go_on_after(failure) => {}
+            // Both who tells the session of a failure and who tries again go by this: a deadline
+            // that passes meanwhile must not keep the failure from the session.
+            let is_last = deadline.is_none_or(Deadline::passed);
+            match self.once(initiator, report, is_last, &greet) {
+                Err(failure) if !is_last && failure.is_no_server() => {}
                 result => return result,
             }
             self.worker.forget_traffics(traffics);
@@ -233,12 +224,13 @@ impl Attempt<'_> {
         }
     }
 
-    /// Tries once to make a connection.
+    /// Tries once to make a connection. Where it is not the last try, the session is not told that
+    /// no server was there.
     fn once<I: Initiator>(
         &self,
         initiator: &mut I,
         report: &mut Report<'_>,
-        tries: Tries,
+        is_last: bool,
         greet: impl FnOnce(
             &Connected<I::Workload>,
             &mut I,
@@ -251,7 +243,7 @@ impl Attempt<'_> {
         let result = self
             .make(initiator, outcome.clone(), report)
             .map_err(|failure| outcome.cause_of(failure))
-            .and_then(|connected| self.establish(connected, initiator, report, tries, greet));
+            .and_then(|connected| self.establish(connected, initiator, report, is_last, greet));
         if !I::ENDS_WITH_THREAD || result.is_err() {
             self.worker.detach(&outcome);
         }
@@ -296,7 +288,7 @@ impl Attempt<'_> {
         connected: Connected<I::Workload>,
         initiator: &mut I,
         report: &mut Report<'_>,
-        tries: Tries,
+        is_last: bool,
         greet: impl FnOnce(
             &Connected<I::Workload>,
             &mut I,
@@ -311,7 +303,7 @@ impl Attempt<'_> {
             Err(failure) => {
                 let Connected { queue_pair, id } = &connected;
                 let mut failure = id.cause_of(failure);
-                if !tries.go_on_after(failure) {
+                if is_last || !failure.is_no_server() {
                     failure = diagnose(self.session, self.worker, id, failure);
                     initiator.give_up(self.session, failure);
                 }
