@@ -158,7 +158,7 @@ impl Entrance {
     ///
     /// # Errors
     ///
-    /// That of [`Session::spawn`].
+    /// The error of [`Session::spawn`].
     pub(super) fn open(self, session: &Arc<Session>, listener: Listener) -> Result<(), Failure> {
         session.spawn(move |session, worker| {
             if let Err(failure) = accept(session, worker, &listener, &self.0) {

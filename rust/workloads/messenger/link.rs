@@ -97,7 +97,7 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// That of the socket.
+    /// The socket's error.
     pub(super) fn local(&self) -> Result<SocketAddress, Failure> {
         let local = self.0.local().map_err(failed(HEARING))?;
         Ok(unmapped(local))
@@ -309,7 +309,7 @@ impl<'a> End<'a> {
     ///
     /// # Errors
     ///
-    /// That of a step of meeting.
+    /// The failure of a step of meeting.
     #[inline(never)]
     pub(super) fn answer(
         &self,

@@ -175,7 +175,7 @@ impl Reply {
     ///
     /// # Errors
     ///
-    /// That of the CM, or of a step of meeting.
+    /// The CM's error, or the failure of a step of meeting.
     pub(super) fn answer(
         &self,
         accepting: &Accepting<'_>,
