@@ -136,15 +136,22 @@ def duration():
 		assert client["iterations"] == server["iterations"] > 0, (client, server)
 
 
+def persisting(turns, at_once, words=""):
+	"""Start a server that persists, and have it serve TURNS clients one after the other, and then
+	AT_ONCE. Returns it, its port and tag, and the text of the clients."""
+	port, tag = new_port(), new_tag()
+	server = krping.serve(f"server,port={port},messenger{words},persist,validate,{TIMEOUT},tag={tag}")
+	text = f"client,addr={ADDR},port={port},messenger{words},conns=3,count=20,echo,validate,{TIMEOUT}"
+	for _ in range(turns):
+		run_ok(text)
+	clients = [Command(text) for _ in range(at_once)]
+	assert [client.wait() for client in clients] == [0] * at_once
+	return server, port, tag, text
+
+
 @suite.test("a server that persists serves one client after the other, and many at a time")
 def persists():
-	port, tag = new_port(), new_tag()
-	server = krping.serve(f"server,port={port},messenger,persist,validate,{TIMEOUT},tag={tag}")
-	text = f"client,addr={ADDR},port={port},messenger,conns=3,count=20,echo,validate,{TIMEOUT}"
-	for _ in range(3):
-		run_ok(text)
-	clients = [Command(text) for _ in range(4)]
-	assert [client.wait() for client in clients] == [0] * 4
+	server, port, tag, text = persisting(3, 4)
 	# A client that is interrupted does not end it.
 	client = Command(f"client,addr={ADDR},port={port},messenger,conns=3,echo,{TIMEOUT}")
 	under_way()
@@ -211,13 +218,7 @@ def tcp_messages():
 	for words in (",mtu=256", ",poll", ",chunks=4"):
 		loopback(5000, 20, f",tcp{words}", conns=3, echo=True)
 	loopback(5000, 20, ",tcp", conns=2, addr=f"addr6={ADDR6}")
-	port, tag = new_port(), new_tag()
-	server = krping.serve(f"server,port={port},messenger,tcp,persist,validate,{TIMEOUT},tag={tag}")
-	text = f"client,addr={ADDR},port={port},messenger,tcp,conns=3,count=20,echo,validate,{TIMEOUT}"
-	for _ in range(2):
-		run_ok(text)
-	clients = [Command(text) for _ in range(3)]
-	assert [client.wait() for client in clients] == [0] * 3
+	server, _, tag, _ = persisting(2, 3, ",tcp")
 	assert server.interrupt() == errno.EINTR
 	assert sum(each["iterations"] for each in krping.results(tag)) == 60 * 5, krping.results(tag)
 
