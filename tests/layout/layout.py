@@ -44,7 +44,7 @@ def parse(text):
 			continue	# declared only
 		found[match[1]] = [field for field in fields
 				   # Made up by bindgen; a bit-field has no offset.
-				   if field[0] != "bindgen_union_field"
+				   if field[0] not in ("bindgen_union_field", "_bindgen_opaque_blob")
 				   and not field[0].startswith(("_bitfield_", "__bindgen_padding_"))]
 	return found
 
