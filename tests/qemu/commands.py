@@ -26,6 +26,8 @@ VALUES = {
 	"tag": ("x", "y" * 64),
 	"tap": ("no-such-disk", "/tmp"),
 	"timeout": ("100", "0", ""),
+	# Nobody is there, so a client takes all of it.
+	"wait": ("100", "0", ""),
 }
 # Of a disk: nobody has the memory for the others.
 SMALL = ("64K", "1", "4097", "1M", "")

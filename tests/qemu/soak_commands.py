@@ -116,7 +116,7 @@ def main(argv=None):
 	parser.add_argument("--seed", type=int, default=1)
 	parser.add_argument("--rounds", type=int, default=20000)
 	options = parser.parse_args(argv)
-	suite = Suite(check=block.check, limit=300 + options.rounds // 10 * krping.SLOW)
+	suite = Suite(check=block.check, limit=300 + options.rounds // 50 * krping.SLOW)
 
 	@suite.test(f"{options.rounds} commands at random")
 	def soak():
