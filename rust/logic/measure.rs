@@ -4,6 +4,7 @@
 //!
 //! - [`stats`] - counters
 //! - [`histogram`] - latencies
+//! - [`series`] - operations and latencies of each interval
 //! - [`pace`] - the pace of several queue pairs
 //! - [`window`] - work requests in flight
 //! - [`rate`] - rates per second
@@ -16,6 +17,7 @@ pub(crate) mod loss;
 pub(crate) mod pace;
 pub(crate) mod rate;
 pub(crate) mod sequence;
+pub(crate) mod series;
 pub(crate) mod sharing;
 pub(crate) mod slots;
 pub(crate) mod stats;

@@ -81,6 +81,17 @@ impl Histogram {
         self.min_complement = self.min_complement.max(!ns);
     }
 
+    /// Forgets all that was counted.
+    pub(crate) fn clear(&mut self) {
+        // INVARIANT: these are all zero.
+        self.sum_of_squares = 0;
+        self.sum = 0;
+        self.count = 0;
+        self.max = 0;
+        self.min_complement = 0;
+        self.buckets.fill(0);
+    }
+
     /// Counts all that `other` counted.
     pub(crate) fn merge(&mut self, other: &Self) {
         for (bucket, more) in self.buckets.iter_mut().zip(&other.buckets) {

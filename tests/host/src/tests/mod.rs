@@ -52,6 +52,7 @@ mod rw;
 mod segments;
 mod sentences;
 mod sequence;
+mod series;
 mod sides;
 mod stats;
 mod stream_control;
