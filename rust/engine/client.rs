@@ -41,6 +41,7 @@ use crate::{
     },
     kernel_ext::time::Deadline,
     logic::{
+        command::Command,
         data::pattern::Pattern,
         failure::Failure, //
     },
@@ -71,6 +72,10 @@ pub(crate) fn start(
 fn run(session: &Arc<Session>, worker: &Arc<Worker>, addr: &SocketAddress, lead: LeadThread) {
     let mut report = Report::new(session.id, worker.id, "client", &session.command);
     report.peer = Some(*addr);
+    let result = match session.command.interval_ms {
+        Some(interval_ms) => worker.add_series(interval_ms),
+        None => Ok(()),
+    };
     let pattern = Pattern {
         kind: session.command.pattern,
         seed: session.id,
@@ -81,7 +86,8 @@ fn run(session: &Arc<Session>, worker: &Arc<Worker>, addr: &SocketAddress, lead:
         addr,
         pattern,
     };
-    if let Err(failure) = lead(&client, &mut report) {
+    let result = result.map_err(failed("starting the client"));
+    if let Err(failure) = result.and_then(|()| lead(&client, &mut report)) {
         session.abort(failure);
         report.failure = Some(failure);
         session.report(&report);
@@ -219,10 +225,12 @@ impl Client<'_> {
     /// Checks the results against the command's limits, and reports them.
     fn conclude(&self, report: &Report<'_>, totals: &Totals, result: Result<(), Failure>) {
         let command = &self.session.command;
+        let series = self.worker.take_series();
         let mut report = Report {
             iterations: totals.iterations,
             elapsed_ns: totals.elapsed_ns(),
             histogram: Some(totals.histogram()),
+            series: series.as_deref(),
             measured: totals.figures.map(|figures| Measured {
                 poll: command.poll,
                 figures,
@@ -231,18 +239,7 @@ impl Client<'_> {
             counters: self.worker.counters(),
             ..*report
         };
-        let result = result.and_then(|()| {
-            let p99 = report
-                .histogram
-                .map_or(0, |latency| latency.percentile(99_000));
-            match (command.max_p99_ns, command.min_bw) {
-                (Some(limit), _) if p99 > limit => Err(Failure::AboveP99(p99, limit)),
-                (_, Some(limit)) if report.bandwidth() < limit => {
-                    Err(Failure::BelowBandwidth(report.bandwidth(), limit))
-                }
-                _ => Ok(()),
-            }
-        });
+        let result = result.and_then(|()| hold(command, &report));
         if let Err(failure) = result {
             self.session.record(failure);
             report.failure = Some(failure);
@@ -258,6 +255,38 @@ impl Client<'_> {
             );
         }
         self.session.report(&report);
+    }
+}
+
+/// Checks the limits that `command` sets to its result, and to each interval of it.
+fn hold(command: &Command, report: &Report<'_>) -> Result<(), Failure> {
+    let p99 = report
+        .histogram
+        .map_or(0, |latency| latency.percentile(99_000));
+    match (command.max_p99_ns, command.min_bw) {
+        (Some(limit), _) if p99 > limit => return Err(Failure::AboveP99(p99, limit)),
+        (_, Some(limit)) if report.bandwidth() < limit => {
+            return Err(Failure::BelowBandwidth(report.bandwidth(), limit))
+        }
+        _ => (),
+    }
+    let Some(series) = report.series.filter(|_| command.every) else {
+        return Ok(());
+    };
+    let highest = series.highest_p99();
+    let lowest = series.lowest_bandwidth(report.size);
+    match (command.max_p99_ns.zip(highest), command.min_bw.zip(lowest)) {
+        (Some((limit, highest)), _) if highest.value > limit => Err(Failure::IntervalAboveP99(
+            highest.value,
+            limit,
+            highest.start_ms(),
+        )),
+        (_, Some((limit, lowest))) if lowest.value < limit => Err(Failure::IntervalBelowBandwidth(
+            lowest.value,
+            limit,
+            lowest.start_ms(),
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -39,7 +39,7 @@
 //! Results:
 //!
 //! - [`results`] - finished runs as JSON; [`claims`]: what they say of a device
-//! - [`traffic`], [`histogram`] - counters and latencies while a run goes on
+//! - [`traffic`], [`histogram`], [`series`] - counters and latencies while a run goes on
 //! - [`print`](mod@print): printing of values that know nothing of the kernel
 
 #![forbid(unsafe_code)]
@@ -74,6 +74,7 @@ pub(crate) mod rejection;
 pub(crate) mod reopening_listener;
 pub(crate) mod restart;
 pub(crate) mod results;
+pub(crate) mod series;
 pub(crate) mod server;
 pub(crate) mod serving;
 pub(crate) mod session;

@@ -32,6 +32,7 @@ use crate::{
         measure::{
             histogram::Histogram,
             rate::per_second,
+            series::Series,
             sharing::SharingFigures,
             stats::{
                 BlockFigures,
@@ -106,6 +107,8 @@ pub(crate) struct Report<'a> {
     pub(crate) counters: Counters,
     /// Latency of each iteration, in nanoseconds.
     pub(crate) histogram: Option<&'a Histogram>,
+    /// Operations and latencies of each interval, if they were recorded.
+    pub(crate) series: Option<&'a Series>,
     /// Measurement of a microbenchmark.
     pub(crate) measured: Option<Measured>,
     /// Figures of a stream.
@@ -166,6 +169,7 @@ impl<'a> Report<'a> {
             elapsed_ns: 0,
             counters: Counters::default(),
             histogram: None,
+            series: None,
             measured: None,
             stream: None,
             messenger: None,
@@ -288,6 +292,9 @@ impl<'a> Report<'a> {
         }
         if let Some(histogram) = self.histogram.filter(|histogram| histogram.count() > 0) {
             write_latency(&mut object, histogram)?;
+        }
+        if let Some(series) = self.series {
+            series.write(&mut object, self.size)?;
         }
         if let Some(trials) = self.trials {
             let mut cases = object.array("cases")?;

@@ -4,13 +4,20 @@
 
 #![forbid(unsafe_code)]
 
-use crate::logic::{
-    failure::Operation,
-    measure::stats::Counters, //
+use super::series::ThreadSeries;
+use crate::{
+    kernel_ext::time::monotonic_ns,
+    logic::{
+        failure::Operation,
+        measure::stats::Counters, //
+    }, //
 };
-use kernel::sync::atomic::{
-    Atomic,
-    Relaxed, //
+use kernel::sync::{
+    atomic::{
+        Atomic,
+        Relaxed, //
+    },
+    Arc, //
 };
 
 /// Traffic counters of one connection. One writer at a time, any number of readers.
@@ -20,6 +27,8 @@ pub(crate) struct Traffic {
     receive: Direction,
     write: Direction,
     read: Direction,
+    /// The series of the connection's thread, if it has one.
+    series: Option<Arc<ThreadSeries>>,
 }
 
 struct Direction {
@@ -50,6 +59,37 @@ impl Direction {
 }
 
 impl Traffic {
+    /// Creates counters of a connection whose operations `series` records.
+    pub(crate) fn new(series: Option<Arc<ThreadSeries>>) -> Self {
+        Self {
+            series,
+            ..Self::default()
+        }
+    }
+
+    /// Notes that the connection's operations are measured from `now` on. Any context.
+    pub(crate) fn measuring(&self, now: u64) {
+        if let Some(series) = &self.series {
+            series.begin(now);
+        }
+    }
+
+    /// Notes that `operations` that are measured ended at `now`, each after `latency` nanoseconds
+    /// if that is known. Any context.
+    pub(crate) fn ended(&self, now: u64, operations: u64, latency: Option<u64>) {
+        if let Some(series) = &self.series {
+            series.record(now, operations, latency);
+        }
+    }
+
+    /// Notes that `operations` ended now. The clock is read only where there is a series. Any
+    /// context.
+    pub(crate) fn ended_now(&self, operations: u64) {
+        if let Some(series) = &self.series {
+            series.record(monotonic_ns(), operations, None);
+        }
+    }
+
     /// Counts a SEND that has been posted. Any context.
     pub(crate) fn sent(&self, bytes: u32) {
         self.send.add(1, bytes);

@@ -8,11 +8,15 @@
 use crate::{
     engine::{
         outcome::Outcome,
+        series::ThreadSeries,
         traffic::Traffic, //
     },
     logic::{
         failure::Failure,
-        measure::stats::Counters, //
+        measure::{
+            series::Series,
+            stats::Counters, //
+        }, //
     },
     rdma::device::DeviceName, //
 };
@@ -48,6 +52,8 @@ struct State {
     outcomes: KVec<Arc<Outcome>>,
     /// Traffic counters of its connections.
     traffic: KVec<Arc<Traffic>>,
+    /// Series that its connections record, if any.
+    series: Option<Arc<ThreadSeries>>,
     device: Option<DeviceName>,
     /// CPU that the thread is bound to (`None`: any CPU).
     cpu: Option<u32>,
@@ -77,6 +83,7 @@ impl Worker {
                     State {
                         outcomes: KVec::new(),
                         traffic: KVec::new(),
+                        series: None,
                         device: None,
                         cpu: None,
                         detail: None,
@@ -108,13 +115,24 @@ impl Worker {
             .retain(|attached| !Arc::ptr_eq(attached, outcome));
     }
 
+    /// Has all connections that are made from now on record a series of intervals of
+    /// `interval_ms`. May sleep.
+    pub(crate) fn add_series(&self, interval_ms: u32) -> Result {
+        let series = ThreadSeries::new(interval_ms)?;
+        self.state.lock().series = Some(series);
+        Ok(())
+    }
+
+    /// Takes the series, if the thread has one that has begun. Nothing is recorded from then on.
+    pub(crate) fn take_series(&self) -> Option<KVBox<Series>> {
+        self.state.lock().series.as_ref()?.take()
+    }
+
     /// Adds and returns the counters of another connection of the thread.
     pub(crate) fn add_traffic(&self) -> Result<Arc<Traffic>> {
-        let traffic = Arc::new(Traffic::default(), GFP_KERNEL)?;
-        self.state
-            .lock()
-            .traffic
-            .push(traffic.clone(), GFP_KERNEL)?;
+        let mut state = self.state.lock();
+        let traffic = Arc::new(Traffic::new(state.series.clone()), GFP_KERNEL)?;
+        state.traffic.push(traffic.clone(), GFP_KERNEL)?;
         Ok(traffic)
     }
 

@@ -24,6 +24,12 @@ pub(crate) fn monotonic_ns() -> u64 {
     u64::try_from(unsafe { bindings::ktime_get() }).unwrap_or(0)
 }
 
+/// Returns the time of day in nanoseconds since 1970. Any context.
+pub(crate) fn unix_ns() -> u64 {
+    // SAFETY: Reads a clock; no requirements.
+    u64::try_from(unsafe { bindings::ktime_get_real() }).unwrap_or(0)
+}
+
 /// Returns the monotonic clock in milliseconds. Any context.
 pub(crate) fn monotonic_ms() -> u64 {
     monotonic_ns() / 1_000_000

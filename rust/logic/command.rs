@@ -154,6 +154,10 @@ pub(crate) struct Command {
     pub(crate) timeout_ms: Option<u32>,
     /// The time for which a client tries until there is a server, in milliseconds.
     pub(crate) wait_ms: Option<u32>,
+    /// The length of the intervals of a series, in milliseconds; `None` records none.
+    pub(crate) interval_ms: Option<u32>,
+    /// Each interval of the series must hold `max_p99_ns` and `min_bw`, too.
+    pub(crate) every: bool,
     /// The CPUs that the threads run on.
     pub(crate) cpus: CpuList,
     /// The limit of the 99th percentile of the latency, in nanoseconds. The run fails above it.
@@ -213,6 +217,8 @@ impl Command {
             threads: 1,
             timeout_ms: None,
             wait_ms: None,
+            interval_ms: None,
+            every: false,
             cpus: CpuList::EMPTY,
             max_p99_ns: None,
             min_bw: None,

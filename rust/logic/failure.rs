@@ -154,6 +154,12 @@ pub(crate) enum Failure {
     AboveP99(u64, u64),
     /// The bandwidth is below `min_bw=`: (got, limit), in bytes per second.
     BelowBandwidth(u64, u64),
+    /// The 99th percentile of an interval is above `max_p99=`: (got, limit), in nanoseconds, and
+    /// the start of the interval in milliseconds.
+    IntervalAboveP99(u64, u64, u32),
+    /// The bandwidth of an interval is below `min_bw=`: (got, limit), in bytes per second, and the
+    /// start of the interval in milliseconds.
+    IntervalBelowBandwidth(u64, u64, u32),
     /// The device failed conformance tests: (cases that failed, cases that ran).
     Deviates(u32, u32),
     /// There is no such CPU, or it is offline.
@@ -302,7 +308,12 @@ impl Failure {
     pub(crate) fn is_verdict(&self) -> bool {
         matches!(
             self,
-            Self::AboveP99(..) | Self::BelowBandwidth(..) | Self::PeerMismatch | Self::Deviates(..)
+            Self::AboveP99(..)
+                | Self::BelowBandwidth(..)
+                | Self::IntervalAboveP99(..)
+                | Self::IntervalBelowBandwidth(..)
+                | Self::PeerMismatch
+                | Self::Deviates(..)
         )
     }
 
@@ -351,6 +362,8 @@ impl Failure {
             | Self::AboveReceives(_)
             | Self::AboveP99(..)
             | Self::BelowBandwidth(..)
+            | Self::IntervalAboveP99(..)
+            | Self::IntervalBelowBandwidth(..)
             | Self::Unexpected(_) => errno::ERANGE,
         }
     }
@@ -464,6 +477,16 @@ impl fmt::Display for Failure {
             Self::BelowBandwidth(got, limit) => write!(
                 f,
                 "the bandwidth is {got} bytes per second, below the {limit} of min_bw"
+            ),
+            Self::IntervalAboveP99(got, limit, at) => write!(
+                f,
+                "the 99th percentile of the interval at {at} ms is {got} ns, above the {limit} ns \
+                 of max_p99"
+            ),
+            Self::IntervalBelowBandwidth(got, limit, at) => write!(
+                f,
+                "the bandwidth of the interval at {at} ms is {got} bytes per second, below the \
+                 {limit} of min_bw"
             ),
             Self::Deviates(failed, ran) => write!(
                 f,

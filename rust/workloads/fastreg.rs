@@ -32,6 +32,7 @@ use crate::{
             Side,
             Summary, //
         },
+        traffic::Traffic,
         workload::Workload, //
     },
     kernel_ext::time::{
@@ -57,7 +58,10 @@ use crate::{
     },
     workloads::pingpong::entry::check_read_inv, //
 };
-use kernel::prelude::*;
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// Fast registration stress. Its server is that of the ping/pong, and receives no messages.
 pub(crate) static ENTRY: Entry = Entry {
@@ -72,8 +76,8 @@ pub(crate) static ENTRY: Entry = Entry {
 fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
     let command = &client.session.command;
     let check = |device: &Device<'_>| check_read_inv(command.read_inv, device);
-    client.lead(report, check, |limits, memory, _| {
-        FastReg::new(command, limits.txdepth, memory)
+    client.lead(report, check, |limits, memory, traffic| {
+        FastReg::new(command, limits.txdepth, memory, traffic)
     })
 }
 
@@ -83,6 +87,7 @@ const MAX_REGIONS: u32 = 32;
 /// The client's workload.
 pub(crate) struct FastReg {
     regions: KVec<RegionId>,
+    traffic: Arc<Traffic>,
     count: u64,
     duration_ms: Option<u32>,
     /// Deadline of a run that is limited by time.
@@ -97,7 +102,12 @@ pub(crate) struct FastReg {
 impl FastReg {
     /// Adds the buffer and the regions to `memory`. May sleep.
     #[inline(never)]
-    pub(crate) fn new(command: &Command, txdepth: u32, memory: &mut Memory) -> Result<KBox<Self>> {
+    pub(crate) fn new(
+        command: &Command,
+        txdepth: u32,
+        memory: &mut Memory,
+        traffic: Arc<Traffic>,
+    ) -> Result<KBox<Self>> {
         let buffer = memory.add_buffer(command.size as usize)?;
         let mut regions = KVec::new();
         for _ in 0..(txdepth / 2).clamp(1, MAX_REGIONS) {
@@ -107,6 +117,7 @@ impl FastReg {
         Ok(KBox::new(
             Self {
                 regions,
+                traffic,
                 count: command.count,
                 duration_ms: command.duration_ms(),
                 until: None,
@@ -169,6 +180,7 @@ impl Lead for FastReg {
     fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         self.started_ns = monotonic_ns();
         self.ended_ns = self.started_ns;
+        self.traffic.measuring(self.started_ns);
         self.until = self.duration_ms.map(Deadline::after_ms);
         for index in 0..self.regions.len() {
             self.post_pair(queue, index)?;
@@ -193,6 +205,7 @@ impl Workload for FastReg {
             .unwrap_or(0) as usize;
         self.finished += 1;
         self.ended_ns = monotonic_ns();
+        self.traffic.ended(self.ended_ns, 1, None);
         if self.until.is_some_and(Deadline::passed) {
             // The pairs in flight are the last ones. This is decided only once.
             self.count = self.posted;

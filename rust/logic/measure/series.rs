@@ -4,8 +4,8 @@
 //! memory.
 //!
 //! An operation counts in the interval in which it ended. An interval in which none did is there
-//! as well, with zeros: a stall is what one looks for. The last [`KEPT`] intervals are kept, and the
-//! number of those before them; the extremes are of all.
+//! as well, with zeros: a stall is what one looks for. The last [`KEPT`] intervals are kept, and
+//! the number of those before them; the extremes are of all.
 //!
 //! It is some 50 KiB. All bytes zero is a valid series that has not begun: allocate it zeroed.
 
@@ -22,7 +22,7 @@ pub(crate) const KEPT: usize = 1024;
 /// Number of operations that are kept as the worst.
 pub(crate) const WORST: usize = 10;
 
-/// What an interval has: operations, median, 99th percentile and maximum of their latencies.
+/// Figures of an interval: operations, and median, 99th percentile and maximum of their latencies.
 pub(crate) type Kept = [u64; 4];
 
 /// The extreme of an interval: its value, and the start of the interval in nanoseconds after the

@@ -90,6 +90,7 @@ fn write_option(opt: &OptionSpec, mut out: Object<'_>) -> fmt::Result {
         Needs::Reg => drop(out.str("needs", "mem_mode=reg")?),
         Needs::Dma => drop(out.str("needs", "mem_mode=dma")?),
         Needs::Path => drop(out.str("needs", "store=PATH")?),
+        Needs::Series => drop(out.str("needs", "interval=MS, and max_p99= or min_bw=")?),
         Needs::Datagrams => drop(out.str("needs", "qp=ud")?),
         Needs::Latencies => drop(out.str("excludes", Opt::Untimed.spec().name())?),
     }

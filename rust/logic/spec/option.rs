@@ -140,6 +140,8 @@ pub(crate) enum Needs {
     Path,
     /// The latency of each operation, which `untimed` leaves out.
     Latencies,
+    /// A series, `interval=`, and a limit that its intervals must hold.
+    Series,
     /// Datagrams, `qp=ud`; of a server, whose clients say that, nothing.
     Datagrams,
 }

@@ -188,6 +188,11 @@ fn rw(_: Role, test: Test) -> bool {
     test.is_rw()
 }
 
+/// Tests that measure the latency of each operation.
+fn limits_p99(_: Role, test: Test) -> bool {
+    test == Test::PingPong || test.is_latency() || test.is_rw()
+}
+
 fn latency(_: Role, test: Test) -> bool {
     test.is_latency()
 }
@@ -513,10 +518,20 @@ options! {
     Cpu = text(&["cpu"], values::CPU).goes(all_but_caps);
     /// Fails where the 99th percentile of the latency is above this.
     MaxP99 = optional!("max_p99", "20us", limits::MAX_P99_NS, TIME, max_p99_ns)
-        .goes(|_, test| test == Test::PingPong || test.is_latency() || test.is_rw())
+        .goes(limits_p99)
         .needs(Needs::Latencies);
     /// Fails where the bandwidth is below this, in bytes per second.
     MinBw = optional!("min_bw", "10G", limits::MIN_BW, RATE, min_bw).goes(bandwidth);
+    /// The length of the intervals of a series in the result, in milliseconds.
+    Interval = optional!("interval", "100", limits::INTERVAL_MS, PLAIN, interval_ms)
+        .goes(|role, test| role != Role::Server && repeats(role, test))
+        .needs(Needs::Latencies);
+    /// Fails where an interval of the series misses max_p99= or min_bw=, too.
+    Every = flag!("every", every)
+        .goes(|role, test| {
+            role != Role::Server && (bandwidth(role, test) || limits_p99(role, test))
+        })
+        .needs(Needs::Series);
     /// The errno that the run must fail with.
     Expect = text(&["expect"], values::EXPECT);
     /// The data that is sent.

@@ -347,6 +347,15 @@ fn go_together(command: &Command, given: OptSet) -> Result<'static, ()> {
                 let other = Opt::Untimed.spec().name();
                 Reason::Both { other }
             }
+            Needs::Series if command.interval_ms.is_none() => {
+                let other = Opt::Interval.spec().name();
+                Reason::NeedsToo { other }
+            }
+            Needs::Series if !given.has(Opt::MaxP99) && !given.has(Opt::MinBw) => {
+                Reason::NeedsToo {
+                    other: "max_p99 or min_bw",
+                }
+            }
             Needs::Datagrams
                 if command.role != Role::Server && command.load.service != Service::Ud =>
             {
@@ -357,6 +366,7 @@ fn go_together(command: &Command, given: OptSet) -> Result<'static, ()> {
             | Needs::Dma
             | Needs::Path
             | Needs::Latencies
+            | Needs::Series
             | Needs::Datagrams => continue,
         };
         return Err(invalid(opt.name(), reason));
@@ -449,7 +459,7 @@ fn flows(command: &Command, given: OptSet) -> Result<'static, ()> {
         Role::Client => &[Opt::Count, Opt::Duration, Opt::Size][..],
         Role::Server | Role::Loopback => &[],
     };
-    let clash = first(&[Opt::Echo, Opt::IoMap]).or(first(sent));
+    let clash = first(&[Opt::Echo, Opt::IoMap, Opt::Interval]).or(first(sent));
     match clash.filter(|_| options.reverse) {
         Some(opt) => {
             let other = Opt::Reverse.spec().name();

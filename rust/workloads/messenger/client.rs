@@ -296,8 +296,10 @@ pub(super) fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), F
     }
     report.failure = result.err();
     report.counters = client.worker.counters();
+    let series = client.worker.take_series();
     let report = Report {
         hw_counters: &moved,
+        series: series.as_deref(),
         ..*report
     };
     ended.conclude(session, &pool, &report);

@@ -189,6 +189,7 @@ impl Connection {
         let now = monotonic_ns();
         if self.started_ns == 0 {
             self.started_ns = now;
+            self.traffic.measuring(now);
         }
         self.ended_ns = now;
         now
@@ -216,6 +217,7 @@ impl Connection {
         };
         let took = asking.finish(now);
         self.pool.with(|state| state.record(took));
+        self.traffic.ended(now, 1, Some(took));
     }
 
     /// Takes the chunk that a receive has brought.

@@ -84,14 +84,20 @@ impl Bandwidth {
     fn measure(&mut self, now: u64) {
         self.before = Some(self.poster.window.done());
         self.started_ns = now;
+        self.poster.traffic().measuring(now);
         self.until = self.duration_ms.map(Deadline::after_ms);
     }
 
     /// Handles a completion, and fills the send queue again. Returns the first difference of
     /// numbered data that the operations have brought, if any.
     pub(crate) fn completed(&mut self, queue: &mut Queue<'_>) -> Result<Option<Mismatch>, Failure> {
+        let before = self.poster.window.done();
         let found = self.poster.completed(queue)?;
         self.ended_ns = monotonic_ns();
+        if self.before.is_some() {
+            let newly = self.poster.window.done().saturating_sub(before);
+            self.poster.traffic().ended(self.ended_ns, newly, None);
+        }
         if self.held() {
             return Ok(found);
         }

@@ -101,6 +101,7 @@ impl Latency {
         plan: &Plan,
         team: Option<Arc<Team>>,
     ) -> Result<Self> {
+        let histogram = new_histogram()?;
         let now = monotonic_ns();
         Ok(Self {
             poster,
@@ -124,7 +125,7 @@ impl Latency {
             begun_ns: now,
             started_ns: now,
             ended_ns: now,
-            histogram: new_histogram()?,
+            histogram,
         })
     }
 
@@ -246,8 +247,10 @@ impl Latency {
         if self.timed && self.arrived > self.warmup && is_answered {
             let latency = ns.checked_shr(self.halvings()).unwrap_or(0);
             self.histogram.record(latency);
+            self.poster.traffic().ended(now, 1, Some(latency));
         }
         if first {
+            self.poster.traffic().measuring(now);
             self.started_ns = now;
             self.until = self.duration_ms.map(Deadline::after_ms);
         }

@@ -231,6 +231,11 @@ impl Poster {
         Ok(first)
     }
 
+    /// Returns the counters of the connection.
+    pub(crate) fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
     /// Returns the number of completions.
     pub(crate) fn completions(&self) -> u64 {
         self.completions

@@ -238,7 +238,9 @@ impl PingPongClient {
 
     fn iterated(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         let now = monotonic_ns();
-        self.histogram.record(now.saturating_sub(self.begun_ns));
+        let took = now.saturating_sub(self.begun_ns);
+        self.histogram.record(took);
+        self.exchange.traffic().ended(now, 1, Some(took));
         self.begun_ns = now;
         self.ended_ns = now;
         if self.validate {
@@ -283,6 +285,7 @@ impl Lead for PingPongClient {
     fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         self.started_ns = monotonic_ns();
         self.ended_ns = self.started_ns;
+        self.exchange.traffic().measuring(self.started_ns);
         self.begun_ns = self.started_ns;
         self.until = self.duration_ms.map(Deadline::after_ms);
         self.begin(queue)

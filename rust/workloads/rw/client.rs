@@ -245,7 +245,9 @@ impl RwClient {
             .map_err(|violation| Failure::Protocol(violation, self.finished))?;
         slot.asked = None;
         self.messages.post_receive(queue, wc.slot)?;
-        self.histogram.record(now.saturating_sub(slot.begun_ns));
+        let took = now.saturating_sub(slot.begun_ns);
+        self.histogram.record(took);
+        self.messages.traffic().ended(now, 1, Some(took));
         self.ended_ns = now;
         if self.writes {
             inspect(queue.memory(), slot.buffer, 0, self.size, |found| {
@@ -290,6 +292,7 @@ impl Lead for RwClient {
     fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         self.started_ns = monotonic_ns();
         self.ended_ns = self.started_ns;
+        self.messages.traffic().measuring(self.started_ns);
         self.until = self.duration_ms.map(Deadline::after_ms);
         self.proceed(queue)
     }

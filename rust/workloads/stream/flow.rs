@@ -71,7 +71,7 @@ pub(super) struct Flow {
     wire: Messages,
     /// Memory that is written to directly.
     pub(super) direct: Option<Direct>,
-    traffic: Arc<Traffic>,
+    pub(super) traffic: Arc<Traffic>,
     /// The marks of the messages under way, by their slots.
     marks: KVVec<Mark>,
     /// The slot of the next message with data.

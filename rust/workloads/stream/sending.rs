@@ -109,6 +109,7 @@ impl Sending {
         if self.begun == 0 {
             self.started_ns = monotonic_ns();
             self.ended_ns = self.started_ns;
+            flow.traffic.measuring(self.started_ns);
             self.until = self.duration_ms.map(Deadline::after_ms);
         }
         if self.is_done() {
@@ -140,15 +141,17 @@ impl Sending {
         }
         *asked -= came;
         if came > 0 && flow.direct.is_none() && self.awaited == 0 {
-            self.is_back();
+            self.is_back(flow);
         }
         Ok(())
     }
 
     /// Notes that all of a write has come back.
-    fn is_back(&mut self) {
+    fn is_back(&mut self, flow: &Flow) {
         let now = monotonic_ns();
-        self.histogram.record(now.saturating_sub(self.begun_ns) / 2);
+        let took = now.saturating_sub(self.begun_ns) / 2;
+        self.histogram.record(took);
+        flow.traffic.ended(now, 1, Some(took));
         self.ended_ns = now;
         self.finished += 1;
     }
@@ -200,6 +203,7 @@ impl Sending {
             self.left -= sent;
             if self.left == 0 && !self.echo {
                 self.finished += 1;
+                flow.traffic.ended_now(1);
             }
         }
         if !flow.endpoint.sender.is_idle() {
@@ -241,7 +245,7 @@ impl Sending {
             return Ok(false);
         }
         self.awaited = 0;
-        self.is_back();
+        self.is_back(flow);
         Ok(true)
     }
 

@@ -160,6 +160,8 @@ fn clash(one: &Word, other: &Word) -> bool {
         Needs::Dma => *other == Opt::MemMode && text != "mem_mode=dma",
         Needs::Latencies => *other == Opt::Untimed,
         Needs::Datagrams => *other == Opt::Addr6,
+        // It is refused alone, and so never here.
+        Needs::Series => false,
         _ if word == "validate=full" => {
             matches!(
                 *other,
@@ -184,7 +186,7 @@ fn clash(one: &Word, other: &Word) -> bool {
                 // On a client, or on all sides.
                 (Opt::Reverse, _) => matches!(
                     *other,
-                    Opt::Count | Opt::Duration | Opt::Size | Opt::Echo | Opt::IoMap
+                    Opt::Count | Opt::Duration | Opt::Size | Opt::Echo | Opt::IoMap | Opt::Interval
                 ),
                 (Opt::Duplex | Opt::Srq, Opt::Qp) => text != "qp=rc",
                 _ => false,

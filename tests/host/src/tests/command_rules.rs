@@ -180,6 +180,43 @@ fn what_is_not_timed_has_no_percentiles() {
 }
 
 #[test]
+fn every_is_for_a_limit_of_a_series() {
+    for (given, names) in [
+        ("wlat,max_p99=1us", "interval"),
+        ("bw,min_bw=1", "interval"),
+        ("wlat,interval=5", "max_p99 or min_bw"),
+    ] {
+        for role in ["client,addr=192.0.2.1", "loopback,addr=192.0.2.1"] {
+            let sentence = format!("every needs {names}; give it, too");
+            invalid(&format!("{role},{given},every"), "every", &sentence);
+        }
+    }
+    let command = Command::parse("client,addr=192.0.2.1,wlat,interval=5,max_p99=1us,every");
+    let command = command.expect("it is complete");
+    assert_eq!((command.interval_ms, command.every), (Some(5), true));
+}
+
+#[test]
+fn a_series_is_of_the_side_that_measures() {
+    for (text, sentence) in [
+        (
+            "server,interval=5",
+            "interval is for the client or loopback; a server does what its client asks for",
+        ),
+        (
+            "client,addr=192.0.2.1,wlat,untimed,interval=5",
+            "interval and untimed are both given; give one of them",
+        ),
+        (
+            "client,addr=192.0.2.1,stream,reverse,interval=5",
+            "interval and reverse are both given; give one of them",
+        ),
+    ] {
+        invalid(text, "interval", sentence);
+    }
+}
+
+#[test]
 fn queues_of_the_pool_are_not_polled() {
     for (name, polls) in [("poll", "poll"), ("spin", "spin=50")] {
         let sentence = format!("cq=pool and {name} are both given; give one of them");

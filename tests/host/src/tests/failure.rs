@@ -69,6 +69,8 @@ fn each_failure_has_its_errno() {
         (Failure::PeerMismatch, "EBADMSG"),
         (Failure::AboveP99(6, 5), "ERANGE"),
         (Failure::BelowBandwidth(4, 5), "ERANGE"),
+        (Failure::IntervalAboveP99(6, 5, 100), "ERANGE"),
+        (Failure::IntervalBelowBandwidth(4, 5, 100), "ERANGE"),
         (Failure::Unexpected(104), "ERANGE"),
         (completion(10, Operation::Control), "EREMOTEIO"),
         (Failure::Kernel("allocating", -12), "ENOMEM"),
@@ -136,6 +138,14 @@ fn what_a_run_should_have_been_is_said() {
         (
             Failure::BelowBandwidth(4, 5),
             "the bandwidth is 4 bytes per second, below the 5 of min_bw",
+        ),
+        (
+            Failure::IntervalAboveP99(6, 5, 100),
+            "the 99th percentile of the interval at 100 ms is 6 ns, above the 5 ns of max_p99",
+        ),
+        (
+            Failure::IntervalBelowBandwidth(4, 5, 100),
+            "the bandwidth of the interval at 100 ms is 4 bytes per second, below the 5 of min_bw",
         ),
         (
             Failure::Unexpected(errno::ECONNRESET),

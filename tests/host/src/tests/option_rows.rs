@@ -74,6 +74,7 @@ fn field(opt: Opt, side: &Side) -> &'static str {
         Opt::Ro => "read_only",
         Opt::Timeout => "timeout_ms",
         Opt::Wait => "wait_ms",
+        Opt::Interval => "interval_ms",
         Opt::Cq => "pool",
         Opt::Qp => "service",
         Opt::Cpu => "cpus",

@@ -44,6 +44,7 @@ pub(super) fn refusal(side: &Side, opt: Opt, word: &str) -> Option<String> {
             format!("=reg does not go with {test}; it is for the ping/pong, fr, rwread and rwwrite")
         }
         Opt::Mcast if *role != Role::Server => " needs qp=ud; give it, too".to_owned(),
+        Opt::Every => " needs interval; give it, too".to_owned(),
         Opt::Segs if test.is_rw() && value != Some("1") => {
             let value = value.unwrap_or_default();
             format!(

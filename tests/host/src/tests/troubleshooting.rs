@@ -161,7 +161,8 @@ fn failures() -> Vec<Failure> {
         Rejected(1, "TEXT", None), Unreachable(0), Moved, PortDown, AddressGone, ManagementDead,
         Unsupported("SENTENCE"), TooLarge(1), AboveReceives(1), AbovePathMtu(1),
         OverMemory(1), AboveP99(2, 1),
-        BelowBandwidth(1, 2), Deviates(1, 2), NoCpu(1), Unexpected(errno::ENOMEM),
+        BelowBandwidth(1, 2), IntervalAboveP99(2, 1, 0),
+        IntervalBelowBandwidth(1, 2, 0), Deviates(1, 2), NoCpu(1), Unexpected(errno::ENOMEM),
         Kernel("STEP", -errno::ENOMEM),
     );
     let others = [

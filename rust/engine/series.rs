@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The series of a thread, which all of its connections record.
+//!
+//! The lock is a leaf: it may be taken with any other lock held, and no lock is taken under it.
+
+#![forbid(unsafe_code)]
+
+use crate::{
+    kernel_ext::{
+        spinlock::SpinLockIrq,
+        time::unix_ns, //
+    },
+    logic::measure::{
+        histogram::Histogram,
+        series::{
+            Series,
+            WORST, //
+        }, //
+    }, //
+};
+use kernel::{
+    prelude::*,
+    static_lock_class,
+    sync::Arc, //
+};
+
+/// Series of one thread.
+#[pin_data]
+pub(crate) struct ThreadSeries {
+    interval_ns: u64,
+    /// The series; `None` once it is taken.
+    #[pin]
+    series: SpinLockIrq<Option<KVBox<Series>>>,
+}
+
+impl ThreadSeries {
+    /// Creates a series of intervals of `interval_ms`, which has not begun. May sleep.
+    pub(crate) fn new(interval_ms: u32) -> Result<Arc<Self>> {
+        let series = KVBox::init(
+            init!(Series {
+                interval_ns: 0,
+                began_ns: 0,
+                unix_ns: 0,
+                ended_ns: 0,
+                open: 0,
+                operations: 0,
+                timed: 0,
+                latencies <- init!(Histogram {
+                    sum_of_squares: 0,
+                    sum: 0,
+                    count: 0,
+                    max: 0,
+                    min_complement: 0,
+                    buckets <- pin_init::init_zeroed(),
+                }),
+                kept <- pin_init::init_zeroed(),
+                worst: [[0; 2]; WORST],
+                fewest: [0; 2],
+                highest: [0; 2],
+            }),
+            GFP_KERNEL,
+        )?;
+        Arc::pin_init(
+            pin_init!(Self {
+                interval_ns: u64::from(interval_ms) * 1_000_000,
+                series <- SpinLockIrq::new(
+                    Some(series),
+                    c"krping_series",
+                    static_lock_class!(),
+                ),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// Begins the series at `now`, as [`monotonic_ns`] has it. Does nothing if another connection
+    /// of the thread has begun it. Any context.
+    ///
+    /// [`monotonic_ns`]: crate::kernel_ext::time::monotonic_ns
+    pub(crate) fn begin(&self, now: u64) {
+        match &mut *self.series.lock() {
+            Some(series) if !series.has_begun() => series.begin(now, unix_ns(), self.interval_ns),
+            Some(_) | None => (),
+        }
+    }
+
+    /// Counts `operations` that ended at `now`, each after `latency` nanoseconds if that was
+    /// measured. Any context.
+    pub(crate) fn record(&self, now: u64, operations: u64, latency: Option<u64>) {
+        if let Some(series) = &mut *self.series.lock() {
+            series.record(now, operations, latency);
+        }
+    }
+
+    /// Takes the series, if it has begun. Nothing is counted from then on.
+    pub(crate) fn take(&self) -> Option<KVBox<Series>> {
+        self.series
+            .lock()
+            .take()
+            .filter(|series| series.has_begun())
+    }
+}

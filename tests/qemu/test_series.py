@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0
+# debug: yes
+"""Series of intervals in results (interval=), and limits that every one must hold (every)."""
+
+import contextlib
+import errno
+import time
+
+import krping
+import network
+from krping import ADDR, new_port, new_tag, run_fails, run_ok
+from ktap import Suite
+
+MS = 1_000_000
+TIMED = ["start_ns", "operations", "bytes", "p50_ns", "p99_ns", "max_ns"]
+UNTIMED = TIMED[:3]
+# Clients, and whether each of their operations has a latency.
+CLIENTS = (("count=300", True), ("wlat,count=300", True), ("rlat,count=300", True),
+	   ("wlat,count=300,qps=3,poll", True), ("bw,count=500,size=4K", False),
+	   ("sbw,count=500,qps=3,duplex", False), ("fr,count=300", False),
+	   ("rwread,count=200,size=4K,txdepth=8", True), ("stream,count=300,size=1K", False),
+	   ("stream,count=200,echo", True), ("messenger,count=200,conns=3,echo", True),
+	   ("messenger,count=200", True), ("slat,count=200,qp=ud", True))
+
+suite = Suite(check=krping.check)
+
+
+def series_of(client, interval_ms, timed):
+	"""The series of a CLIENT's result, whose intervals add up."""
+	series, size = client["series"], client["size"]
+	columns = series["columns"]
+	assert columns == (TIMED if timed else UNTIMED), columns
+	assert series["interval_ns"] == interval_ms * MS and series["dropped"] == 0, series
+	rows = [dict(zip(columns, row, strict=True)) for row in series["intervals"]]
+	assert [row["start_ns"] for row in rows] == [n * interval_ms * MS for n in range(len(rows))]
+	assert sum(row["operations"] for row in rows) == client["iterations"], client
+	for row in rows:
+		assert row["bytes"] == row["operations"] * size, row
+		if timed:
+			assert row["p50_ns"] <= row["p99_ns"] <= row["max_ns"], row
+			assert (row["max_ns"] > 0) == (row["operations"] > 0), row
+	assert len(rows) == series["ended_ns"] // (interval_ms * MS) + 1, series
+	if timed:
+		worst = series["worst"]
+		assert len(worst) == min(10, client["iterations"]), worst
+		assert worst == sorted(worst, key=lambda pair: -pair[1]), worst
+		assert worst[0][1] == client["max_ns"] == max(row["max_ns"] for row in rows), client
+		assert all(at <= series["ended_ns"] for at, _ in worst), series
+	return rows
+
+
+@suite.test("the intervals of every test add up to its result")
+def sums():
+	for words, timed in CLIENTS:
+		before, tag = time.time_ns(), new_tag()
+		run_ok(f"loopback,addr={ADDR},{words},interval=20,tag={tag}")
+		client = krping.result(tag, "client")
+		series_of(client, 20, timed)
+		assert before < client["series"]["began_unix_ns"] < time.time_ns(), client["series"]
+		assert not any("series" in each for each in krping.results(tag)
+			       if each["role"] == "server"), words
+
+
+@suite.test("each thread has a series of its own")
+def threads():
+	tag = new_tag()
+	run_ok(f"loopback,addr={ADDR},slat,count=100,threads=3,interval=10,tag={tag}")
+	clients = [each for each in krping.results(tag) if each["role"] == "client"]
+	assert len(clients) == 3, clients
+	for client in clients:
+		series_of(client, 10, True)
+
+
+@suite.test("of more intervals than are kept the latest are there")
+def many():
+	tag = new_tag()
+	run_ok(f"loopback,addr={ADDR},wlat,duration=2,interval=1,tag={tag}")
+	series = krping.result(tag, "client")["series"]
+	assert series["dropped"] > 0 and len(series["intervals"]) == 1025, series
+	assert series["intervals"][0][0] == series["dropped"] * MS, series
+
+
+@contextlib.contextmanager
+def disturbed(words):
+	"""A client of WORDS, to a host whose cable is cut for a second in the middle of it. Within, it
+	has ended: its errno and its result."""
+	timeout = f"timeout={20000 * krping.SLOW}"
+	with network.Lab() as lab:
+		port, tag = new_port(), new_tag()
+		server = lab.command(f"server,addr={lab.FAR},port={port},{timeout}")
+		krping.wait_for(lambda: krping.listens(port), 30 * krping.SLOW)
+		client = krping.Command(f"client,addr={lab.FAR},port={port},{words},{timeout},tag={tag}")
+		krping.wait_for(lambda: any(line.counters.get("write_msgs", 0) > 200
+					    for line in krping.lines()), 30 * krping.SLOW)
+		time.sleep(0.3)
+		lab.cut()
+		time.sleep(1)
+		lab.mend()
+		number = client.wait(60 * krping.SLOW)
+		assert server.wait(60 * krping.SLOW) == 0
+		yield number, krping.result(tag, "client")
+
+
+@suite.test("a stall is an interval without operations, and every notices it")
+def stall():
+	for every in ("", ",every"):
+		with disturbed(f"bw,size=4K,duration=4,interval=200,min_bw=1{every}") as (number, found):
+			rows = series_of(found, 200, False)
+			empty = [row["start_ns"] // MS for row in rows if row["operations"] == 0]
+			assert empty, rows
+			if not every:
+				assert (number, found["status"]) == (0, "ok"), found
+				continue
+			assert (number, found["errno"]) == (errno.ERANGE, "ERANGE"), found
+			assert found["reason"] == f"the bandwidth of the interval at {empty[0]} ms is 0 " \
+				"bytes per second, below the 1 of min_bw", (found["reason"], empty)
+			assert "partial" not in found, found
+
+
+@suite.test("every notices one latency that the whole run hides")
+def one_latency():
+	# So few operations end in an interval that the worst is its 99th percentile.
+	words = "wlat,duration=3,interval=3,every,max_p99=300ms"
+	with disturbed(words) as (number, found):
+		rows = series_of(found, 3, True)
+		worst = max(rows, key=lambda row: row["p99_ns"])
+		assert found["p99_ns"] < 300 * MS < worst["p99_ns"], (found["p99_ns"], worst)
+		assert number == errno.ERANGE, found
+		assert found["reason"] == "the 99th percentile of the interval at " \
+			f"{worst['start_ns'] // MS} ms is {worst['p99_ns']} ns, above the {300 * MS} ns " \
+			"of max_p99", found["reason"]
+		# The operation during which the cable was cut.
+		at, took = found["series"]["worst"][0]
+		assert worst["start_ns"] <= at < worst["start_ns"] + 3 * MS and took > 300 * MS, found
+
+
+@suite.test("every holds where each interval does; a miss of the whole run is said first")
+def holds():
+	run_ok(f"loopback,addr={ADDR},wlat,count=300,interval=10,max_p99=1000s,every")
+	run_ok(f"loopback,addr={ADDR},bw,count=300,interval=3600000,min_bw=1,every")
+	run_fails(f"loopback,addr={ADDR},wlat,count=100,interval=10,max_p99=1,every", errno.ERANGE,
+		  "the 99th percentile is \\d+ ns, above the 1 ns of max_p99")
+
+
+@suite.test("an interrupted run has the series until then")
+def interrupted():
+	tag = new_tag()
+	client = krping.Command(f"loopback,addr={ADDR},wlat,interval=50,tag={tag}")
+	krping.wait_for(krping.lines, 20 * krping.SLOW)
+	time.sleep(0.5 * krping.SLOW)
+	assert client.interrupt() == errno.EINTR
+	found = krping.result(tag, "client")
+	assert found["partial"], found
+	series_of(found, 50, True)
+
+
+@suite.test("options that do not go together")
+def refused():
+	for words, sentence in (
+			("wlat,every", "every needs interval; give it, too"),
+			("wlat,interval=5,every", "every needs max_p99 or min_bw; give it, too"),
+			("wlat,untimed,interval=5", "interval and untimed are both given"),
+			("wlat,interval=0", "interval=0: must be from 1 to 3600000"),
+			("blk,store=ram,size=1M,interval=5", "interval does not go with blk")):
+		run_fails(f"loopback,addr={ADDR},{words}", errno.EINVAL if "=0" not in words
+			  else errno.ERANGE, sentence)
+
+
+suite.main()
