@@ -18,6 +18,7 @@ use super::{
         Lead,
         Side, //
     },
+    start_time::await_start,
     totals::Totals,
     worker::Worker, //
 };
@@ -143,7 +144,9 @@ impl Client<'_> {
         let counters = connections
             .first()
             .map(|first| HwCounters::begin(&first.id));
-        let result = result.and_then(|()| self.converse(&connections));
+        let started = result.and_then(|()| self.await_start(&connections));
+        report.late_ns = started.ok().flatten();
+        let result = started.and_then(|_| self.converse(&connections));
         let result = result.or_else(|failure| end(&connections, failure));
         match result {
             Ok(()) => self.session.led(),
@@ -178,6 +181,24 @@ impl Client<'_> {
         };
         self.conclude(&report, &totals, result);
         Ok(())
+    }
+
+    /// Waits for the time at which the command is to start, and returns by how many nanoseconds that
+    /// has passed; `None` for one that starts at once.
+    fn await_start<W: Lead>(&self, connections: &[Connected<W>]) -> Result<Option<u64>, Failure> {
+        let Some(start_ns) = self.session.command.start_at_ns else {
+            return Ok(None);
+        };
+        await_start(
+            start_ns,
+            connections
+                .iter()
+                .map(|connection| &**connection.queue_pair.outcome()),
+            self.session.timeout(),
+            self.session.keepalive_ms(),
+            || send_keepalives(connections),
+        )
+        .map(Some)
     }
 
     /// Drives all connections until all are done.

@@ -25,6 +25,7 @@
 //!   for, and the thread of a test's server
 //! - [`reopening_listener`], [`rejection`], [`peer_log`] - of servers of every kind
 //! - [`drive`], [`polling`] - waiting for workloads, or polling for them
+//! - [`start_time`] - waiting for the time of day at which clients begin
 //! - [`events`] - sleeping until events of completion queues
 //! - [`management`] - asks a device whether its connection management answers
 //!
@@ -81,6 +82,7 @@ pub(crate) mod session;
 pub(crate) mod sharing;
 pub(crate) mod side;
 mod start;
+mod start_time;
 pub(crate) mod tag;
 pub(crate) mod totals;
 pub(crate) mod traffic;

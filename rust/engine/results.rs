@@ -107,6 +107,8 @@ pub(crate) struct Report<'a> {
     pub(crate) counters: Counters,
     /// Latency of each iteration, in nanoseconds.
     pub(crate) histogram: Option<&'a Histogram>,
+    /// Nanoseconds between the time of `start_at=` and the start, for a run that had one.
+    pub(crate) late_ns: Option<u64>,
     /// Operations and latencies of each interval, if they were recorded.
     pub(crate) series: Option<&'a Series>,
     /// Measurement of a microbenchmark.
@@ -169,6 +171,7 @@ impl<'a> Report<'a> {
             elapsed_ns: 0,
             counters: Counters::default(),
             histogram: None,
+            late_ns: None,
             series: None,
             measured: None,
             stream: None,
@@ -256,6 +259,9 @@ impl<'a> Report<'a> {
             .num("iterations", self.iterations)?
             .num("elapsed_ns", self.elapsed_ns)?
             .num("iterations_per_s", self.rate())?;
+        if let Some(late_ns) = self.late_ns {
+            object.num("start_late_ns", late_ns)?;
+        }
         let counters = &self.counters;
         object
             .num("send_bytes", counters.send_bytes)?

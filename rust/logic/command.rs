@@ -154,6 +154,8 @@ pub(crate) struct Command {
     pub(crate) timeout_ms: Option<u32>,
     /// The time for which a client tries until there is a server, in milliseconds.
     pub(crate) wait_ms: Option<u32>,
+    /// The time of day at which clients begin, in nanoseconds since 1970; `None` is at once.
+    pub(crate) start_at_ns: Option<u64>,
     /// The length of the intervals of a series, in milliseconds; `None` records none.
     pub(crate) interval_ms: Option<u32>,
     /// Each interval of the series must hold `max_p99_ns` and `min_bw`, too.
@@ -217,6 +219,7 @@ impl Command {
             threads: 1,
             timeout_ms: None,
             wait_ms: None,
+            start_at_ns: None,
             interval_ms: None,
             every: false,
             cpus: CpuList::EMPTY,

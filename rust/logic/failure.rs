@@ -160,6 +160,8 @@ pub(crate) enum Failure {
     /// The bandwidth of an interval is below `min_bw=`: (got, limit), in bytes per second, and the
     /// start of the interval in milliseconds.
     IntervalBelowBandwidth(u64, u64, u32),
+    /// The time of `start_at=` is too far ahead: (milliseconds until then, `timeout=`).
+    StartsLate(u64, u32),
     /// The device failed conformance tests: (cases that failed, cases that ran).
     Deviates(u32, u32),
     /// There is no such CPU, or it is offline.
@@ -364,6 +366,7 @@ impl Failure {
             | Self::BelowBandwidth(..)
             | Self::IntervalAboveP99(..)
             | Self::IntervalBelowBandwidth(..)
+            | Self::StartsLate(..)
             | Self::Unexpected(_) => errno::ERANGE,
         }
     }
@@ -487,6 +490,11 @@ impl fmt::Display for Failure {
                 f,
                 "the bandwidth of the interval at {at} ms is {got} bytes per second, below the \
                  {limit} of min_bw"
+            ),
+            Self::StartsLate(ahead, timeout) => write!(
+                f,
+                "start_at is {ahead} ms ahead, and no peer waits longer than the {timeout} ms of \
+                 timeout"
             ),
             Self::Deviates(failed, ran) => write!(
                 f,

@@ -39,6 +39,7 @@ pub(crate) const TOS: RangeInclusive<u64> = 0..=255;
 pub(crate) const TXDEPTH: RangeInclusive<u64> = 1..=MOST_TXDEPTH as u64;
 pub(crate) const THREADS: RangeInclusive<u64> = 1..=1024;
 pub(crate) const TIMEOUT_MS: RangeInclusive<u64> = 1..=3_600_000;
+pub(crate) const START_AT_NS: RangeInclusive<u64> = 1..=i64::MAX as u64;
 pub(crate) const INTERVAL_MS: RangeInclusive<u64> = 1..=3_600_000;
 /// The range of a keepalive interval: a third of a timeout.
 pub(crate) const ALIVE_MS: RangeInclusive<u64> = 1..=1_200_000;

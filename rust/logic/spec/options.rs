@@ -514,6 +514,9 @@ options! {
     /// The time for which a client tries until there is a server, in milliseconds.
     Wait = optional!("wait", "10000", limits::TIMEOUT_MS, PLAIN, wait_ms)
         .goes(|role, test| role == Role::Client && connects(role, test) && !test.is_block());
+    /// The time of day at which clients begin, in nanoseconds since 1970.
+    StartAt = optional!("start_at", "1800000000000000000", limits::START_AT_NS, PLAIN, start_at_ns)
+        .goes(|role, test| role != Role::Server && test.iterates());
     /// The CPUs that the threads run on.
     Cpu = text(&["cpu"], values::CPU).goes(all_but_caps);
     /// Fails where the 99th percentile of the latency is above this.

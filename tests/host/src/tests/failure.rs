@@ -69,6 +69,7 @@ fn each_failure_has_its_errno() {
         (Failure::PeerMismatch, "EBADMSG"),
         (Failure::AboveP99(6, 5), "ERANGE"),
         (Failure::BelowBandwidth(4, 5), "ERANGE"),
+        (Failure::StartsLate(6, 5), "ERANGE"),
         (Failure::IntervalAboveP99(6, 5, 100), "ERANGE"),
         (Failure::IntervalBelowBandwidth(4, 5, 100), "ERANGE"),
         (Failure::Unexpected(104), "ERANGE"),
@@ -126,6 +127,14 @@ fn a_completion_error_says_all() {
     ] {
         assert!(failure.contains(part), "{failure}: {part}");
     }
+}
+
+#[test]
+fn a_start_that_no_peer_waits_for_is_no_verdict() {
+    let failure = Failure::StartsLate(6, 5);
+    assert!(!failure.is_verdict());
+    let sentence = "start_at is 6 ms ahead, and no peer waits longer than the 5 ms of timeout";
+    assert_eq!(failure.to_string(), sentence);
 }
 
 #[test]

@@ -75,6 +75,7 @@ fn field(opt: Opt, side: &Side) -> &'static str {
         Opt::Timeout => "timeout_ms",
         Opt::Wait => "wait_ms",
         Opt::Interval => "interval_ms",
+        Opt::StartAt => "start_at_ns",
         Opt::Cq => "pool",
         Opt::Qp => "service",
         Opt::Cpu => "cpus",
