@@ -5,10 +5,10 @@ import argparse
 import operator
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import report, results, rows, stats
+from . import picture, report, results, rows, stats
 from .command import is_made_up
 from .errors import FAILED, NO_PLOTS, OK, Quit
 from .results import Loaded
@@ -45,12 +45,7 @@ exit status:
 """
 
 FORMATS = (".svg", ".png", ".pdf")
-# Okabe and Ito's, which the colour-blind tell apart, with the light yellow last.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000",
-	   "#B0A000")
-MARKERS = "osD^vP*X"
 PERCENTILES = (("p50_ns", "50%", "-"), ("p99_ns", "99%", "--"), ("p99_9_ns", "99.9%", ":"))
-SIZE = (8, 5)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -142,9 +137,9 @@ def labels(traits: Sequence[tuple[str, ...]]) -> list[str]:
 def _too_many(found: Sequence[object], what: str) -> None:
 	if not found:
 		raise Quit(f"none of these results has {what}", FAILED)
-	if len(found) > len(COLOURS):
+	if len(found) > len(picture.COLOURS):
 		raise Quit(f"{len(found)} curves are too many for one picture; choose at most "
-			   f"{len(COLOURS)} with --test, --size and --tag")
+			   f"{len(picture.COLOURS)} with --test, --size and --tag")
 
 
 def _runs(loaded: list[Loaded]) -> list[tuple[str, Row]]:
@@ -152,7 +147,7 @@ def _runs(loaded: list[Loaded]) -> list[tuple[str, Row]]:
 	found = [(name, row) for name, row in _all_rows(loaded)
 		 if row.has_figures and row.histogram]
 	_too_many(found, "a histogram of latencies")
-	traits = [(row.kind.name, _bytes(row.size, "B"), row.variant or "default options",
+	traits = [(row.kind.name, picture.bytes_text(row.size, "B"), row.variant or "default options",
 		   row.role, row.device, name, _tag(row.tag), f"run {number}")
 		  for number, (name, row) in enumerate(found, 1)]
 	return list(zip(labels(traits), [row for _, row in found]))
@@ -209,107 +204,38 @@ def _curve(points: Points, value: Callable[[Row], float | None]) -> list[float |
 	return [value(row) if row else float("nan") for row in points.values()]
 
 
-# Axes
-
-def _nines(share: Any) -> Any:
-	"""How many nines SHARE has: 0.9 has one, 0.99 two."""
-	import numpy
-	return -numpy.log10(numpy.maximum(1 - numpy.asarray(share, dtype=float), 1e-12))
-
-
-def _shares(nines: Any) -> Any:
-	import numpy
-	return 1 - 10 ** -numpy.asarray(nines, dtype=float)
-
-
-def _plain_axis(axis: Any, values: Iterable[float | None]) -> None:
-	"""Label a logarithmic AXIS of VALUES with plain numbers, and enough of them."""
-	from matplotlib import ticker
-	known = [value for value in values if value]
-	near = bool(known) and max(known) < 10 * min(known)
-	steps = (1, 1.5, 2, 3, 4, 5, 6, 8) if near else (1, 2, 5)
-	axis.set_major_locator(ticker.LogLocator(subs=steps))
-	axis.set_major_formatter(ticker.FuncFormatter(
-		lambda value, _: f"{value:.9f}".rstrip("0").rstrip(".")))
-	axis.set_minor_locator(ticker.NullLocator())
-
-
-def _size_axis(axes: Any, series: Series) -> None:
-	"""The sizes of SERIES on a logarithmic x axis."""
-	sizes = list(series[0][1])
-	axes.set_xscale("log", base=2)
-	# At most so many have room for a label.
-	step = -(-len(sizes) // 12)
-	axes.set_xticks(sizes, [_bytes(size) if place % step == 0 else ""
-				for place, size in enumerate(sizes)])
-	axes.xaxis.set_tick_params(which="minor", bottom=False)
-	axes.set_xlabel("size [bytes]")
-
-
-def _bytes(size: int, unit: str = "") -> str:
-	for shift, prefix in ((30, "G"), (20, "M"), (10, "K")):
-		if size % (1 << shift) == 0:
-			number = size >> shift
-			return f"{number} {prefix}i{unit}" if unit else f"{number}{prefix}"
-	return f"{size} {unit}".rstrip()
-
-
-def _legend(axes: Any, handles: list[Any] | None = None) -> None:
-	"""The labels of the curves, or of HANDLES, below the picture, where no curve is."""
-	handles = handles or axes.get_legend_handles_labels()[0]
-	texts = [handle.get_label() for handle in handles]
-	if len(texts) < 2:
-		return
-	columns = max(1, min(4, 120 // (8 + max(map(len, texts)))))
-	figure = axes.get_figure()
-	figure.set_figheight(figure.get_figheight() + 0.2 * -(-len(texts) // columns))
-	axes.legend(handles, texts, fontsize="small", ncol=columns, loc="upper center",
-		    bbox_to_anchor=(0.5, -0.13))
-
-
-def _title(series_rows: list[Row], several: str) -> str:
-	"""What all of SERIES_ROWS are of; SEVERAL where they are of different tests."""
-	kinds = {row.kind for row in series_rows}
-	sizes = {row.size for row in series_rows}
-	if len(kinds) > 1:
-		return several
-	kind = kinds.pop()
-	size = f", {_bytes(sizes.pop(), 'B')}" if len(sizes) == 1 else ""
-	return f"{kind.name}: {kind.title}{size}"
-
-
 # The pictures
 
 def _cdf(pyplot: Any, series: list[tuple[str, Row]]) -> Any:
-	figure, axes = pyplot.subplots(figsize=SIZE)
+	figure, axes = pyplot.subplots(figsize=picture.SIZE)
 	top = max(sum(count for _, _, count in row.histogram or []) for _, row in series)
 	# No more nines than there are iterations for.
 	nines = max(2, min(4, len(str(top)) - 1))
-	end = float(_shares(nines + 0.3))
-	for colour, (label, row) in zip(COLOURS, series):
+	end = float(picture.shares(nines + 0.3))
+	for colour, (label, row) in zip(picture.COLOURS, series):
 		points = stats.distribution(row.histogram or [], row.latency["min_ns"],
 					    row.latency["max_ns"])
 		axes.plot([ns / 1000 for ns, _ in points], [min(share, end) for _, share in points],
 			  drawstyle="steps-post", color=colour, label=label)
 		axes.plot(row.microseconds("max_ns"), end, "o", color=colour, markersize=4)
 	axes.set_xscale("log")
-	axes.set_yscale("function", functions=(_nines, _shares))
-	axes.set_ylim(0, float(_shares(nines + 0.4)))
+	axes.set_yscale("function", functions=(picture.nines, picture.shares))
+	axes.set_ylim(0, float(picture.shares(nines + 0.4)))
 	ticks = [0, 0.5, 0.75] + [1 - 10 ** -n for n in range(1, nines + 1)]
 	axes.set_yticks(ticks, [f"{tick * 100:g}%" for tick in ticks])
-	_plain_axis(axes.xaxis, [row.latency[name] for _, row in series
+	picture.plain_axis(axes.xaxis, [row.latency[name] for _, row in series
 				 for name in ("min_ns", "max_ns")])
 	axes.set_xlabel("latency [usec]; the dots are the longest")
 	axes.set_ylabel("share of iterations that took at most so long")
-	axes.set_title(_title([row for _, row in series], "Distribution of latencies"))
-	_legend(axes)
+	axes.set_title(picture.title([row for _, row in series], "Distribution of latencies"))
+	picture.legend(axes)
 	return figure
 
 
 def _percentiles(pyplot: Any, series: Series) -> Any:
-	figure, axes = pyplot.subplots(figsize=SIZE)
+	figure, axes = pyplot.subplots(figsize=picture.SIZE)
 	handles = []
-	for colour, marker, (label, points) in zip(COLOURS, MARKERS, series):
+	for colour, marker, (label, points) in zip(picture.COLOURS, picture.MARKERS, series):
 		for name, _, style in PERCENTILES:
 			values = _curve(points, operator.methodcaller("microseconds", name))
 			curve, = axes.plot(list(points), values, style, color=colour,
@@ -320,18 +246,18 @@ def _percentiles(pyplot: Any, series: Series) -> Any:
 	handles += [pyplot.Line2D([], [], linestyle=style, color="#555555", label=percent)
 		    for _, percent, style in PERCENTILES]
 	axes.set_yscale("log")
-	_size_axis(axes, series)
-	_plain_axis(axes.yaxis, [row.latency[name] for row in _rows(series)
+	picture.size_axis(axes, list(series[0][1]))
+	picture.plain_axis(axes.yaxis, [row.latency[name] for row in _rows(series)
 				 for name, _, _ in PERCENTILES])
 	axes.set_ylabel("latency [usec]")
-	axes.set_title(_title(_rows(series), "Latency by size"))
-	_legend(axes, handles)
+	axes.set_title(picture.title(_rows(series), "Latency by size"))
+	picture.legend(axes, handles)
 	return figure
 
 
 def _bandwidth(pyplot: Any, series: Series) -> Any:
-	figure, (above, below) = pyplot.subplots(2, 1, figsize=(SIZE[0], 7), sharex=True)
-	for colour, marker, (label, points) in zip(COLOURS, MARKERS, series):
+	figure, (above, below) = pyplot.subplots(2, 1, figsize=(picture.SIZE[0], 7), sharex=True)
+	for colour, marker, (label, points) in zip(picture.COLOURS, picture.MARKERS, series):
 		for axes, values in ((above, _curve(points, lambda row: row.mib_per_s)),
 				     (below, _curve(points, lambda row: row.mpps))):
 			axes.plot(list(points), values, color=colour, marker=marker, markersize=4,
@@ -344,10 +270,10 @@ def _bandwidth(pyplot: Any, series: Series) -> Any:
 	right.set_ylabel("bandwidth [Gbit/s]")
 	below.set_yscale("log")
 	below.set_ylabel("message rate [Mpps]")
-	_plain_axis(below.yaxis, [row.mpps for row in _rows(series)])
-	_size_axis(below, series)
-	above.set_title(_title(_rows(series), "Bandwidth by size"))
-	_legend(below)
+	picture.plain_axis(below.yaxis, [row.mpps for row in _rows(series)])
+	picture.size_axis(below, list(series[0][1]))
+	above.set_title(picture.title(_rows(series), "Bandwidth by size"))
+	picture.legend(below)
 	return figure
 
 
