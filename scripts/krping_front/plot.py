@@ -8,9 +8,10 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import picture, report, results, rows, stats
+from . import over_time, picture, report, results, rows, stats
 from .command import is_made_up
 from .errors import FAILED, NO_PLOTS, OK, Quit
+from .over_time import Run
 from .results import Loaded
 from .rows import Row
 from .table import MEASURES
@@ -20,8 +21,8 @@ Points = dict[int, Row | None]
 Series = list[tuple[str, Points]]
 
 DESCRIPTION = """\
-Draw results: the latency distribution of some runs, or bandwidth or latency
-percentiles by size. FILEs, and what of them is meant, are as in 'krping
+Draw results: the latency distribution of some runs, runs over time, or bandwidth
+or latency percentiles by size. FILEs, and what of them is meant, are as in 'krping
 report'. Needs matplotlib (python3-matplotlib).
 """
 EXAMPLES = """\
@@ -31,11 +32,15 @@ kinds:
                the same room as the one before
   percentiles  50%, 99% and 99.9% by size
   bandwidth    bandwidth and message rate by size
+  series       rate, and latency if it was measured, over time, of runs with
+               interval=; the ten longest operations are marked
 
 examples:
   krping plot a.json b.json --kind cdf --size 64 -o latency.svg
   krping plot sweep.json --kind percentiles --test wlat,rlat -o percentiles.png
   krping plot monday.json friday.json --kind bandwidth -o bandwidth.svg
+  krping run loopback,addr=192.0.2.2,bw,duration=60,interval=500 --json >a.json
+  krping plot a.json --kind series -o series.svg
 
 exit status:
   0    written
@@ -110,13 +115,16 @@ def _matplotlib() -> Any:
 
 # What is drawn: lists of (label, Row), or of (label, Rows by size)
 
+def _names(loaded: list[Loaded]) -> list[str]:
+	"""Names for files, as short as tells them apart."""
+	names = [os.path.splitext(os.path.basename(each.name))[0] for each in loaded]
+	return names if len(set(names)) == len(names) else [each.name for each in loaded]
+
+
 def _all_rows(loaded: list[Loaded]) -> list[tuple[str, Row]]:
 	"""(name of the file, Row) of all, also of what failed before anything was measured."""
-	names = [os.path.splitext(os.path.basename(each.name))[0] for each in loaded]
-	if len(set(names)) < len(names):
-		names = [each.name for each in loaded]
 	found = []
-	for name, each in zip(names, loaded):
+	for name, each in zip(_names(loaded), loaded):
 		shown = [result for result in each.results if not results.is_answer(result)]
 		found += [(name, row) for row in rows.by_command(shown)]
 	return found
@@ -151,6 +159,21 @@ def _runs(loaded: list[Loaded]) -> list[tuple[str, Row]]:
 		   row.role, row.device, name, _tag(row.tag), f"run {number}")
 		  for number, (name, row) in enumerate(found, 1)]
 	return list(zip(labels(traits), [row for _, row in found]))
+
+
+def _over_time(loaded: list[Loaded]) -> list[tuple[str, Run]]:
+	"""For series: each result that has one."""
+	found = []
+	for name, each in zip(_names(loaded), loaded):
+		for result in each.results:
+			run = over_time.of(result)
+			if run:
+				found.append((name, result["thread"], run))
+	_too_many(found, "a series; give the run interval=")
+	traits = [(run.row.kind.name, picture.bytes_text(run.row.size, "B"),
+		   run.row.variant or "default options", run.row.device, name,
+		   _tag(run.row.tag), f"thread {thread}") for name, thread, run in found]
+	return list(zip(labels(traits), [run for _, _, run in found]))
 
 
 def _tag(tag: str) -> str:
@@ -282,4 +305,5 @@ KINDS: dict[str, tuple[Callable[[list[Loaded]], Any], Callable[[Any, Any], Any]]
 	"cdf": (_runs, _cdf),
 	"percentiles": (_latencies, _percentiles),
 	"bandwidth": (_bandwidths, _bandwidth),
+	"series": (_over_time, over_time.draw),
 }

@@ -24,6 +24,21 @@ class Stage(typing.TypedDict):
 	max: int
 
 
+class Series(typing.TypedDict):
+	"""A run over time."""
+
+	interval_ns: int
+	began_unix_ns: int
+	# When the last operation ended, since the beginning.
+	ended_ns: int
+	# Intervals before the first one that is there.
+	dropped: int
+	columns: list[str]
+	intervals: list[list[int]]
+	# The moment and the latency of the longest operations.
+	worst: typing.NotRequired[list[tuple[int, int]]]
+
+
 class Trial(typing.TypedDict):
 	"""A case of conformance."""
 
@@ -123,6 +138,7 @@ class Result(_Always, total=False):
 	p99_9_ns: int
 	p99_99_ns: int
 	histogram_ns: Histogram
+	series: Series
 	bytes_per_s: int
 	total_bytes_per_s: int
 	peer_iterations: int

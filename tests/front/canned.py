@@ -61,6 +61,27 @@ def result(test="wlat", role="client", number=7, **changes):
 	return {name: value for name, value in (found | changes).items() if value is not None}
 
 
+def series(operations, interval_ns=100_000_000):
+	"""The series of OPERATIONS, each a moment and a latency in ns, or None for the latency."""
+	timed = operations[0][1] is not None
+	ended = operations[-1][0]
+	rows = []
+	for number in range(ended // interval_ns + 1):
+		inside = [ns for at, ns in operations if at // interval_ns == number]
+		row = [number * interval_ns, len(inside), 64 * len(inside)]
+		if timed:
+			inside.sort()
+			row += [inside[len(inside) // 2], inside[-1], inside[-1]] if inside else [0] * 3
+		rows.append(row)
+	columns = ["start_ns", "operations", "bytes", "p50_ns", "p99_ns", "max_ns"]
+	found = {"interval_ns": interval_ns, "began_unix_ns": 1_800_000_000 * 10**9,
+		 "ended_ns": ended, "dropped": 0, "columns": columns[:6 if timed else 3],
+		 "intervals": rows}
+	if timed:
+		found["worst"] = sorted(operations, key=lambda pair: -pair[1])[:10]
+	return found
+
+
 def failed(name="ECONNREFUSED", errno=111, reason="the connection was rejected", **changes):
 	"""A result that failed before anything was done."""
 	return result(status="failed", errno=name, errno_number=errno, reason=reason,

@@ -181,6 +181,46 @@ def gaps():
 		assert holes(figure) == [[]], holes(figure)
 
 
+def over_time(test="wlat", **changes):
+	"""A run of ten seconds with a stall, and in the latency a spike."""
+	timed = test == "wlat"
+	moments = [at * 10_000_000 for at in range(1000) if not 400 <= at < 450]
+	operations = [(at, (20_000 + at // 10**6 + 10**6 * (at == 7 * 10**9)) if timed else None)
+		      for at in moments]
+	return canned.result(test, iterations=len(operations), elapsed_ns=10**10,
+			     series=canned.series(operations), **changes)
+
+
+@suite.test("runs over time: the rate, the latency and the longest, with stalls")
+def series():
+	with front.directory():
+		path = saved("a.json", over_time())
+		drawn(path, "--kind", "series", "-o", "x.svg")
+		found = texts("x.svg")
+		for text in ("rate [thousands per second]", "latency [usec]", "longest",
+			     "time since the measurement began [s]", "the ten longest"):
+			assert text in found, (text, found)
+		figure, _ = figure_of(path, "--kind", "series")
+		above, below = figure.axes
+		rate = above.get_lines()[0]
+		stalled = [second for second, value in zip(*rate.get_data()) if value == 0]
+		assert stalled == [4.0, 4.1, 4.2, 4.3, 4.4], stalled
+		assert rate.get_ydata()[10] == 0.1, "100 operations per second"
+		# No operation, no latency.
+		assert all(math.isnan(value) for second, value in zip(*below.get_lines()[0].get_data())
+			   if second in stalled)
+		marks = below.get_lines()[3].get_data()
+		assert (marks[0][0], marks[1][0]) == (7.0, 1027.0), marks
+		# What has no latencies has one picture, and bandwidths are bandwidths.
+		figure, _ = figure_of(saved("b.json", over_time("bw")), "--kind", "series")
+		axes, = figure.axes
+		assert axes.get_ylabel() == "bandwidth [MiB/s]", axes.get_ylabel()
+		figure, _ = figure_of("a.json", "b.json", "--kind", "series")
+		assert len(figure.axes[0].get_lines()) == 2 and figure.axes[1].get_legend()
+		err = drawn(saved("c.json", runs()), "--kind", "series", "-o", "x.svg", status=1)
+		assert "none of these results has a series; give the run interval=" in err, err
+
+
 @suite.test("a file that is given twice is refused, by whatever name")
 def twice():
 	with front.directory():
@@ -218,7 +258,8 @@ def nines():
 @suite.test("what cannot be drawn well is drawn somehow: one run, one size, one bucket")
 def small():
 	with front.directory():
-		one = canned.result(iterations=3, elapsed_ns=30, **canned.latency([10, 10, 10]))
+		one = canned.result(iterations=3, elapsed_ns=30, **canned.latency([10, 10, 10]),
+				    series=canned.series([(10, 10), (20, 10), (30, 10)]))
 		path = saved("a", one, canned.result("bw"))
 		for kind in plot.KINDS:
 			drawn(path, "--kind", kind, "-o", "x.svg")
