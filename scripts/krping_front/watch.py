@@ -9,7 +9,7 @@ import types
 import typing
 from collections.abc import Iterator, Mapping
 
-from . import options, proc
+from . import openmetrics, options, proc
 from .errors import OK
 from .proc import Line
 from .progress import scaled
@@ -20,16 +20,22 @@ Show what each thread of krping moves per second, from /proc/krping: messages
 and bytes sent, received, written and read, over each interval; and of a disk or
 a tap its requests. On a terminal the picture is drawn anew each time; otherwise
 each sample is a line for each thread. Ctrl-C ends it.
+
+With --openmetrics nothing is shown: a file has the counters, as the textfile
+collector of Prometheus's node exporter takes them, and is replaced each time.
 """
 EXAMPLES = """\
 examples:
   krping watch
   krping watch --interval 5
   krping watch --interval 1 --count 60 >rates.txt
+  krping watch --interval 15 \\
+      --openmetrics /var/lib/prometheus/node-exporter/krping.prom
 
 exit status:
   0    ended by Ctrl-C, or after --count samples
-  2    usage, the module is not loaded (any more), or not root
+  2    usage, the module is not loaded (any more), not root, or the file cannot
+       be written
 """
 
 WORDS = ("send", "recv", "write", "read")
@@ -55,10 +61,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 			    help="seconds between samples, 0.1 to 3600 (default 1)")
 	parser.add_argument("--count", metavar="N", type=options.whole(1),
 			    help="end after N samples (default: at Ctrl-C)")
+	parser.add_argument("--openmetrics", metavar="FILE",
+			    help="keep the counters in FILE, and show nothing")
 
 
 def main(arguments: argparse.Namespace) -> int:
 	"""Run it, and return the exit status."""
+	if arguments.openmetrics is not None:
+		return _keep(arguments.openmetrics, arguments.interval, arguments.count)
 	terminal = sys.stdout.isatty()
 	first = proc.lines()
 	try:
@@ -72,6 +82,22 @@ def main(arguments: argparse.Namespace) -> int:
 	except KeyboardInterrupt:
 		if terminal:
 			print()
+	return OK
+
+
+def _keep(path: str, interval: float, count: int | None) -> int:
+	"""Have PATH hold the counters as they are now, and again every INTERVAL seconds, COUNT
+	times or without end."""
+	next_time = time.monotonic()
+	try:
+		while count is None or count > 0:
+			time.sleep(max(0.0, next_time - time.monotonic()))
+			next_time += interval
+			openmetrics.write(path, proc.lines())
+			if count is not None:
+				count -= 1
+	except KeyboardInterrupt:
+		pass
 	return OK
 
 

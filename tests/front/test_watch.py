@@ -13,7 +13,7 @@ import time
 
 import front
 from front import Module, krping
-from krping_front import kmsg, paths, proc, progress, watch
+from krping_front import kmsg, openmetrics, paths, proc, progress, watch
 from krping_front.command import Command, is_made_up, number, split, variant
 from krping_front.errors import Quit
 from ktap import Suite
@@ -309,6 +309,70 @@ def picture():
 	assert watch.picture([], 0).endswith("nothing runs\n")
 	text = watch.picture(busy, 0, 24)
 	assert text.count("\n") == 23 and "... and 982 more" in text, text
+
+
+@suite.test("OpenMetrics: counters of threads, disks and taps, and nothing of others")
+def metrics():
+	counters = dict(zip(proc.COUNTERS, range(1, 9)))
+	found = openmetrics.text([
+		line(1, **counters), line(2, None), disk(3, "krping0", requests=9, in_flight=4),
+		disk(4, 'a"b\\c', device=None, requests=7)])
+	assert found == """\
+# TYPE krping_messages counter
+# HELP krping_messages Messages and operations of a thread.
+krping_messages_total{thread="1",device="mlx5_0",direction="send"} 2
+krping_messages_total{thread="1",device="mlx5_0",direction="recv"} 4
+krping_messages_total{thread="1",device="mlx5_0",direction="write"} 6
+krping_messages_total{thread="1",device="mlx5_0",direction="read"} 8
+krping_messages_total{thread="3",device="mlx5_0",direction="send"} 0
+krping_messages_total{thread="3",device="mlx5_0",direction="recv"} 0
+krping_messages_total{thread="3",device="mlx5_0",direction="write"} 0
+krping_messages_total{thread="3",device="mlx5_0",direction="read"} 0
+# TYPE krping_bytes counter
+# HELP krping_bytes Bytes of these.
+krping_bytes_total{thread="1",device="mlx5_0",direction="send"} 1
+krping_bytes_total{thread="1",device="mlx5_0",direction="recv"} 3
+krping_bytes_total{thread="1",device="mlx5_0",direction="write"} 5
+krping_bytes_total{thread="1",device="mlx5_0",direction="read"} 7
+krping_bytes_total{thread="3",device="mlx5_0",direction="send"} 0
+krping_bytes_total{thread="3",device="mlx5_0",direction="recv"} 0
+krping_bytes_total{thread="3",device="mlx5_0",direction="write"} 0
+krping_bytes_total{thread="3",device="mlx5_0",direction="read"} 0
+# TYPE krping_threads gauge
+# HELP krping_threads Running threads.
+krping_threads{state="busy"} 2
+krping_threads{state="waiting"} 2
+# TYPE krping_disk_in_flight gauge
+# HELP krping_disk_in_flight Of a disk or a tap: in flight.
+krping_disk_in_flight{disk="krping0",thread="3"} 4
+# TYPE krping_disk_requests counter
+# HELP krping_disk_requests Of a disk or a tap: requests.
+krping_disk_requests_total{disk="krping0",thread="3"} 9
+krping_disk_requests_total{disk="a\\"b\\\\c",thread="4"} 7
+# EOF
+""", found
+
+
+@suite.test("the file of metrics is replaced as a whole, and what cannot be written is said")
+def metrics_file():
+	with front.directory(), Module() as module:
+		for shown, expected in (("", '{state="busy"} 0'),
+					("7-mlx5_0 0 0 0 0 0 99 0 0\n", 'direction="write"} 99')):
+			module.show(shown)
+			words = ("watch", "--openmetrics", "krping.prom", "--count", 1)
+			assert krping(*words) == (0, "", "")
+			with open("krping.prom", encoding="utf-8") as file:
+				text = file.read()
+			assert expected in text and text.endswith("# EOF\n"), text
+			assert os.stat("krping.prom").st_mode & 0o777 == 0o644
+			assert os.listdir(".").count("krping.prom") == 1
+			assert not [name for name in os.listdir(".") if name.startswith(".krping-")]
+		os.mkdir("taken")
+		for path, why in (("absent/x", "No such file or directory"),
+				  ("taken", "Is a directory")):
+			status, out, err = krping("watch", "--openmetrics", path, "--count", 1)
+			assert (status, out) == (2, "") and f"{path}: {why}" in err, err
+		assert not [name for name in os.listdir(".") if name.startswith(".krping-")]
 
 
 @suite.test("a picture has a second line for a disk or a tap")
