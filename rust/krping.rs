@@ -12,6 +12,7 @@
 //! | workloads | [`workloads`], [`block`] |
 //! | engine | [`engine`] |
 //! | connections, memory | [`cm`], [`mr`] |
+//! | tracepoints | [`trace`] |
 //! | RDMA | [`rdma`] |
 //! | kernel | [`kernel_ext`] |
 //! | raw | [`bindings`] |
@@ -36,6 +37,7 @@ mod logic;
 mod mr;
 mod proc_iface;
 mod rdma;
+mod trace;
 mod workloads;
 
 use cm::departures::Departures;

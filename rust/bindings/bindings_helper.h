@@ -13,3 +13,4 @@
 #include <rdma/rw.h>
 
 #include "helpers.h"
+#include "krping_trace.h"

@@ -183,8 +183,8 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// Waits for the time at which the command is to start, and returns by how many nanoseconds that
-    /// has passed; `None` for one that starts at once.
+    /// Waits for the time at which the command is to start, and returns by how many nanoseconds
+    /// that has passed; `None` for one that starts at once.
     fn await_start<W: Lead>(&self, connections: &[Connected<W>]) -> Result<Option<u64>, Failure> {
         let Some(start_ns) = self.session.command.start_at_ns else {
             return Ok(None);

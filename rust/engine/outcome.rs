@@ -26,7 +26,8 @@ use crate::{
             Known, //
         },
         Failure, //
-    }, //
+    },
+    trace, //
 };
 use kernel::{
     prelude::*,
@@ -184,6 +185,7 @@ impl Outcome {
 
     /// Reports that `progress` is reached. Any context.
     pub(crate) fn advance(&self, progress: Progress) {
+        trace::connect(self, progress as u32);
         self.touch();
         {
             let mut state = self.state.lock();

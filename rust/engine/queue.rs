@@ -45,7 +45,8 @@ use crate::{
             Local,
             WorkRequest, //
         }, //
-    }, //
+    },
+    trace, //
 };
 use kernel::prelude::*;
 
@@ -72,6 +73,11 @@ fn operation(request: &WorkRequest) -> Operation {
         WorkRequest::Register { .. } => Operation::Register,
         WorkRequest::Invalidate { .. } => Operation::Invalidate,
     }
+}
+
+/// Returns the operation of the last request of `list`.
+fn last(list: &[WorkRequest]) -> Operation {
+    list.last().map_or(Operation::Send, operation)
 }
 
 /// Returns the operation that the completion of a part of a transfer is to name.
@@ -208,9 +214,26 @@ impl<'a> Queue<'a> {
     /// Posts a list of requests whose completions carry `slot`.
     pub(crate) fn post_for(&mut self, slot: usize, list: &[WorkRequest]) -> Result<(), Failure> {
         let layout = self.layout;
-        self.inner
-            .post(list, |request| layout.entry(operation(request), slot))
-            .map_err(posting)
+        self.traced(last(list), list.len(), |inner| {
+            inner.post(list, |request| layout.entry(operation(request), slot))
+        })
+    }
+
+    /// Calls `post`, which posts `count` requests of which `op` is the last, between tracepoints.
+    fn traced(
+        &mut self,
+        op: Operation,
+        count: usize,
+        post: impl FnOnce(&mut qp::Queue<'a, Tag, Request>) -> Result,
+    ) -> Result<(), Failure> {
+        let qpn = self.inner.number();
+        trace::post(qpn, op, count);
+        let result = post(&mut self.inner);
+        let errno = result
+            .err()
+            .map_or(0, |error| error.to_errno().unsigned_abs());
+        trace::posted(qpn, op, errno);
+        result.map_err(posting)
     }
 
     /// Posts the context of a transfer, and then `answer`, whose completion carries `slot`; without
@@ -224,9 +247,8 @@ impl<'a> Queue<'a> {
         let layout = self.layout;
         let entry_of = |part| layout.entry(part_of(part), slot);
         let answer = answer.map(|answer| (answer, layout.entry(operation(&answer), slot)));
-        self.inner
-            .post_transfer(id, entry_of, answer)
-            .map_err(posting)
+        let op = answer.map_or(Operation::Read, |(answer, _)| operation(&answer));
+        self.traced(op, 1, |inner| inner.post_transfer(id, entry_of, answer))
     }
 
     /// Notes that a transfer has completed, as `wc` says.
@@ -251,7 +273,9 @@ impl<'a> Queue<'a> {
             };
             layout.entry(op, 0)
         };
-        self.inner.post(list, entry).map_err(posting)
+        self.traced(Operation::Control, list.len(), |inner| {
+            inner.post(list, entry)
+        })
     }
 
     /// Fills `list` with copies of `template`, whose completions carry `slot`.
@@ -276,16 +300,17 @@ impl<'a> Queue<'a> {
             .map_err(|e| Failure::Kernel("preparing requests", e.to_errno()))
     }
 
-    /// Posts the first `count` requests of `list`; `notify` says what each of them asks for.
+    /// Posts the first `count` requests of `list`, which are `op`; `notify` says what each of them
+    /// asks for.
     pub(crate) fn post_list(
         &mut self,
+        op: Operation,
         list: &mut PreparedList,
         count: u32,
         notify: impl Fn(u32) -> Notify,
     ) -> Result<(), Failure> {
-        self.inner
-            .post_list(list, count as usize, notify)
-            .map_err(posting)
+        let count = count as usize;
+        self.traced(op, count, |inner| inner.post_list(list, count, notify))
     }
 
     /// Posts a receive into the first `len` bytes of `buffer`, as number `slot`.

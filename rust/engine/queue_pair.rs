@@ -56,7 +56,8 @@ use crate::{
             PeerQueuePair, //
         },
         rw::TransferId, //
-    }, //
+    },
+    trace, //
 };
 use kernel::{
     prelude::*,
@@ -127,9 +128,13 @@ impl<W: Workload> Completions for Driven<W> {
         tag: Tag,
         wc: &cq::WorkCompletion<'_>,
     ) -> Option<W::Done> {
-        self.run(queue.reborrow(), |workload, queue| {
+        let (qpn, status) = (queue.number(), wc.status());
+        trace::completion(qpn, tag.op, status);
+        let done = self.run(queue.reborrow(), |workload, queue| {
             Self::take(workload, queue, tag, wc)
-        })
+        });
+        trace::callback(qpn, tag.op, status);
+        done
     }
 
     fn shared(receive: u32) -> Option<Tag> {

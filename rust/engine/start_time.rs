@@ -26,8 +26,8 @@ const NEAR_NS: u64 = 20_000_000;
 const SPIN_NS: u64 = 100_000;
 
 /// Waits until the time of day is `start_ns`, and returns by how many nanoseconds it is later then.
-/// Calls `send_keepalives` every `keepalive_ms`. The clock is read again and again, so that one that
-/// is set meanwhile counts. Process context; sleeps.
+/// Calls `send_keepalives` every `keepalive_ms`. The clock is read again and again, so that one
+/// that is set meanwhile counts. Process context; sleeps.
 ///
 /// # Errors
 ///

@@ -81,6 +81,12 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
         Queue::new(self.target, self.unreliable, self.entries, self.memory)
     }
 
+    /// Returns the number of the queue pair.
+    pub(crate) fn number(&self) -> u32 {
+        // SAFETY: It is alive for as long as this view; its number does not change.
+        unsafe { (*self.target.qp.as_ptr()).qp_num }
+    }
+
     /// Returns the memory that work requests name. It can be looked at, but not be replaced: the
     /// device uses it.
     pub(crate) fn memory(&self) -> &Memory<F> {

@@ -170,7 +170,8 @@ impl Poster {
         };
         again.number_from(last as u32);
         let solicits = self.solicits;
-        queue.post_list(again, 1, |_| solicits.notify(true, true))?;
+        let op = verb::operation(self.verb);
+        queue.post_list(op, again, 1, |_| solicits.notify(true, true))?;
         self.is_again = true;
         self.traffic.moved(verb::operation(self.verb), 1, self.size);
         Ok(true)
@@ -197,7 +198,8 @@ impl Poster {
             numbered.prepare(queue, source, window.posted(), count)?;
         }
         let (asks, solicits) = (!self.sig_all, self.solicits);
-        queue.post_list(&mut self.list, count, |ahead| {
+        let op = verb::operation(self.verb);
+        queue.post_list(op, &mut self.list, count, |ahead| {
             solicits.notify(window.signaled(ahead), asks)
         })?;
         self.window.post(count);

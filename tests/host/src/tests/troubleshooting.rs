@@ -162,8 +162,8 @@ fn failures() -> Vec<Failure> {
         Unsupported("SENTENCE"), TooLarge(1), AboveReceives(1), AbovePathMtu(1),
         OverMemory(1), AboveP99(2, 1),
         BelowBandwidth(1, 2), IntervalAboveP99(2, 1, 0),
-        IntervalBelowBandwidth(1, 2, 0), StartsLate(2, 1), Deviates(1, 2), NoCpu(1), Unexpected(errno::ENOMEM),
-        Kernel("STEP", -errno::ENOMEM),
+        IntervalBelowBandwidth(1, 2, 0), StartsLate(2, 1), Deviates(1, 2), NoCpu(1),
+        Unexpected(errno::ENOMEM), Kernel("STEP", -errno::ENOMEM),
     );
     let others = [
         Failure::Rejected(8, "invalid service ID", None),
