@@ -190,7 +190,7 @@ def tcp_silent():
 		run_ok(f"client,addr={ADDR},port={port},messenger,tcp,conns=3,count=20,echo,validate,"
 		       f"{TIMEOUT}")
 	# They have gone, and the server says so of each.
-	log.expect("a client was not served to its end")
+	log.wait("a client was not served to its end")
 	assert server.interrupt() == errno.EINTR
 
 
