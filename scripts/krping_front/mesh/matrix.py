@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What pairs measured, as matrices: a row for each client, a column for each server.
+
+Nothing here does I/O."""
+
+import dataclasses
+import statistics
+from collections.abc import Iterable
+
+from krping_front.kinds import KINDS
+
+from .outliers import Matrix
+from .plan import Pair
+
+# The figures of each measure, and whether more of them is worse. The first one is what is
+# shown, and what hosts and pairs are held against each other by.
+FIGURES = {
+	"latency": {"p50_ns": True, "p99_ns": True},
+	"bandwidth": {"bytes_per_s": False},
+	"rate": {"rate": False},
+}
+# A test, a size and a rail.
+Key = tuple[str, int, str]
+
+
+@dataclasses.dataclass
+class Run:
+	"""One run of one pair: its figures, or why it failed."""
+
+	pair: Pair
+	figures: dict[str, float]
+	errno: str = ""
+	reason: str = ""
+	# By how many ns its start was missed.
+	late: int = 0
+
+	@property
+	def failed(self) -> bool:
+		"""Whether it failed."""
+		return bool(self.errno)
+
+
+class Grid:
+	"""The matrices of one test with one size on one rail."""
+
+	def __init__(self, key: Key, count: int) -> None:
+		self.test, self.size, self.rail = self.key = key
+		self.count = count
+		self.figures = FIGURES[KINDS[self.test].measure]
+		self.values: dict[str, Matrix] = {name: [[None] * count for _ in range(count)]
+						  for name in self.figures}
+		self.tried = [[0] * count for _ in range(count)]
+		self.errors = [[0] * count for _ in range(count)]
+		# All values of pairs that ran more than once, in their order.
+		self.series: dict[Pair, dict[str, list[float]]] = {}
+
+	def add(self, run: Run) -> None:
+		"""Take RUN in. Of several runs of a pair the median counts."""
+		client, server = run.pair
+		self.tried[client][server] += 1
+		if run.failed:
+			self.errors[client][server] += 1
+		for name in self.figures:
+			value = run.figures.get(name)
+			if value is None:
+				continue
+			before = self.values[name][client][server]
+			if before is None:
+				self.values[name][client][server] = value
+				continue
+			series = self.series.setdefault(run.pair, {})
+			each = series.setdefault(name, [before])
+			each.append(value)
+			self.values[name][client][server] = statistics.median(each)
+
+	def known(self, name: str) -> list[float]:
+		"""All values of the figure NAME."""
+		return [cell for line in self.values[name] for cell in line if cell is not None]
+
+
+def sentence(name: str, value: float | None) -> str:
+	"""VALUE of the figure NAME, with its unit."""
+	if value is None:
+		return "-"
+	if name.endswith("_ns"):
+		for unit, scale in (("ns", 1), ("us", 1e3), ("ms", 1e6)):
+			if value < 1000 * scale:
+				return f"{value / scale:.4g} {unit}"
+		return f"{value / 1e9:.4g} s"
+	units = ("B/s", "kB/s", "MB/s", "GB/s") if name == "bytes_per_s" else ("/s", "k/s", "M/s", "G/s")
+	for power, unit in enumerate(units[:-1]):
+		if value < 1000 ** (power + 1):
+			return f"{value / 1000 ** power:.4g} {unit}"
+	return f"{value / 1e9:.4g} {units[-1]}"
+
+
+def summary(values: Iterable[float]) -> tuple[float, float, float] | None:
+	"""The least, the median and the largest of VALUES, None where there are none."""
+	found = sorted(values)
+	return (found[0], statistics.median(found), found[-1]) if found else None
