@@ -69,14 +69,17 @@ def write(fd: int, data: bytes) -> int:
 	return ctypes.get_errno() if written < 0 else 0
 
 
-class _Writer(threading.Thread):
+class Writer(threading.Thread):
 	"""The thread that writes a command, and takes no signal but INTERRUPT: any other
 	that no handler takes, such as SIGCHLD, would end the run too."""
 
-	def __init__(self, fd: int, data: bytes) -> None:
+	def __init__(self, fd: int, data: bytes,
+		     ended: Callable[[], object] = lambda: None) -> None:
+		"""Write DATA to FD, and call ENDED() in this thread when that is over."""
 		super().__init__(daemon=True)
 		self.fd = fd
 		self.data = data
+		self.ended = ended
 		self.errno = errno.EIO
 		self.done = threading.Event()
 		# Until then there is a thread to send signals to.
@@ -94,6 +97,7 @@ class _Writer(threading.Thread):
 			self.errno = write(self.fd, self.data)
 		finally:
 			self.done.set()
+			self.ended()
 			self.leave.wait()
 
 	def interrupt(self) -> None:
@@ -117,15 +121,20 @@ def handled(handlers: dict[signal.Signals, Handler]) -> Iterator[None]:
 			signal.signal(number, handler)
 
 
+def open_to_write() -> int:
+	"""Open the file for a command."""
+	try:
+		return os.open(paths.PROC, os.O_WRONLY | os.O_CLOEXEC)
+	except OSError as error:
+		raise paths.proc_trouble(error) from None
+
+
 def run(text: str, tick: Callable[[], object] | None = None,
 	interval: float = 0.5) -> tuple[int, int | None]:
 	"""Run the command TEXT to its end, and call TICK() every INTERVAL seconds
 	meanwhile. Return its errno (0 for success), and the signal that was to end it
 	(None without one). For the main thread only."""
-	try:
-		fd = os.open(paths.PROC, os.O_WRONLY | os.O_CLOEXEC)
-	except OSError as error:
-		raise paths.proc_trouble(error) from None
+	fd = open_to_write()
 	taken: list[int | None] = []
 	writer = None
 
@@ -139,7 +148,7 @@ def run(text: str, tick: Callable[[], object] | None = None,
 		INTERRUPT: lambda _number, _frame: None}
 	try:
 		with handled(handlers):
-			writer = _Writer(fd, os.fsencode(text))
+			writer = Writer(fd, os.fsencode(text))
 			try:
 				_wait(writer, taken, tick, interval)
 			except BaseException:
@@ -154,7 +163,7 @@ def run(text: str, tick: Callable[[], object] | None = None,
 	return writer.errno, taken[0] if taken else None
 
 
-def _wait(writer: _Writer, taken: list[int | None], tick: Callable[[], object] | None,
+def _wait(writer: Writer, taken: list[int | None], tick: Callable[[], object] | None,
 	  interval: float) -> None:
 	"""Wait until WRITER is done, and interrupt it as soon as something is in TAKEN: a
 	signal from before the write was lost, so again and again."""

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import typing
+from collections.abc import Iterable
 
 from . import paths, shape
 from .command import split
@@ -125,6 +126,16 @@ def kept(tag: str | None = None) -> Loaded:
 	values = _kept_values()
 	return Loaded(paths.RESULTS, [check(found, where) for where, found in values
 				      if tag is None or _field(found, "tag") == tag])
+
+
+def by_tag(tags: Iterable[str]) -> dict[str, list[Result]]:
+	"""Of each of TAGS the results that the module keeps."""
+	found: dict[str, list[Result]] = {tag: [] for tag in tags}
+	for where, each in _kept_values():
+		tag = _field(each, "tag")
+		if isinstance(tag, str) and tag in found:
+			found[tag].append(check(each, where))
+	return found
 
 
 def newest() -> int:

@@ -111,9 +111,16 @@ def run(command: Command, show: bool = False, label: str = "",
 		found = []
 		if not warnings:
 			found = _ours(command, newest, warnings)
-		refused, sentence = _explain(number, command, log, found)
+		return judge(command, number, log, found, signal, warnings)
+
+
+def judge(command: Command, number: int, log: Log, found: list[Result],
+	  signal: int | None = None, warnings: list[str] | None = None) -> Outcome:
+	"""The Outcome of COMMAND, which has ended with errno NUMBER and the results FOUND, and
+	of which LOG may say more."""
+	refused, sentence = _explain(number, command, log, found)
 	return Outcome(errno=number, signal=signal, refused=refused, sentence=sentence,
-		       results=found, warnings=warnings, limits=command.limits)
+		       results=found, warnings=warnings or [], limits=command.limits)
 
 
 def _watched(watch: Watch, log: Log, progress: Progress | None) -> Callable[[], None]:

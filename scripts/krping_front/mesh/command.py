@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: GPL-2.0
+"""krping mesh: tests between the pairs of many hosts."""
+
+import argparse
+import datetime
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from krping_front import progress, results
+from krping_front.errors import FAILED, INTERRUPTED, OK, Quit, printing
+
+from . import arguments as given
+from . import document, html, nodeset, plan, table
+from .journal import Journal
+from .matrix import Run
+from .outcome import Limits, Outcome
+from .plan import Step
+
+DESCRIPTION = """\
+Run tests between the pairs of many hosts, in rounds: pairs of a round run at the
+same time, and begin together. No agent is installed: hosts need the module and
+this program, and are reached over ssh, ClusterShell, or srun of Slurm. The results
+are matrices; hosts and pairs that are worse than the others are named.
+"""
+EXAMPLES = """\
+examples:
+  krping mesh --hosts node[1-16] --check
+  krping mesh --hosts node[1-16] --json mesh.json --html mesh.html
+  krping mesh --hosts @rack1 --test wlat --sizes 64 --max-p99 20us
+  krping mesh --hosts node[1-8] --pattern incast:node1 --test bw --duration 10
+  krping mesh --hosts node[1-8] --rail 'mlx5_0' --rail 'mlx5_1' --min-bw 10G
+  krping mesh --hosts ns1,ns2 --launcher netns --test wlat
+
+exit status:
+  0    all runs succeeded
+  1    a run failed, or a host had no part to the end; the others were run
+  2    nothing was run: usage, a file that cannot be written, no host is there
+  3    a run missed --max-p99 or --min-bw, or with --fail-on-outliers some host or
+       pair is worse than the others; all were run
+  130  interrupted
+What there is until then is printed, and written to --json and --html.
+"""
+
+# A storm has so many commands on a host, of whose results the module keeps 256.
+STORM = 128
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+	"""Add the arguments of this subcommand to PARSER."""
+	given.add_arguments(parser)
+
+
+def main(arguments: argparse.Namespace) -> int:
+	"""Run it, and return the exit status."""
+	from . import launch
+	hosts = nodeset.expand(arguments.hosts)
+	name = arguments.launcher or launch.usual()
+	_refuse(arguments, hosts)
+	mesh = Mesh(arguments, hosts, name)
+	if arguments.check:
+		return mesh.check()
+	return mesh.run()
+
+
+def _refuse(arguments: argparse.Namespace, hosts: list[str]) -> None:
+	"""Refuse ARGUMENTS that make no sense, before any of HOSTS is asked."""
+	checked = given.planned(arguments, hosts, given.wishes(arguments))
+	for step in checked.steps():
+		given.commands(arguments, step)
+		break
+	given.extra(arguments.option, "--option")
+	given.extra(arguments.server_option, "--server-option")
+	if arguments.check:
+		return
+	if len(hosts) < 2:
+		raise Quit("--hosts: a mesh has at least two hosts")
+	if arguments.html == "-":
+		raise Quit("--html -: a page is for a file")
+	if arguments.resume and arguments.json in (None, "-"):
+		raise Quit("--resume needs --json FILE: what it goes on from is FILE.part")
+	for path in (arguments.json, arguments.html):
+		if path is not None:
+			results.check_writable(path)
+	if checked.pattern.kind == plan.STORM and len(hosts) > STORM:
+		print(f"krping: a storm of {len(hosts)} hosts has {len(hosts) - 1} commands on each, "
+		      f"and a module keeps {results.KEPT} results; some may be lost",
+		      file=sys.stderr)
+
+
+class Mesh:
+	"""One mesh, from its hosts to its files."""
+
+	def __init__(self, arguments: argparse.Namespace, hosts: list[str], launcher: str) -> None:
+		self.arguments = arguments
+		self.hosts = hosts
+		self.launcher = launcher
+		self.started = datetime.datetime.now(datetime.UTC)
+		self.outcome: Outcome | None = None
+		self.journal: Journal | None = None
+		self.shown = 0.0
+		self.failures = 0
+		self.visible = progress.wanted(arguments.quiet)
+
+	# Around the event loop.
+
+	def _lead(self, work: Callable[[Any], Any]) -> Any:
+		"""Lead the hosts through WORK(controller), and return the controller."""
+		import asyncio
+
+		from . import launch
+		from .controller import Controller, Deadlines, Interrupted
+
+		async def all_of_it() -> Controller:
+			made = Controller(self.hosts, Deadlines(
+				connect=self.arguments.connect_timeout, run=self.arguments.timeout),
+				self._take)
+			words = ["sudo", "-n"] if self.arguments.sudo else []
+			words += [self.arguments.krping, "node"]
+			try:
+				await made.lead(launch.named(self.launcher, words, made),
+						lambda: work(made))
+			except Interrupted:
+				self.interrupted = True
+			return made
+
+		self.interrupted = False
+		try:
+			return asyncio.run(all_of_it())
+		finally:
+			self._clear()
+
+	def check(self) -> int:
+		"""Say what hosts have and what they lack."""
+		async def work(controller: Any) -> None:
+			await controller.measure_clocks()
+
+		controller = self._lead(work)
+		outcome = Outcome(given.planned(self.arguments, self.hosts, []), controller.hosts,
+				  Limits())
+		with printing():
+			print("\n".join(table.check_lines(outcome)))
+		if self.interrupted:
+			return INTERRUPTED
+		bad = any(host.reason or host.lacks for host in controller.hosts)
+		return FAILED if bad else OK
+
+	def run(self) -> int:
+		"""Run the mesh."""
+		try:
+			controller = self._lead(self._work)
+		except BaseException:
+			# What was run stays for --resume.
+			if self.journal:
+				self.journal.close(False)
+			raise
+		if self.outcome is None:
+			return self._nobody(controller)
+		self.outcome.interrupted = self.interrupted
+		accused, misses = self.outcome.accusations(), list(self.outcome.misses())
+		status = self.outcome.status(bool(misses), bool(accused))
+		if self.arguments.json != "-":
+			with printing():
+				print("\n".join(table.lines(self.outcome, accused, misses)))
+		whole = document.document(self.outcome, accused, misses, status, self._about())
+		if self.arguments.html is not None:
+			results.save(self.arguments.html, html.page(whole))
+		if self.arguments.json is not None:
+			results.save(self.arguments.json, document.text(whole))
+		if self.journal:
+			self.journal.close(not self.interrupted)
+		if self.interrupted:
+			print("krping: interrupted"
+			      + ("; --resume goes on with it" if self.journal else ""), file=sys.stderr)
+		return status
+
+	def _nobody(self, controller: Any) -> int:
+		"""Nothing was run: say why, and return the exit status."""
+		if self.interrupted:
+			print("krping: interrupted", file=sys.stderr)
+			return INTERRUPTED
+		for host in controller.hosts:
+			print(f"krping: {host.name}: {host.reason or 'ready'}", file=sys.stderr)
+		raise Quit("fewer than two hosts are ready, so nothing was run; --check says what "
+			   "hosts lack")
+
+	# Within the event loop.
+
+	async def _work(self, controller: Any) -> None:
+		wishes = await controller.agree(given.wishes(self.arguments))
+		if len(controller.present) < 2:
+			return
+		whole = given.planned(self.arguments, self.hosts, wishes)
+		limits = Limits(self.arguments.max_p99, self.arguments.min_bw,
+				self.arguments.fail_on_outliers)
+		outcome = Outcome(whole, controller.hosts, limits)
+		journal = None
+		if self.arguments.json not in (None, "-"):
+			journal = Journal(self.arguments.json, self._depends(wishes),
+					  self.arguments.resume)
+			journal.restore(outcome)
+		self.outcome, self.journal = outcome, journal
+		controller.introduce(self.arguments.port)
+		await controller.run(whole, lambda step: given.commands(self.arguments, step),
+				     journal.has if journal and journal.done else None,
+				     lambda number: self._show(number, whole.step_count))
+
+	def _take(self, step: Step, run: Run) -> None:
+		assert self.outcome
+		self.outcome.add(step, run)
+		if self.journal:
+			self.journal.add(step, run)
+
+	def _show(self, number: int, total: int) -> None:
+		"""Show on the terminal how far it is."""
+		now = time.monotonic()
+		if self.visible and now - self.shown > 0.2 and self.outcome:
+			self.shown = now
+			print(f"\r\033[Kround {number + 1} of {total}, {self.outcome.runs} runs, "
+			      f"{self.outcome.failed} failed", end="", file=sys.stderr, flush=True)
+
+	def _clear(self) -> None:
+		if self.shown:
+			print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+	# What it was asked for.
+
+	def _depends(self, wishes: list[Any]) -> dict[str, Any]:
+		"""All that the runs depend on."""
+		wanted = self.arguments
+		return {"hosts": self.hosts, "pattern": wanted.pattern, "directions": wanted.directions,
+			"tests": [kind.name for kind in wanted.test], "sizes": wanted.sizes,
+			"rails": [wish.text for wish in wishes], "count": wanted.count,
+			"duration": wanted.duration, "options": wanted.option,
+			"server_options": wanted.server_option, "concurrency": wanted.concurrency,
+			"repeat": wanted.repeat, "sample": wanted.rounds}
+
+	def _about(self) -> dict[str, Any]:
+		"""What the document says of all of it."""
+		host, kernel = results.host()
+		assert self.outcome
+		depends = self._depends([])
+		del depends["hosts"]
+		return {"started": self.started.isoformat(timespec="seconds"),
+			"ended": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+			"host": host, "kernel": kernel, "launcher": self.launcher,
+			"asked": depends | {"rails": list(self.outcome.plan.rails)},
+			"limits": {"max_p99_ns": self.arguments.max_p99,
+				   "min_bytes_per_s": self.arguments.min_bw,
+				   "outliers": self.arguments.fail_on_outliers}}

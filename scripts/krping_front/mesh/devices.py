@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The RDMA devices of this host with the IP addresses that lead to them."""
+
+import glob
+import ipaddress
+import json
+import os
+import subprocess
+from typing import Any, NamedTuple
+
+CLASS = "/sys/class/infiniband"
+# They are found by PATH.
+ADDRESSES = ("ip", "-j", "addr", "show")
+LINKS = ("rdma", "-j", "link", "show")
+SECONDS = 10
+
+
+class Rail(NamedTuple):
+	"""A way to this host."""
+
+	device: str
+	netdev: str
+	address: str
+	# Bits of the address that all of its subnet have.
+	prefix: int
+
+
+def find() -> tuple[list[Rail], list[str]]:
+	"""The Rails of this host, and what kept from finding more."""
+	troubles: list[str] = []
+	links = _json(LINKS, troubles)
+	# sysfs says most of it, so a host without 'rdma' may do.
+	if troubles and os.path.isdir(CLASS):
+		troubles = []
+	return rails(_json(ADDRESSES, troubles), links), troubles
+
+
+def _json(words: tuple[str, ...], troubles: list[str]) -> list[dict[str, Any]]:
+	"""The objects that the command WORDS prints. Why there are none is added to TROUBLES."""
+	try:
+		done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+				      errors="replace", check=False, timeout=SECONDS)
+		if done.returncode:
+			raise ValueError(done.stderr.strip() or f"status {done.returncode}")
+		found = json.loads(done.stdout or "[]")
+	except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+		reason = error.strerror if isinstance(error, OSError) else error
+		troubles.append(f"'{' '.join(words)}' failed: {reason}")
+		return []
+	return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def rails(addresses: list[dict[str, Any]], links: list[dict[str, Any]]) -> list[Rail]:
+	"""The Rails by what 'ip -j addr' and 'rdma -j link' say of this network namespace, and
+	by sysfs, which may show devices of others, too."""
+	local: dict[str, list[tuple[str, int]]] = {}
+	for each in addresses:
+		local[str(each.get("ifname"))] = [
+			(info["local"], info["prefixlen"]) for info in each.get("addr_info", [])
+			if "local" in info and info.get("scope") == "global"]
+	pairs = {(str(each.get("ifname")), str(each["netdev"])) for each in links if "netdev" in each}
+	pairs |= {(device, netdev) for device in _devices()
+		  for netdev in _names(f"{CLASS}/{device}/device/net")}
+	found = {Rail(device, netdev, address, prefix) for device, netdev in pairs
+		 for address, prefix in local.get(netdev, [])}
+	# RoCE has a GID for each address, also for those of VLANs on the interface.
+	for device in _devices():
+		for netdev, gid in _gids(device):
+			found |= {Rail(device, netdev, address, prefix)
+				  for address, prefix in local.get(netdev, []) if address == gid}
+	return sorted(found, key=lambda rail: (":" in rail.address, rail))
+
+
+def _names(path: str) -> list[str]:
+	try:
+		return sorted(os.listdir(path))
+	except OSError:
+		return []
+
+
+def _devices() -> list[str]:
+	return _names(CLASS)
+
+
+def _gids(device: str) -> list[tuple[str, str]]:
+	"""Each interface that DEVICE has an address of, with the address."""
+	found = []
+	for path in glob.glob(f"{CLASS}/{device}/ports/*/gid_attrs/ndevs/*"):
+		try:
+			# Places without an entry cannot be read.
+			with open(path, encoding="ascii") as file:
+				netdev = file.read().strip()
+			with open(path.replace("gid_attrs/ndevs", "gids"), encoding="ascii") as file:
+				gid = ipaddress.IPv6Address(file.read().strip())
+		except (OSError, ValueError):
+			continue
+		found.append((netdev, str(gid.ipv4_mapped or gid)))
+	return found

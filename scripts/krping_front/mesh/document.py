@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A mesh as a JSON document; docs/krping-mesh.schema.json is its schema. Nothing here does
+I/O."""
+
+import json
+from typing import Any
+
+from .matrix import Grid
+from .outcome import Accusation, Miss, Outcome
+
+VERSION = 1
+
+Document = dict[str, Any]
+
+
+def document(outcome: Outcome, accused: list[Accusation], misses: list[Miss], status: int,
+	     about: Document) -> Document:
+	"""The document of OUTCOME. ABOUT is what it was asked for, and when."""
+	names = [host.name for host in outcome.hosts]
+
+	def key(each: tuple[str, int, str]) -> Document:
+		return {"test": each[0], "size": each[1], "rail": each[2]}
+
+	return {
+		"krping_mesh": VERSION, **about, "status": status,
+		"interrupted": outcome.interrupted,
+		"rounds": {"planned": outcome.plan.step_count, "begun": outcome.last_round + 1},
+		"runs": {"all": outcome.runs, "failed": outcome.failed},
+		"hosts": [_host(host, outcome.plan.rails) for host in outcome.hosts],
+		"matrices": [_matrix(grid) for grid in outcome.grids.values()],
+		"outliers": [key(each.key) | {
+			"figure": each.figure, "kind": each.finding.kind,
+			"client": _name(names, each.finding.client),
+			"server": _name(names, each.finding.server),
+			"factor": round(each.finding.factor, 4), "score": round(each.finding.score, 2),
+			"sentence": outcome.accuse(each)} for each in accused],
+		"misses": [key(each.key) | {
+			"client": names[each.pair[0]], "server": names[each.pair[1]],
+			"figure": each.figure, "value": each.value, "limit": each.limit}
+			for each in misses],
+		"failures": [key(each.key) | {
+			"client": names[each.pair[0]], "server": names[each.pair[1]],
+			"repeat": each.repeat, "errno": each.errno, "reason": each.reason}
+			for each in outcome.failures],
+	}
+
+
+def _name(names: list[str], number: int | None) -> str | None:
+	return None if number is None else names[number]
+
+
+def _host(host: Any, rails: tuple[str, ...]) -> Document:
+	return {"name": host.name, "ok": not host.reason, "reason": host.reason or None,
+		"failed_in_round": host.failed_in, "kernel": host.kernel, "module": host.module,
+		"module_starts": host.starts,
+		"addresses": dict(zip(rails, host.addresses)),
+		"rails": [rail._asdict() for rail in host.rails],
+		"clock_offset_ns": host.clock.offset, "clock_error_ns": host.clock.error,
+		"clock_jumps": [{"round": number, "ns": by} for number, by in host.jumps],
+		"late_rounds": host.late_rounds, "latest_ns": host.latest}
+
+
+def _matrix(grid: Grid) -> Document:
+	whole = {name: [[None if cell is None else round(cell) for cell in line] for line in values]
+		 for name, values in grid.values.items()}
+	return {"test": grid.test, "size": grid.size, "rail": grid.rail, "figures": whole,
+		"runs": grid.tried, "errors": grid.errors,
+		"series": [{"client": client, "server": server, "figures": figures}
+			   for (client, server), figures in sorted(grid.series.items())]}
+
+
+def text(found: Document) -> str:
+	"""The file of FOUND, with a line for each field, and for each row of a matrix."""
+	def pack(value: Any) -> str:
+		return json.dumps(value, separators=(",", ":"))
+
+	def listed(values: list[Any], depth: int) -> str:
+		if not values:
+			return "[]"
+		space = "\n" + "  " * depth
+		return "[" + space + f",{space}".join(map(pack, values)) + "\n" + "  " * (depth - 1) + "]"
+
+	def matrix(each: Document) -> str:
+		rows = {name: listed(values, 3) for name, values in each["figures"].items()}
+		figures = ",\n   ".join(f"{pack(name)}: {value}" for name, value in rows.items())
+		rest = [f"{pack(name)}: {listed(value, 2) if isinstance(value, list) else pack(value)}"
+			for name, value in each.items() if name != "figures"]
+		return "{" + ",\n  ".join([*rest, f'"figures": {{\n   {figures}}}']) + "}"
+
+	parts = []
+	for name, value in found.items():
+		if name == "matrices":
+			inner = ",\n ".join(map(matrix, value))
+			parts.append(f"{pack(name)}: [{inner}]")
+		else:
+			parts.append(f"{pack(name)}: "
+				     f"{listed(value, 1) if isinstance(value, list) else pack(value)}")
+	return "{\n" + ",\n".join(parts) + "\n}\n"

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Commands of /proc/krping that run at the same time, in threads of one process.
+
+The end of the process ends the writes, and with them the commands: nothing is left behind
+even if it is killed."""
+
+import os
+import time
+from collections.abc import Callable
+
+from krping_front import proc, results, rows, runner
+from krping_front.command import Command
+from krping_front.errors import Quit
+from krping_front.kinds import SIZED
+from krping_front.kmsg import Log
+
+from .matrix import FIGURES
+
+# Seconds between two attempts to interrupt a write: one from before it began is lost.
+AGAIN = 0.05
+# What is sent of a sentence.
+SENTENCE = 400
+
+
+class Job:
+	"""A command that runs. It begins when this is made."""
+
+	def __init__(self, text: str, tag: str, ended: Callable[[], object]) -> None:
+		"""Run the command TEXT with TAG, and call ENDED() in another thread at its end."""
+		self.command = Command(f"{text},tag={tag}")
+		self.tag = tag
+		self.fd = proc.open_to_write()
+		try:
+			self.writer = proc.Writer(self.fd, os.fsencode(self.command.text), ended)
+		except RuntimeError:
+			os.close(self.fd)
+			raise Quit("there can be no more threads on this host") from None
+
+	@property
+	def done(self) -> bool:
+		"""Whether it has ended."""
+		return self.writer.done.is_set()
+
+	def close(self) -> int:
+		"""Forget it, which has ended, and return its errno."""
+		self.writer.leave.set()
+		self.writer.join()
+		os.close(self.fd)
+		return self.writer.errno
+
+
+def end(jobs: list[Job], seconds: float) -> list[Job]:
+	"""Interrupt JOBS until they end, and forget them. Return those that have not ended after
+	SECONDS."""
+	deadline = time.monotonic() + seconds
+	left = jobs
+	while left:
+		running = []
+		for job in left:
+			if job.done:
+				job.close()
+			else:
+				job.writer.interrupt()
+				running.append(job)
+		left = running
+		if time.monotonic() > deadline:
+			break
+		if left:
+			left[0].writer.done.wait(AGAIN)
+	return left
+
+
+def outcome(job: Job, log: Log, found: list[results.Result]) -> dict[str, object]:
+	"""What JOB, the command of a client that has ended, came to, as nodes send it: FOUND are
+	its results, and LOG knows more."""
+	ended = runner.judge(job.command, job.close(), log, found)
+	clients = [rows.of(each) for each in found
+		   if each["role"] == "client" and each["test"] in SIZED]
+	sent: dict[str, object] = {}
+	if clients:
+		row = rows.together(clients)
+		figures = {name: row.latency[name] for name in row.latency
+			   if name in FIGURES[row.kind.measure]}
+		if row.kind.measure == "bandwidth" and row.bytes_per_s is not None:
+			figures["bytes_per_s"] = int(row.bytes_per_s)
+		if row.kind.measure == "rate" and row.rate is not None:
+			figures["rate"] = int(row.rate)
+		sent["figures"] = figures
+	if ended.errno:
+		sent |= {"errno": runner.errno_name(ended.errno),
+			 "reason": (ended.sentence or os.strerror(ended.errno))[:SENTENCE]}
+	elif not sent.get("figures"):
+		sent |= {"errno": "ENODATA", "reason": "it succeeded, but the module keeps no result "
+			 f"of it; only the last {results.KEPT} are kept"}
+	return sent

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A launcher with one srun for all hosts, within a Slurm job."""
+
+import os
+import shutil
+
+from .base import PATIENCE, Launcher
+from .child import Child, end
+
+
+class Srun(Launcher):
+	"""Runs one task on each host of the job. srun copies its stdin to all of them, and each
+	line says which host it is of."""
+
+	NEEDS = "this is no Slurm job, or there is no srun; start it with salloc or sbatch"
+	OPTIONS = ("--ntasks-per-node=1", "--input=all", "--overlap", "--kill-on-bad-exit=0",
+		   "--wait=0", "--no-kill")
+
+	def __init__(self, *arguments: object) -> None:
+		super().__init__(*arguments)  # type: ignore[arg-type]
+		self.child: Child | None = None
+		self.hosts: list[str] = []
+
+	@classmethod
+	def usable(cls) -> bool:
+		return "SLURM_JOB_ID" in os.environ and shutil.which("srun") is not None
+
+	def start(self, hosts: list[str]) -> None:
+		self.hosts = hosts
+		count = str(len(hosts))
+		self.child = Child(
+			["srun", *self.OPTIONS, "--nodes", count, "--ntasks", count,
+			 "--nodelist", ",".join(hosts), *self.words],
+			lambda line: self.audience.said(None, line), self._ended)
+
+	def _ended(self, reason: str) -> None:
+		for host in self.hosts:
+			self.audience.ended(host, f"srun ended: {reason}")
+
+	def send(self, line: str) -> None:
+		if self.child:
+			self.child.send(line.encode())
+
+	async def stop(self) -> None:
+		if self.child:
+			await end([self.child], PATIENCE)

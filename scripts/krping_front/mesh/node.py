@@ -1,0 +1,407 @@
+# SPDX-License-Identifier: GPL-2.0
+"""krping node: one host of a mesh, which does what the controller's lines say."""
+
+import argparse
+import contextlib
+import os
+import secrets
+import selectors
+import sys
+import time
+from collections.abc import Iterator
+
+from krping_front import proc, results, tables
+from krping_front.command import place
+from krping_front.errors import INTERRUPTED, OK, Quit
+from krping_front.kmsg import Log
+
+from . import devices, jobs, plan, wire
+from .jobs import Job
+from .wire import Message
+
+DESCRIPTION = """\
+Be a host of a mesh: read JSON lines on stdin, run the commands that they ask for,
+and write JSON lines on stdout. 'krping mesh' starts this on each host, over ssh
+and the like. When stdin ends, or SIGTERM, SIGHUP or SIGINT comes, all commands
+that were begun here are ended.
+"""
+EXAMPLES = """\
+examples:
+  krping node </dev/null          print what this host says of itself, and end
+  krping node --name node7
+
+exit status:
+  0    stdin has ended, or the controller has said so
+  2    usage
+  130  a signal ended it
+"""
+
+# Seconds between two looks for a server that is to listen.
+LOOK = 0.01
+# Seconds that commands have to end, once they are interrupted.
+END = 10.0
+# Seconds in which clients that are interrupted must end, so that the others are heard of.
+GIVE_UP = 3.0
+# Where the module says its version; without one, the hash of its source.
+VERSIONS = ("/sys/module/krping/version", "/sys/module/krping/srcversion")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+	"""Add the arguments of this subcommand to PARSER."""
+	parser.add_argument("--name", metavar="NAME",
+			    default=os.environ.get("SLURMD_NODENAME") or os.uname().nodename,
+			    help="what the controller calls this host (default: as Slurm calls it, "
+				 "or its own name)")
+
+
+def main(arguments: argparse.Namespace) -> int:
+	"""Run it, and return the exit status."""
+	with contextlib.closing(Node(arguments.name)) as node:
+		return node.run()
+
+
+def about() -> Message:
+	"""What this host says of itself."""
+	lacks = []
+	try:
+		proc.lines()
+	except Quit as trouble:
+		lacks.append(str(trouble))
+	else:
+		try:
+			results.newest()
+		except Quit as trouble:
+			lacks.append(str(trouble))
+	rails, troubles = devices.find()
+	lacks += troubles
+	if not rails:
+		lacks.append("no RDMA device has an IP address here; 'rdma link' and 'ip address' "
+			     "show both")
+	return {"say": "ready", "schema": wire.SCHEMA, "kernel": os.uname().release,
+		"module": _version(), "starts": bool(tables.option("start_at")), "lacks": lacks,
+		"rails": [rail._asdict() for rail in rails]}
+
+
+def _version() -> str:
+	"""The version of the module that is loaded, "" where it says none."""
+	for path in VERSIONS:
+		with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
+			return file.read().strip()
+	return ""
+
+
+class Round:
+	"""The round that this host has a part in."""
+
+	def __init__(self, message: Message, me: int, count: int) -> None:
+		self.number: int = message["n"]
+		self.message = message
+		self.servers, self.clients = plan.part_of(message["spec"], me, count)
+		self.log = Log()
+		# When the server must listen, and then when the clients must have ended.
+		self.deadline = time.monotonic() + message["listen"]
+		self.listening = not self.clients
+		self.running: dict[int, Job] = {}
+		self.runs: list[Message] = []
+		self.started = False
+		self.over = False
+		self.late = 0
+		# Where the module does not wait for the start: what is to run, and when.
+		self.waiting: list[tuple[int, str]] = []
+		self.start = 0
+
+
+class Node:
+	"""This host, and what runs on it."""
+
+	def __init__(self, name: str) -> None:
+		self.ident = secrets.token_hex(8)
+		self.sender = wire.Sender(name, self.ident)
+		self.me: int | None = None
+		self.plan: Message = {}
+		self.offset = 0
+		self.round: Round | None = None
+		self.server: Job | None = None
+		self.server_text = ""
+		self.newest = 0
+		# Commands that did not end when they were interrupted.
+		self.stuck: list[Job] = []
+		self.tags = 0
+		self.input = b""
+		# Written to by threads and signals, so that the loop wakes up.
+		self.wake_reader, self.wake_writer = os.pipe()
+		os.set_blocking(self.wake_reader, False)
+		os.set_blocking(self.wake_writer, False)
+
+	def run(self) -> int:
+		"""Do what stdin says until it ends; return the exit status."""
+		taken: list[int] = []
+
+		def end(number: int, _frame: object) -> None:
+			taken.append(number)
+			self._wake()
+
+		with proc.handled({**dict.fromkeys(proc.ENDING, end),
+				   proc.INTERRUPT: lambda _number, _frame: None}):
+			try:
+				self.say(about())
+				for line in self._lines(taken):
+					if not self._take(line):
+						break
+			except BrokenPipeError:
+				# The controller is gone.
+				os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+			finally:
+				self._end_all()
+		return INTERRUPTED if taken else OK
+
+	def close(self) -> None:
+		"""Give back what the loop needed."""
+		os.close(self.wake_reader)
+		os.close(self.wake_writer)
+
+	def say(self, message: Message) -> None:
+		"""Send MESSAGE to the controller."""
+		sys.stdout.write("".join(self.sender.lines(message)))
+		sys.stdout.flush()
+
+	def _wake(self) -> None:
+		with contextlib.suppress(BlockingIOError):
+			os.write(self.wake_writer, b"w")
+
+	def _lines(self, taken: list[int]) -> Iterator[bytes]:
+		"""The lines of stdin; between them, what runs is looked after. They end when stdin
+		does, or as soon as a signal is in TAKEN."""
+		stdin = sys.stdin.fileno()
+		with selectors.DefaultSelector() as selector:
+			try:
+				selector.register(stdin, selectors.EVENT_READ)
+			except PermissionError:
+				# epoll takes no files and no /dev/null, of which nothing is to come.
+				yield from sys.stdin.buffer
+				return
+			selector.register(self.wake_reader, selectors.EVENT_READ)
+			while not taken:
+				ready = [key.fd for key, _ in selector.select(self._attend())]
+				if self.wake_reader in ready:
+					with contextlib.suppress(BlockingIOError):
+						os.read(self.wake_reader, 4096)
+				if stdin not in ready or taken:
+					continue
+				data = os.read(stdin, 1 << 16)
+				if not data:
+					return
+				*lines, self.input = (self.input + data).split(b"\n")
+				yield from lines
+
+	def _take(self, line: bytes) -> bool:
+		"""Do what LINE says, and return whether there is more to come."""
+		try:
+			message = wire.parse(line)
+		except ValueError:
+			# Such as what a terminal says.
+			return True
+		match message.get("do"):
+			case "clock":
+				self._say_clocks({"say": "clock", "n": message["n"],
+						  "sent": message["sent"]})
+			case "plan":
+				self.plan = message
+				self.me = message["ids"].get(self.ident)
+				self._take_offsets(message)
+			case "offsets":
+				self._take_offsets(message)
+			case "round" if self.me is not None:
+				self._prepare(message)
+			case "go" if self.round and message["n"] == self.round.number:
+				self._go(self.round, message)
+			case "end":
+				return False
+		return True
+
+	def _say_clocks(self, message: Message) -> None:
+		self.say(message | {"now": time.time_ns(), "mono": time.monotonic_ns()})
+
+	def _take_offsets(self, message: Message) -> None:
+		if self.me is not None:
+			self.offset = message["offsets"][self.me]
+
+	# A round: first the server, then the clients, then what they came to.
+
+	def _prepare(self, message: Message) -> None:
+		"""A round is to come: have a server, if this host is one."""
+		assert self.me is not None
+		self._end_round()
+		self.round = current = Round(message, self.me, len(self.plan["addresses"]))
+		if not current.clients:
+			return
+		text = self._place("server," + message["server"], self.me, message["rail"])
+		if self.server and not self.server.done and text == self.server_text:
+			current.listening = True
+			self._say_clocks({"say": "listening", "n": current.number})
+			return
+		self._end_server()
+		try:
+			self.newest = max((line.thread for line in proc.lines()), default=0)
+			self.server = self._job(text)
+			self.server_text = text
+		except Quit as trouble:
+			self._no_server(current, str(trouble))
+
+	def _place(self, text: str, host: int, rail: int) -> str:
+		"""The command TEXT with the address of HOST on RAIL, and the port."""
+		return f"{text},{place(self.plan['addresses'][host][rail])},port={self.plan['port']}"
+
+	def _job(self, text: str) -> Job:
+		self.tags += 1
+		return Job(text, f"mesh.{self.ident}.{self.tags}", self._wake)
+
+	def _no_server(self, current: Round, reason: str) -> None:
+		# It is not asked again in this round.
+		current.listening = True
+		self.say({"say": "trouble", "n": current.number, "reason": reason})
+		self._end_server()
+
+	def _go(self, current: Round, message: Message) -> None:
+		"""Start the clients of the round CURRENT."""
+		current.listening = current.started = True
+		limit = max(0, message["start"] + self.offset - time.time_ns()) / 1e9
+		current.deadline = time.monotonic() + limit + current.message["seconds"]
+		current.start = message["start"] + self.offset
+		skip = set(message["skip"])
+		for server in current.servers:
+			if server not in skip:
+				text = self._place("client," + current.message["client"], server,
+						   current.message["rail"])
+				current.waiting.append((server, text))
+		if tables.option("start_at"):
+			self._launch(current)
+
+	def _launch(self, current: Round) -> None:
+		"""Write the commands of the clients that wait."""
+		current.late = max(0, time.time_ns() - current.start)
+		for server, text in current.waiting:
+			if tables.option("start_at") and not current.late:
+				text += f",start_at={current.start}"
+			if tables.option("wait"):
+				text += f",wait={int(current.message['listen'] * 1000)}"
+			try:
+				current.running[server] = self._job(text)
+			except Quit as trouble:
+				current.runs.append({"peer": server, "errno": "EAGAIN",
+						     "reason": str(trouble)})
+		current.waiting = []
+
+	def _attend(self) -> float | None:
+		"""Look after what runs. Return after how many seconds to do so again, None for when
+		something happens."""
+		current = self.round
+		if current is None or current.over:
+			return None
+		left: float = current.deadline - time.monotonic()
+		if not current.listening:
+			return self._look(current, left)
+		if not current.started:
+			return None
+		if current.waiting:
+			early = (current.start - time.time_ns()) / 1e9
+			if early > 0:
+				return early
+			self._launch(current)
+		self._harvest(current)
+		if not current.running:
+			current.over = True
+			self._say_clocks({"say": "result", "n": current.number, "runs": current.runs,
+					  "late": current.late})
+			return None
+		if left > 0:
+			return left
+		self._overdue(current, -left > GIVE_UP)
+		return jobs.AGAIN
+
+	def _overdue(self, current: Round, give_up: bool) -> None:
+		"""Interrupt the clients of CURRENT, which have run for too long. To GIVE_UP is to
+		leave them to the end of the mesh."""
+		seconds = current.message["seconds"]
+		reason = f"it did not end within {seconds:g} s, and was interrupted"
+		stuck = jobs.end(list(current.running.values()), 0)
+		for peer, job in list(current.running.items()):
+			if job in stuck and not give_up:
+				continue
+			if job in stuck:
+				self.stuck.append(job)
+				reason = f"it did not end within {seconds:g} s, nor when interrupted"
+			del current.running[peer]
+			current.runs.append({"peer": peer, "errno": "ETIMEDOUT", "reason": reason})
+
+	def _look(self, current: Round, left: float) -> float:
+		"""Look for the server of CURRENT, which has LEFT seconds to listen."""
+		if self.server is None or self.server.done:
+			self._no_server(current, self._why_ended(current))
+			return LOOK
+		with contextlib.suppress(Quit):
+			if any(line.device is None and line.thread > self.newest
+			       for line in proc.lines()):
+				current.listening = True
+				self._say_clocks({"say": "listening", "n": current.number})
+				return LOOK
+		if left < 0:
+			self._no_server(current, f"the server did not listen within "
+						 f"{current.message['listen']:g} s")
+		return LOOK
+
+	def _why_ended(self, current: Round) -> str:
+		"""Why the server of CURRENT ended."""
+		if self.server is None:
+			return "the server is gone"
+		job, self.server = self.server, None
+		try:
+			kept = results.by_tag([job.tag])[job.tag]
+		except Quit:
+			kept = []
+		found = jobs.outcome(job, current.log, kept)
+		return f"the server ended: {found.get('errno', 'early')}: {found.get('reason', '')}"
+
+	def _harvest(self, current: Round) -> None:
+		"""Take in what the clients that have ended came to."""
+		ended = {peer: job for peer, job in current.running.items() if job.done}
+		if not ended:
+			return
+		try:
+			found = results.by_tag(job.tag for job in ended.values())
+		except Quit as trouble:
+			found = {}
+			reason = str(trouble)
+		for peer, job in ended.items():
+			del current.running[peer]
+			if job.tag in found:
+				sent = jobs.outcome(job, current.log, found[job.tag])
+			else:
+				job.close()
+				sent = {"errno": "ENODATA", "reason": reason}
+			current.runs.append({"peer": peer} | sent)
+
+	def _end_round(self) -> None:
+		"""Have done with the round that there is, if any."""
+		current, self.round = self.round, None
+		if current:
+			self._abandon(list(current.running.values()))
+			current.log.close()
+
+	def _end_server(self) -> None:
+		server, self.server, self.server_text = self.server, None, ""
+		if server:
+			self._abandon([server])
+
+	def _abandon(self, running: list[Job]) -> None:
+		"""End the commands RUNNING."""
+		stuck = jobs.end(running, END)
+		for job in stuck:
+			print(f"krping node: {job.command.text!r} did not end within {END:g} s after "
+			      "it was interrupted", file=sys.stderr)
+
+	def _end_all(self) -> None:
+		"""End all commands."""
+		self._end_round()
+		self._end_server()
+		self._abandon(self.stuck)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a mesh has come to: matrices, who is accused, which limits were missed, and the exit
+status. Nothing here does I/O."""
+
+import dataclasses
+from collections.abc import Iterator
+
+from krping_front.errors import FAILED, INTERRUPTED, MISSED, OK
+
+from . import outliers
+from .host import Host
+from .matrix import Grid, Key, Run, sentence
+from .outliers import Finding
+from .plan import Pair, Plan, Step
+
+# Failures whose sentences are kept; all are counted.
+SENTENCES = 20_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+	"""What runs must come to. None is no limit."""
+
+	max_p99_ns: int | None = None
+	min_bytes_per_s: int | None = None
+	# Whether an outlier is as bad as a missed limit.
+	outliers: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+	"""A run that failed."""
+
+	key: Key
+	repeat: int
+	pair: Pair
+	errno: str
+	reason: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Miss:
+	"""A pair beyond a limit."""
+
+	key: Key
+	pair: Pair
+	figure: str
+	value: float
+	limit: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Accusation:
+	"""A Finding with what it is about."""
+
+	key: Key
+	# A figure, or "errors".
+	figure: str
+	finding: Finding
+
+
+class Outcome:
+	"""What a mesh has come to so far."""
+
+	def __init__(self, plan: Plan, hosts: list[Host], limits: Limits) -> None:
+		self.plan = plan
+		self.hosts = hosts
+		self.limits = limits
+		self.grids = {key: Grid(key, plan.count) for key in plan.runs}
+		self.failures: list[Failure] = []
+		self.failed = 0
+		self.runs = 0
+		self.interrupted = False
+		self.last_round = -1
+
+	def add(self, step: Step, run: Run) -> None:
+		"""Take in RUN of STEP."""
+		key = (step.test, step.size, step.rail)
+		self.grids[key].add(run)
+		self.runs += 1
+		self.last_round = max(self.last_round, step.number)
+		if run.failed:
+			self.failed += 1
+			if len(self.failures) < SENTENCES:
+				self.failures.append(Failure(key, step.repeat, run.pair, run.errno,
+							     run.reason))
+
+	def misses(self) -> Iterator[Miss]:
+		"""The pairs that are beyond the limits."""
+		limits = {"p99_ns": self.limits.max_p99_ns, "bytes_per_s": self.limits.min_bytes_per_s}
+		for key, grid in self.grids.items():
+			for figure, more_is_worse in grid.figures.items():
+				limit = limits.get(figure)
+				if limit is None:
+					continue
+				for client, line in enumerate(grid.values[figure]):
+					for server, value in enumerate(line):
+						if value is not None and (
+								value > limit if more_is_worse
+								else value < limit):
+							yield Miss(key, (client, server), figure,
+								   value, limit)
+
+	def accusations(self) -> list[Accusation]:
+		"""Who is worse than the others."""
+		found = []
+		for key, grid in self.grids.items():
+			found += [Accusation(key, "errors", finding)
+				  for finding in outliers.failing(grid.tried, grid.errors)]
+			for figure, more_is_worse in grid.figures.items():
+				found += [Accusation(key, figure, finding) for finding
+					  in outliers.find(grid.values[figure], more_is_worse)]
+		return found
+
+	def status(self, missed: bool, accused: bool) -> int:
+		"""The exit status, where limits were MISSED and somebody is ACCUSED."""
+		if self.interrupted:
+			return INTERRUPTED
+		if self.failed or any(host.reason for host in self.hosts):
+			return FAILED
+		return MISSED if missed or (accused and self.limits.outliers) else OK
+
+	def names(self, pair: Pair) -> str:
+		"""PAIR for people."""
+		client, server = pair
+		return f"{self.hosts[client].name} -> {self.hosts[server].name}"
+
+	def accuse(self, each: Accusation) -> str:
+		"""EACH as a sentence."""
+		finding = each.finding
+		if finding.client is not None and finding.server is not None:
+			who = (f"host {self.hosts[finding.client].name}" if finding.kind == "host"
+			       else f"pair {self.names((finding.client, finding.server))}")
+		else:
+			number = finding.server if finding.client is None else finding.client
+			assert number is not None
+			who = f"host {self.hosts[number].name} as {finding.kind}"
+		if each.figure == "errors":
+			return f"{who}: {finding.factor:.0%} of its runs failed"
+		if finding.kind == "pair":
+			assert finding.client is not None and finding.server is not None
+			value = self.grids[each.key].values[each.figure][finding.client][finding.server]
+			has = f", {sentence(each.figure, value)}"
+		else:
+			has = ""
+		return (f"{who}: {each.figure.removesuffix('_ns')} is {finding.factor:.3g} times worse "
+			f"than typical{has} (score {finding.score:.1f})")
+
+
+def title(key: Key) -> str:
+	"""KEY for people."""
+	test, size, rail = key
+	return f"{test}, {size} bytes, rail {rail}"
