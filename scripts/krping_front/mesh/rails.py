@@ -43,9 +43,10 @@ def usual(hosts: list[list[Rail]]) -> list[Wish]:
 	"""The rail where none is asked for: the subnet that most of HOSTS have an address of."""
 	counts: collections.Counter[Network] = collections.Counter()
 	for rails in hosts:
-		counts.update(dict.fromkeys(
+		# Several addresses of one subnet are one vote.
+		counts.update(list(dict.fromkeys(
 			ipaddress.ip_network(f"{rail.address}/{rail.prefix}", strict=False)
-			for rail in rails))
+			for rail in rails)))
 	if not counts:
 		return [Wish("*", None)]
 	# Of several the first one that a host named, which is IPv4 where there is any.

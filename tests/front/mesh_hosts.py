@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Hosts of a mesh, played in the controller's own process, and what may go wrong with them."""
+
+import asyncio
+import json
+import math
+import random
+import time
+
+import front
+from krping_front.mesh import controller, launch, plan, wire
+from krping_front.mesh.launch.base import Launcher
+
+TYPICAL = 20_000.0
+SPREAD = 0.1
+SECOND = 10 ** 9
+
+
+class Played(Launcher):
+	"""Plays all hosts. FAULTS are by host: a dict with the name of a fault, and the round that
+	it begins in where that matters."""
+
+	faults = {}
+	# Times a figure of a host's or pair's runs, by names.
+	slow = {}
+	seed = 1
+	# Called with the number of each round.
+	at_round = staticmethod(lambda number: None)
+	# Those that were made, with all lines that were sent.
+	made = []
+	clock_offsets = {}
+
+	def __init__(self, *arguments):
+		super().__init__(*arguments)
+		self.rng = random.Random(self.seed)
+		self.sent = []
+		self.runs = 0
+		self.stopped = False
+		self.dropped = []
+		self.jumped = {}
+		type(self).made.append(self)
+
+	def start(self, hosts):
+		self.hosts = hosts
+		self.loop = asyncio.get_running_loop()
+		self.number = {host: number for number, host in enumerate(hosts)}
+		self.heads = {host: f'{{"host":"{host}","id":"id-{host}",' for host in hosts}
+		for host in hosts:
+			self.loop.call_soon(self._begin, host)
+
+	def _begin(self, host):
+		fault = self.faults.get(host, {})
+		number = self.number[host]
+		if "unreachable" in fault:
+			self.audience.ended(host, f"ssh: connect to host {host}: No route to host "
+						  "(status 255)")
+			return
+		if "silent" in fault:
+			return
+		if "shell" in fault:
+			self.audience.said(host, "Welcome to the cluster")
+		rails = [{"device": f"mlx5_{rail}", "netdev": f"eth{rail}",
+			  "address": f"10.{rail}.{number >> 8}.{number & 255}", "prefix": 16}
+			 for rail in range(2)]
+		self._say(host, {"say": "ready", "schema": fault.get("schema", wire.SCHEMA),
+				 "kernel": "7.2.0", "module": "1.0", "starts": True,
+				 "lacks": fault.get("lacks", []), "rails": fault.get("rails", rails)})
+
+	def _say(self, host, message):
+		self.audience.said(host, self.heads[host] + json.dumps(message)[1:])
+
+	def _clocks(self, host):
+		by = self.clock_offsets.get(host, 0) + self.jumped.get(host, 0)
+		return {"now": time.time_ns() + by, "mono": time.monotonic_ns()}
+
+	def send(self, line):
+		assert line.endswith("\n") and "\n" not in line[:-1]
+		self.sent.append(line)
+		self.loop.call_soon(self._answer, json.loads(line))
+
+	def of(self, do):
+		"""The messages that were sent to DO this."""
+		return [message for message in map(json.loads, self.sent) if message["do"] == do]
+
+	def _fault(self, host, name):
+		"""Whether HOST has the fault NAME by now."""
+		fault = self.faults.get(host)
+		return fault is not None and name in fault and self.round["n"] >= fault[name]
+
+	def _answer(self, message):
+		if self.stopped:
+			return
+		do = message["do"]
+		if do == "clock":
+			for host in self.hosts:
+				if not {"unreachable", "silent"} & self.faults.get(host, {}).keys():
+					self._say(host, {"say": "clock", "n": message["n"],
+							 "sent": message["sent"]} | self._clocks(host))
+		elif do == "round":
+			self.round = message
+			self.at_round(message["n"])
+			self.servers = {}
+			for client, server in plan.pairs_of(message["spec"], len(self.hosts)):
+				self.servers.setdefault(client, []).append(server)
+			for server in {each for many in self.servers.values() for each in many}:
+				self._listen(self.hosts[server])
+		elif do == "go":
+			skip = set(message["skip"])
+			for client, servers in self.servers.items():
+				self._run(self.hosts[client],
+					  [each for each in servers if each not in skip])
+
+	def _gone(self, host):
+		if self._fault(host, "dies"):
+			self.audience.ended(host, "Connection to host closed (status 255)")
+			return True
+		return self._fault(host, "hangs") or bool(
+			{"unreachable", "silent", "lacks"} & self.faults.get(host, {}).keys())
+
+	def _listen(self, host):
+		if self._gone(host):
+			return
+		if self._fault(host, "port"):
+			self._say(host, {"say": "trouble", "n": self.round["n"],
+					 "reason": "the server ended: EADDRINUSE: the port is in use"})
+			return
+		if self._fault(host, "jumps"):
+			self.jumped[host] = 3 * SECOND
+		self._say(host, {"say": "listening", "n": self.round["n"]} | self._clocks(host))
+
+	def _run(self, host, servers):
+		if self._gone(host):
+			return
+		if self._fault(host, "raves"):
+			self._say(host, {"say": "result", "n": self.round["n"], "runs": 7})
+			return
+		self._say(host, {"say": "result", "n": self.round["n"], "late": 0,
+				 "runs": [self._figures(host, server) for server in servers]}
+			  | self._clocks(host))
+
+	def _figures(self, host, peer):
+		server = self.hosts[peer]
+		self.runs += 1
+		for each in (host, server):
+			if self._fault(each, "link"):
+				return {"peer": peer, "errno": "ETIMEDOUT",
+					"reason": "nothing happened for 10000 ms"}
+		factor = (self.slow.get(host, 1) * self.slow.get(server, 1)
+			  * self.slow.get((host, server), 1) * math.exp(self.rng.gauss(0, SPREAD)))
+		client = self.round["client"]
+		if client.split(",")[0] in ("bw", "rbw", "sbw"):
+			return {"peer": peer, "figures": {"bytes_per_s": int(1e10 / factor)}}
+		return {"peer": peer, "figures": {"p50_ns": int(TYPICAL * factor),
+						  "p99_ns": int(3 * TYPICAL * factor)}}
+
+	def drop(self, host):
+		self.dropped.append(host)
+
+	async def stop(self):
+		self.stopped = True
+
+
+def play(*words, hosts="h[0-7]", faults=None, slow=None, at_round=None, offsets=None, status=0):
+	"""Run krping mesh WORDS with HOSTS, some of which have FAULTS or are SLOW: the launcher,
+	stdout and stderr."""
+	class Hosts(Played):
+		"""Those of this mesh."""
+
+		made = []
+
+	Hosts.faults, Hosts.slow, Hosts.clock_offsets = faults or {}, slow or {}, offsets or {}
+	Hosts.at_round = staticmethod(at_round or (lambda number: None))
+	with front.patched(launch, LAUNCHERS={"ssh": Hosts}), \
+			front.patched(controller, LEADS=(0, 0)):
+		found, out, err = front.krping("mesh", "--hosts", hosts, "--launcher", "ssh", *words)
+	assert found == status, (found, out[-2000:], err[-2000:])
+	return Hosts.made[0] if Hosts.made else None, out, err

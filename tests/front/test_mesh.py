@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: GPL-2.0
+"""krping mesh with hosts that are played: rounds, failures, limits and files."""
+
+import contextlib
+import importlib.util
+import json
+import os
+import signal
+import time
+
+import front
+from front import krping, patched
+from krping_front.mesh import command, controller, document, html
+from ktap import Skip, Suite
+from mesh_hosts import SECOND, play
+
+suite = Suite(limit=60)
+
+ONE = ("--test", "wlat", "--sizes", "64")
+
+
+def loaded(path="x"):
+	"""The document in the file PATH."""
+	with open(path, encoding="utf-8") as file:
+		return json.load(file)
+
+
+def short(**seconds):
+	"""Have hosts have so many SECONDS only."""
+	made = controller.Deadlines
+	return patched(controller, Deadlines=lambda **given: made(**given | seconds))
+
+
+@suite.test("each host meets each other in both directions, in rounds")
+def pairwise():
+	with front.directory():
+		hosts, out, err = play("--json", "x", *ONE)
+		found = loaded()
+	assert not err and "56 runs of 8 of 8 hosts; 0 failed" in out, (out, err)
+	assert hosts.stopped and hosts.of("end")
+	rounds = hosts.of("round")
+	assert [message["n"] for message in rounds] == list(range(14))
+	assert all(len(message["spec"]) == 4 for message in rounds)
+	assert rounds[0]["client"] == "wlat,size=64,count=1000" and rounds[0]["server"] == "persist"
+	# All get the same lines, and find their numbers by what they call themselves.
+	plan_, = hosts.of("plan")
+	assert plan_["ids"] == {f"id-h{number}": number for number in range(8)}, plan_
+	assert plan_["addresses"][3] == ["10.0.0.3"], plan_
+	starts = [message["start"] for message in hosts.of("go")]
+	assert starts == sorted(starts) and abs(starts[-1] - time.time_ns()) < 60 * SECOND
+	matrix, = found["matrices"]
+	for client, line in enumerate(matrix["figures"]["p50_ns"]):
+		for server, cell in enumerate(line):
+			assert (cell is None) == (client == server)
+	assert found["status"] == 0 and not found["outliers"] and not found["failures"]
+	assert not os.path.exists("x.part")
+
+
+@suite.test("1,024 hosts: all 523,776 pairs, in one thread", limit=400)
+def thousand():
+	start = time.process_time()
+	with front.directory():
+		hosts, out, _ = play("--json", "x", "--html", "y", "--directions", "one", *ONE,
+				     hosts="h[0-1023]", slow={"h700": 3})
+		found = loaded()
+		size = os.path.getsize("y")
+	taken = time.process_time() - start
+	assert hosts.runs == 523_776 and len(hosts.of("round")) == 1023, hosts.runs
+	assert found["runs"] == {"all": 523_776, "failed": 0}
+	assert {(each["kind"], each["client"]) for each in found["outliers"]} == {("host", "h700")}
+	assert "host h700" in out and size > 1 << 20
+	print(f"# {taken:.0f} s of CPU for controller and hosts")
+
+
+@suite.test("what a mesh of 1,024 hosts costs to lead is small", limit=120)
+def sampled():
+	with front.directory():
+		hosts, _, _ = play("--rounds", "16", *ONE, hosts="h[0-1023]")
+	assert len(hosts.of("round")) == 16 and hosts.runs == 16 * 512, hosts.runs
+	assert max(map(len, hosts.sent)) < 64 << 10, "a line to all hosts is long"
+
+
+@suite.test("patterns, tests, sizes, rails, repeats and options")
+def asked():
+	with front.directory():
+		hosts, _, _ = play("--pattern", "storm", *ONE)
+		message, = hosts.of("round")
+		assert message["spec"] == "all" and hosts.runs == 56
+		hosts, _, _ = play("--pattern", "incast:h3", "--test", "wlat,alat,bw", "--sizes", "64,4K",
+				   "--duration", "2", "--concurrency", "4", "--option", "poll",
+				   "--server-option", "poll", "--json", "x", "--repeat", "3",
+				   "--rail", "mlx5_1", "--rail", "10.0.0.0/16")
+		rounds = hosts.of("round")
+		assert len(rounds) == 3 * 5 * 2 and {len(each["spec"]) for each in rounds} == {7}
+		assert rounds[0]["client"] == "wlat,size=64,duration=2,threads=4,poll", rounds[0]
+		assert rounds[4]["client"] == "alat,duration=2,threads=4,poll", rounds[4]
+		assert rounds[0]["server"] == "persist,poll" and rounds[0]["seconds"] == 62
+		assert [each["rail"] for each in rounds[:4]] == [0, 1, 0, 1]
+		assert hosts.of("plan")[0]["addresses"][2] == ["10.1.0.2", "10.0.0.2"]
+		found = loaded()
+		assert [(each["test"], each["size"], each["rail"]) for each in found["matrices"]][:3] == [
+			("wlat", 64, "mlx5_1"), ("wlat", 64, "10.0.0.0/16"), ("wlat", 4096, "mlx5_1")]
+		series = found["matrices"][0]["series"]
+		assert len(series) == 7 and all(
+			len(each["figures"]["p50_ns"]) == 3 for each in series), series
+
+
+@suite.test("hosts that fail are rows with reasons, and the others' results stand")
+def failing():
+	faults = {"h1": {"unreachable": 0}, "h2": {"lacks": ["/proc/krping is not there"]},
+		  "h3": {"silent": 0}, "h4": {"hangs": 3}, "h5": {"dies": 4}, "h6": {"raves": 5},
+		  "h7": {"schema": 99}, "h8": {"rails": []}}
+	start = time.monotonic()
+	with front.directory(), short(connect=.5, answer=.3, listen=.2):
+		_, out, _ = play("--json", "x", "--timeout", "0.3", *ONE, hosts="h[0-15]", faults=faults,
+				 status=1)
+		found = loaded()
+	assert time.monotonic() - start < 10
+	reasons = {host["name"]: host["reason"] for host in found["hosts"]}
+	for name, word in (("h1", "No route to host"), ("h2", "/proc/krping is not there"),
+			   ("h3", "not say that it is ready within 0.5 s"),
+			   ("h4", "did not answer in round"), ("h5", "Connection to host closed"),
+			   ("h6", "what makes no sense"), ("h7", "version 99"),
+			   ("h8", "no RDMA device with an address")):
+		assert word in reasons[name], (name, reasons[name])
+		assert f"{name}: " in out and word in out, out
+	assert [name for name, reason in reasons.items() if reason is None] == [
+		"h0", *(f"h{number}" for number in range(9, 16))], reasons
+	assert {host["failed_in_round"] for host in found["hosts"][1:4]} == {None}
+	assert found["hosts"][4]["failed_in_round"] >= 3
+	# All pairs of the others were run.
+	matrix, = found["matrices"]
+	healthy = [0, *range(9, 16)]
+	for client in healthy:
+		for server in healthy:
+			assert client == server or matrix["figures"]["p50_ns"][client][server]
+	accused = {each["client"] or each["server"] for each in found["outliers"]
+		   if each["figure"] == "errors"}
+	assert accused >= {"h1", "h2", "h3", "h4", "h5", "h6", "h7", "h8"}, accused
+
+
+@suite.test("a link that is lost, and a server that cannot listen, are failures of their runs")
+def runs_fail():
+	with front.directory():
+		_, out, _ = play("--json", "x", *ONE, status=1,
+				 faults={"h2": {"link": 5}, "h6": {"port": 0}})
+		found = loaded()
+	assert all(host["ok"] for host in found["hosts"]), found["hosts"]
+	reasons = {(each["errno"], each["reason"]) for each in found["failures"]}
+	assert reasons == {("ETIMEDOUT", "nothing happened for 10000 ms"),
+			   ("ECONNREFUSED",
+			    "h6: the server ended: EADDRINUSE: the port is in use")}, reasons
+	port = [each for each in found["failures"] if each["errno"] == "ECONNREFUSED"]
+	assert {each["server"] for each in port} == {"h6"} and len(port) == 7, port
+	assert "server" in {each["kind"] for each in found["outliers"]}
+	assert "the port is in use" in out and "!" in out
+
+
+@suite.test("clocks: offsets are found, a jump is told and followed")
+def clocks():
+	offsets = {"h1": 5 * SECOND, "h2": -3600 * SECOND}
+	with front.directory():
+		hosts, out, _ = play("--json", "x", *ONE, offsets=offsets, faults={"h5": {"jumps": 6}})
+		found = loaded()
+	for number, host in enumerate(found["hosts"]):
+		expected = offsets.get(host["name"], 0) + (3 * SECOND if number == 5 else 0)
+		assert abs(host["clock_offset_ns"] - expected) < SECOND // 2, host
+	jump, = found["hosts"][5]["clock_jumps"]
+	assert jump["round"] >= 6 and abs(jump["ns"] - 3 * SECOND) < SECOND // 2, jump
+	assert "h5: its clock was set by +3 s in round" in out, out
+	changed, = hosts.of("offsets")
+	assert abs(changed["offsets"][5] - 3 * SECOND) < SECOND // 2
+
+
+@suite.test("limits and outliers, and their exit status")
+def limits():
+	with front.directory():
+		_, out, _ = play("--max-p99", "80us", "--json", "x", *ONE, slow={("h1", "h2"): 4}, status=3)
+		found = loaded()
+		miss, = found["misses"]
+		assert (miss["client"], miss["server"], miss["limit"]) == ("h1", "h2", 80_000), miss
+		assert "h1 -> h2: p99 is" in out and "and the limit 80 us" in out, out
+		play("--max-p99", "1ms", *ONE)
+		_, out, _ = play("--min-bw", "5G", "--test", "bw", "--sizes", "64K", slow={"h4": 3},
+				 status=3)
+		assert "14 beyond limits" in out and "host h4: bytes_per_s is" in out, out
+		play(*ONE, slow={"h4": 5})
+		_, out, _ = play("--fail-on-outliers", *ONE, slow={"h4": 5}, status=3)
+		assert "host h4: p50 is" in out, out
+
+
+@suite.test("Ctrl-C ends all hosts, and --resume goes on")
+def resume():
+	def interrupt(number):
+		if number == 5:
+			os.kill(os.getpid(), signal.SIGINT)
+
+	with front.directory():
+		hosts, _, err = play("--json", "x", *ONE, at_round=interrupt, status=130)
+		assert hosts.stopped and hosts.of("end") and "--resume goes on with it" in err, err
+		assert loaded()["interrupted"] and 16 <= loaded()["runs"]["all"] < 40
+		# Without --resume nothing is lost by accident, and another mesh is another one.
+		_, _, err = play("--json", "x", *ONE, status=2)
+		assert "x.part is of a mesh that did not come to its end" in err, err
+		_, _, err = play("--json", "x", "--resume", *ONE, "--count", "7", status=2)
+		assert "with another count" in err, err
+		# A line that was cut off is run again.
+		with open("x.part", "a", encoding="utf-8") as file:
+			file.write('["wlat",64,"10.0.0')
+		before = hosts.runs
+		hosts, _, _ = play("--json", "x", "--resume", *ONE)
+		found = loaded()
+		assert not found["interrupted"] and found["runs"] == {"all": 56, "failed": 0}, found["runs"]
+		assert 0 < hosts.runs < 56 and before + hosts.runs >= 56, (before, hosts.runs)
+		assert not os.path.exists("x.part")
+
+
+@suite.test("a disk that is full costs the journal and the files, not the results")
+def full():
+	if not os.path.exists("/dev/full"):
+		raise Skip("there is no /dev/full")
+
+	def fill(number):
+		"""From round 3 on nothing more can be written to the journal."""
+		if number != 3:
+			return
+		full_disk = os.open("/dev/full", os.O_WRONLY)
+		for fd in os.listdir("/proc/self/fd"):
+			with contextlib.suppress(OSError):
+				if os.readlink(f"/proc/self/fd/{fd}").endswith("/x.part"):
+					os.dup2(full_disk, int(fd))
+		os.close(full_disk)
+
+	with front.directory():
+		_, out, err = play("--json", "x", *ONE, at_round=fill)
+		assert "x.part: No space left on device; the mesh goes on" in err, err
+		assert "56 runs of 8 of 8 hosts" in out and loaded()["runs"]["all"] == 56
+
+
+@suite.test("--check says what hosts have and lack, and runs nothing")
+def check():
+	lack = "/proc/krping is not there, so the module is not loaded"
+	with front.directory():
+		hosts, out, _ = play("--check", faults={"h2": {"lacks": [lack]}, "h3": {"lacks": [lack]},
+						       "h5": {"unreachable": 0}}, status=1)
+		assert f"h[2-3]: {lack}" in out and "h5: cannot be reached: ssh:" in out, out
+		assert "mlx5_0 10.0.0.1/16" in out and not hosts.of("round"), out
+		_, out, _ = play("--check", hosts="a")
+		assert "1 of 1 hosts are ready" in out, out
+
+
+@suite.test("nothing is run where fewer than two hosts are ready")
+def nobody():
+	with front.directory():
+		_, _, err = play(*ONE, hosts="a,b", faults={"b": {"unreachable": 0}}, status=2)
+		assert "b: cannot be reached" in err and "fewer than two hosts are ready" in err, err
+
+
+@suite.test("what makes no sense is refused by name, before any host is asked")
+def refused():
+	for words, word in (
+			(("--hosts", "a"), "at least two hosts"), (("--hosts", "a,,b"), "a name is empty"),
+			(("--pattern", "star"), "there are pairwise"),
+			(("--html", "-"), "a page is for a file"),
+			(("--pattern", "ring", "--rounds", "2"), "ring has only one"),
+			(("--pattern", "ring", "--directions", "one"), "who is a client"),
+			(("--resume",), "--resume needs --json"), (("--option", "size=5"), "'size=5'"),
+			(("--option", "threads=5"), "see --concurrency"),
+			(("--server-option", "detach"), "'detach': the mesh sets that itself"),
+			(("--rail", "10.0.0.0/99"), "--rail '10.0.0.0/99'"),
+			(("--rail", ""), "it is empty"),
+			(("--max-p99", "fast"), "is no time such as"),
+			(("--min-bw", "much"), "is no bandwidth"), (("--json", "/absent/x"), "/absent/x"),
+			(("--launcher", "rsh"), "invalid choice")):
+		with front.directory():
+			status, out, err = krping("mesh", "--hosts", "a,b", *words)
+		assert status == 2 and word in err and not out, (words, err)
+
+
+@suite.test("the document is what its schema says")
+def schema():
+	if importlib.util.find_spec("jsonschema") is None:
+		raise Skip("python3-jsonschema is not installed")
+	import jsonschema  # noqa: PLC0415
+	path = os.path.join(front.TOP, "docs", "krping-mesh.schema.json")
+	with open(path, encoding="utf-8") as file:
+		rules = json.load(file)
+	jsonschema.Draft7Validator.check_schema(rules)
+	with front.directory():
+		play("--json", "x", "--repeat", "2", "--max-p99", "80us", "--test", "wlat,bw,fastreg",
+		     faults={"h1": {"unreachable": 0}, "h5": {"jumps": 6}}, slow={"h4": 5}, status=1)
+		found = loaded()
+		jsonschema.validate(found, rules)
+		assert found["misses"] and found["outliers"] and found["failures"]
+		for name in ("krping_mesh", "hosts", "matrices"):
+			less = {key: value for key, value in found.items() if key != name}
+			try:
+				jsonschema.validate(less, rules)
+			except jsonschema.ValidationError:
+				continue
+			raise AssertionError(f"a document without {name} is valid")
+
+
+@suite.test("the page stands alone, and nothing from outside becomes markup or script")
+def page():
+	evil = "</script><script>alert(1)</script><!-- @@STYLE@@ \u2028 & é"
+	with front.directory():
+		play("--json", "x", "--html", "y", *ONE, faults={"h2": {"lacks": [evil]}}, status=1)
+		with open("y", encoding="utf-8") as file:
+			text = file.read()
+		found = loaded()
+	assert text.count("<script") == text.count("</script>") == 2, text[:500]
+	assert "alert(1)</script>" not in text and "@@" not in text.replace("@@STYLE@@ ", "")
+	for word in ("http://", "https://", "src=", "href=", "url(", "@import", "innerHTML"):
+		found_at = text.replace("http://www.w3.org/2000/svg", "").find(word)
+		assert found_at < 0, text[found_at - 40:found_at + 40]
+	data = text.split('id="data">')[1].split("</script>")[0]
+	assert json.loads(data) == found
+	reason = json.loads(data)["hosts"][2]["reason"]
+	assert reason.startswith("</script><script>alert(1)"), reason
+	assert "default-src 'none'" in text and "'unsafe-inline'" not in text
+
+
+@suite.test("the file of a document has a line for each row, and is JSON")
+def lines():
+	with front.directory():
+		play("--json", "x", *ONE)
+		with open("x", encoding="utf-8") as file:
+			text = file.read()
+		_, out, _ = play("--json", "-", *ONE)
+	assert json.loads(text)["krping_mesh"] == document.VERSION
+	assert len(text.splitlines()) < 100 and max(map(len, text.splitlines())) < 1000, text
+	assert json.loads(out)["runs"]["all"] == 56
+	assert html.page(json.loads(text)).startswith("<!DOCTYPE html>") and command.EXAMPLES
+
+
+suite.main()
