@@ -105,10 +105,17 @@ class Round:
 		self.runs: list[Message] = []
 		self.started = False
 		self.over = False
+		# Whether clients were interrupted since they ran for too long.
+		self.overdue = False
 		self.late = 0
 		# Where the module does not wait for the start: what is to run, and when.
 		self.waiting: list[tuple[int, str]] = []
 		self.start = 0
+
+	@property
+	def too_long(self) -> str:
+		"""What is said of clients that are interrupted."""
+		return f"it did not end within {self.message['seconds']:g} s"
 
 
 class Node:
@@ -322,17 +329,16 @@ class Node:
 	def _overdue(self, current: Round, give_up: bool) -> None:
 		"""Interrupt the clients of CURRENT, which have run for too long. To GIVE_UP is to
 		leave them to the end of the mesh."""
-		seconds = current.message["seconds"]
-		reason = f"it did not end within {seconds:g} s, and was interrupted"
-		stuck = jobs.end(list(current.running.values()), 0)
-		for peer, job in list(current.running.items()):
-			if job in stuck and not give_up:
-				continue
-			if job in stuck:
-				self.stuck.append(job)
-				reason = f"it did not end within {seconds:g} s, nor when interrupted"
-			del current.running[peer]
-			current.runs.append({"peer": peer, "errno": "ETIMEDOUT", "reason": reason})
+		current.overdue = True
+		for job in current.running.values():
+			job.writer.interrupt()
+		if not give_up:
+			return
+		for peer, job in current.running.items():
+			self.stuck.append(job)
+			current.runs.append({"peer": peer, "errno": "ETIMEDOUT", "reason":
+					     f"{current.too_long}, and did not end when interrupted"})
+		current.running = {}
 
 	def _look(self, current: Round, left: float) -> float:
 		"""Look for the server of CURRENT, which has LEFT seconds to listen."""
@@ -379,6 +385,9 @@ class Node:
 			else:
 				job.close()
 				sent = {"errno": "ENODATA", "reason": reason}
+			if current.overdue and sent.get("errno") == "EINTR":
+				sent |= {"errno": "ETIMEDOUT",
+					 "reason": f"{current.too_long}, and was interrupted"}
 			current.runs.append({"peer": peer} | sent)
 
 	def _end_round(self) -> None:

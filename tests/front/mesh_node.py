@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0
+"""krping node with a module that is played, as a program of its own: what ssh, srun and the like
+start in test_mesh_node.py. Its arguments are those of krping.
+
+PLAYED is a directory; there is a directory for each host in it, with a line for each command, and
+what faults there are: a file FAULT.HOST."""
+
+import errno
+import os
+import sys
+import threading
+import time
+
+import front
+from krping_front import proc, tables
+from krping_front.mesh import devices
+from krping_front.mesh.devices import Rail
+
+PLAYED = os.environ["PLAYED"]
+NAME = sys.argv[sys.argv.index("--name") + 1] if "--name" in sys.argv \
+	else os.environ.get("SLURMD_NODENAME") or os.uname().nodename
+HOME = os.path.join(PLAYED, NAME)
+LOCK = threading.Lock()
+
+
+def fault(name):
+	"""Whether this host has the fault NAME."""
+	return os.path.exists(os.path.join(PLAYED, f"{name}.{NAME}"))
+
+
+def note(text):
+	"""Have the test know of TEXT."""
+	with open(os.path.join(HOME, "commands"), "a", encoding="utf-8") as file:
+		file.write(f"{time.time_ns()} {text}\n")
+
+
+def answer(module, text):
+	"""Play the command TEXT."""
+	note(text.text)
+	if text.role == "server":
+		if fault("port"):
+			with LOCK:
+				return module.fail(text, errno.EADDRINUSE, "the port is in use",
+						   role="server")
+		time.sleep(0.02)
+		module.show("101 listen\n")
+		front.sleep()
+		note("ended")
+		return errno.EINTR
+	if "start_at" in text.options:
+		time.sleep(max(0, int(text.options["start_at"]) - time.time_ns()) / 1e9)
+	note("begins")
+	if fault("stuck"):
+		front.sleep()
+		note("interrupted")
+		return errno.EINTR
+	with LOCK:
+		if fault("link"):
+			return module.fail(text, errno.ETIMEDOUT, "nothing happened for 10000 ms")
+		figures = {"p50_ns": 20_000, "p99_ns": 60_000} if text.kind.measure == "latency" else {}
+		module.result(text, min_ns=1, max_ns=10 ** 6, mean_ns=25_000, **figures)
+	return 0
+
+
+def main():
+	"""Play the module, and run krping."""
+	os.makedirs(HOME, exist_ok=True)
+	os.chdir(HOME)
+	note(f"pid {os.getpid()}")
+	if fault("starts"):
+		tables.TABLES["options"].append({"name": "start_at"})
+	number = sum(NAME.encode()) % 250 + 1
+	rails = [Rail("rxe0", "eth0", f"10.0.0.{number}", 24)]
+	with front.Module(answer), front.patched(devices, find=lambda: (rails, [])):
+		# A write returns at once what a signal made of it.
+		assert proc.write
+		return front.program.main(sys.argv[1:])
+
+
+if __name__ == "__main__":
+	sys.exit(main())

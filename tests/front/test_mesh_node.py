@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: GPL-2.0
+"""krping mesh with krping node in processes of its own, over each launcher; ssh, srun and ip are
+played by scripts, and so is the module."""
+
+import contextlib
+import importlib.util
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import front
+from krping_front.mesh import devices, launch, wire
+from krping_front.mesh.devices import Rail
+from ktap import Skip, Suite
+
+suite = Suite(limit=120)
+
+# The last argument is the command, and the one before the host, as ClusterShell has them, too.
+SSH = """#!/bin/bash
+[ ! -e "$PLAYED/unreachable.${@: -2:1}" ] || { echo "ssh: No route to host" >&2; exit 255; }
+name=${@: -2:1}
+command=${@: -1}
+export SLURMD_NODENAME=$name
+exec bash -c "$command"
+"""
+IP = """#!/bin/bash
+[ "$1 $2 $3" = "netns exec ${*:3:1}" ]
+exec "${@:4}"
+"""
+# Copies its stdin to a task on each host, and their lines to its stdout.
+SRUN = """#!{python}
+import os, subprocess, sys, threading
+words = sys.argv[1:]
+at = words.index("--nodelist")
+tasks = [subprocess.Popen(words[at + 2:], stdin=subprocess.PIPE,
+			  env=os.environ | {{"SLURMD_NODENAME": name}})
+	 for name in words[at + 1].split(",")]
+for line in sys.stdin.buffer:
+	for task in tasks:
+		task.stdin.write(line)
+		task.stdin.flush()
+for task in tasks:
+	task.stdin.close()
+for task in tasks:
+	task.wait()
+"""
+
+
+def script(path, text):
+	"""Have PATH be a program."""
+	front.write(path, text)
+	os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
+
+
+@contextlib.contextmanager
+def played(*faults):
+	"""A directory with programs that play those of the system. FAULTS are FAULT.HOST."""
+	with front.directory() as path:
+		os.mkdir("bin")
+		script("bin/ssh", SSH)
+		script("bin/ip", IP)
+		script("bin/srun", SRUN.format(python=sys.executable))
+		node = os.path.join(front.HERE, "mesh_node.py")
+		script("bin/krping", f'#!/bin/bash\nexec {sys.executable} {node} "$@"\n')
+		for fault in faults:
+			front.write(fault, "")
+		paths = [os.path.join(front.TOP, "scripts"), os.path.join(front.TOP, "tests", "qemu"),
+			 front.HERE]
+		environment = os.environ | {"PLAYED": path, "PATH": f"{path}/bin:{os.environ['PATH']}",
+					    "PYTHONPATH": ":".join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
+		yield environment
+
+
+def start(environment, *words, hosts="a,b,c", launcher="ssh"):
+	"""Start krping mesh WORDS."""
+	return subprocess.Popen(
+		[sys.executable, front.PROGRAM, "mesh", "--hosts", hosts, "--launcher", launcher,
+		 "--krping", os.path.abspath("bin/krping"), "--test", "wlat", "--sizes", "64",
+		 "--json", "x", *words], env=environment, stdin=subprocess.DEVNULL,
+		stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def run(environment, *words, status=0, **more):
+	"""Run krping mesh WORDS: the document, and what it printed."""
+	process = start(environment, *words, **more)
+	out, err = process.communicate(timeout=60)
+	assert process.returncode == status, (process.returncode, out, err)
+	with open("x", encoding="utf-8") as file:
+		return json.load(file), out + err
+
+
+def notes(host):
+	"""What the module of HOST has noted, without times."""
+	with open(os.path.join(host, "commands"), encoding="utf-8") as file:
+		return [line.split(" ", 1)[1].strip() for line in file]
+
+
+def times(host, what):
+	"""When the module of HOST noted WHAT."""
+	with open(os.path.join(host, "commands"), encoding="utf-8") as file:
+		return [int(line.split()[0]) for line in file if line.split(" ", 1)[1].strip() == what]
+
+
+def wait_until(true, seconds=20):
+	"""Wait until TRUE()."""
+	deadline = time.monotonic() + seconds
+	while not true():
+		assert time.monotonic() < deadline, "nothing came of it"
+		time.sleep(0.05)
+
+
+def alive(host):
+	"""Whether the node of HOST still runs."""
+	pid = next(line for line in notes(host) if line.startswith("pid")).split()[1]
+	try:
+		with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+			return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+	except OSError:
+		return False
+
+
+@suite.test("lines: what is long is sent in parts, and nothing else is taken")
+def parts():
+	sender, receiver = wire.Sender("a", "id"), wire.Receiver()
+	message = {"say": "result", "runs": [{"reason": 'é"\\' * 500}] * 3}
+	lines = sender.lines(message)
+	assert len(lines) > 3 and max(map(len, lines)) <= wire.LINE, max(map(len, lines))
+	found = [receiver.take(line) for line in lines]
+	assert found[:-1] == [None] * (len(lines) - 1)
+	assert found[-1] == {"host": "a", "id": "id"} | message
+	assert receiver.take(sender.lines({"say": "clock"})[0])["say"] == "clock"
+	receiver.take(lines[0])
+	for line in ("", "motd", "7", "[]", "{}", '{"id":7}', lines[2], "[" * 100_000,
+		     '{"id":"x","part":[1,0],"text":""}', '{"id":"x","part":[1,0,99999999],"text":""}',
+		     '{"id":"x","part":[true,0,2],"text":""}'):
+		try:
+			taken = receiver.take(line)
+		except ValueError:
+			continue
+		raise AssertionError((line[:50], taken))
+
+
+@suite.test("over ssh: servers listen, clients begin together, and all ends")
+def over_ssh():
+	with played("starts.a", "starts.b") as environment:
+		found, out = run(environment, "--html", "y", hosts="a,b")
+		assert found["runs"] == {"all": 2, "failed": 0}, out
+		assert found["matrices"][0]["figures"]["p50_ns"] == [[None, 20_000], [20_000, None]]
+		client, = [line for line in notes("a") if line.startswith("client")]
+		assert client.startswith("client,wlat,size=64,count=1000,addr=10.0.0.99,port=18515,"
+					 "start_at="), client
+		assert "wait=10000" in client and "tag=mesh." in client, client
+		server, = [line for line in notes("b") if line.startswith("server")]
+		assert server.startswith("server,persist,addr=10.0.0.99,port=18515,tag=mesh."), server
+		begun = times("a", "begins")[0]
+		assert 0 <= begun - int(client.split("start_at=")[1].split(",")[0]) < 5 * 10 ** 8
+		assert notes("b")[-1] == "ended" or "ended" in notes("b"), notes("b")
+		assert not alive("a") and not alive("b")
+
+
+@suite.test("pairs of a round begin at the same time, also where the module has no start_at=")
+def together():
+	with played() as environment:
+		found, _ = run(environment, "--pattern", "storm", hosts="a,b,c,d")
+		assert found["runs"]["all"] == 12
+		begins = [each for host in "abcd" for each in times(host, "begins")]
+		assert len(begins) == 12 and max(begins) - min(begins) < 5 * 10 ** 8, \
+			(max(begins) - min(begins)) / 1e6
+		# One server for all clients of all rounds.
+		for host in "abcd":
+			assert sum(line.startswith("server") for line in notes(host)) == 1
+
+
+@suite.test("ClusterShell, srun and network namespaces do the same")
+def launchers():
+	with played() as environment:
+		for launcher in ("srun", "netns"):
+			more = {"SLURM_JOB_ID": "7"} if launcher == "srun" else {}
+			found, out = run(environment | more, hosts="a,b,c", launcher=launcher)
+			assert found["runs"] == {"all": 6, "failed": 0}, out
+			assert found["launcher"] == launcher
+	if importlib.util.find_spec("ClusterShell") is None:
+		raise Skip("ClusterShell is not installed; srun and netns passed")
+	with played("unreachable.c") as environment:
+		found, out = run(environment, hosts="a,b,c", launcher="clustershell", status=1)
+		assert found["runs"] == {"all": 6, "failed": 4}, out
+		assert "No route to host" in found["hosts"][2]["reason"], found["hosts"][2]
+		assert not alive("a") and not alive("b")
+
+
+@suite.test("a launcher that is not there is refused by name")
+def absent():
+	with played() as environment:
+		process = start({key: value for key, value in environment.items()
+				 if key != "SLURM_JOB_ID"}, launcher="srun")
+		_, err = process.communicate(timeout=60)
+		assert process.returncode == 2 and "--launcher srun: this is no Slurm job" in err, err
+	assert set(launch.LAUNCHERS) == {"clustershell", "srun", "ssh", "netns"}
+
+
+@suite.test("hosts that cannot be reached, hang, or cannot listen are rows; the others stand")
+def failing():
+	with played("unreachable.b", "stuck.c", "port.d", "link.e") as environment:
+		found, out = run(environment, "--timeout", "1", hosts="a,b,c,d,e,f", status=1)
+	matrix, = found["matrices"]
+	assert matrix["figures"]["p50_ns"][0][5] == matrix["figures"]["p50_ns"][5][0] == 20_000, out
+	reasons = {(each["client"], each["server"]): (each["errno"], each["reason"])
+		   for each in found["failures"]}
+	assert "No route to host" in reasons["a", "b"][1], reasons
+	assert reasons["c", "a"] == (
+		"ETIMEDOUT", "it did not end within 1 s, and was interrupted"), reasons
+	assert "EADDRINUSE: the port is in use" in reasons["a", "d"][1], reasons
+	assert reasons["e", "a"] == ("ETIMEDOUT", "nothing happened for 10000 ms"), reasons
+	assert ("a", "c") not in reasons and ("a", "e") not in reasons
+
+
+@suite.test("a node that is killed is a row, and the others go on")
+def killed():
+	with played("stuck.c") as environment:
+		process = start(environment, "--timeout", "4", hosts="a,b,c")
+		wait_until(lambda: os.path.exists("c/commands") and "begins" in notes("c"))
+		pid = next(line for line in notes("c") if line.startswith("pid")).split()[1]
+		os.kill(int(pid), signal.SIGKILL)
+		out, err = process.communicate(timeout=60)
+		assert process.returncode == 1, (out, err)
+		with open("x", encoding="utf-8") as file:
+			found = json.load(file)
+	assert "has ended there" in found["hosts"][2]["reason"], found["hosts"][2]
+	assert found["matrices"][0]["figures"]["p50_ns"][0][1] == 20_000, out
+
+
+@suite.test("Ctrl-C, SIGTERM, SIGHUP and SIGKILL of the controller leave nothing behind")
+def interrupted():
+	for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
+		with played("stuck.a", "stuck.b") as environment:
+			process = start(environment, hosts="a,b")
+			wait_until(lambda: any(os.path.exists(f"{host}/commands")
+					       and "begins" in notes(host) for host in "ab"))
+			process.send_signal(number)
+			_, err = process.communicate(timeout=30)
+			expected = -number if number == signal.SIGKILL else 130
+			assert process.returncode == expected, (number, process.returncode, err)
+			wait_until(lambda: not alive("a") and not alive("b"))
+			ended = notes("a") + notes("b")
+			assert ended.count("interrupted") == 1 and "ended" in ended, ended
+			assert os.path.exists("x.part")
+
+
+@suite.test("a signal ends a node and its commands, and so does the end of stdin")
+def ends():
+	with played() as environment:
+		for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, None):
+			node = subprocess.Popen([os.path.abspath("bin/krping"), "node", "--name", "a"],
+						env=environment, stdin=subprocess.PIPE,
+						stdout=subprocess.PIPE, text=True)
+			ready = json.loads(node.stdout.readline())
+			assert ready["say"] == "ready" and ready["host"] == "a" and ready["lacks"] == []
+			for message in (
+					{"do": "clock", "n": 1, "sent": 5},
+					{"do": "plan", "ids": {ready["id"]: 0, "other": 1}, "port": 7,
+					 "addresses": [["10.0.0.1"], ["10.0.0.2"]], "offsets": [0, 0]},
+					{"do": "round", "n": 0, "spec": [[1, 0]], "rail": 0,
+					 "server": "persist", "client": "wlat", "listen": 5, "seconds": 5}):
+				node.stdin.write(wire.down(message))
+			node.stdin.flush()
+			assert json.loads(node.stdout.readline())["sent"] == 5
+			assert json.loads(node.stdout.readline())["say"] == "listening"
+			before = notes("a").count("ended")
+			if number:
+				node.send_signal(number)
+			else:
+				node.stdin.close()
+			assert node.wait(timeout=30) == (130 if number else 0)
+			assert notes("a").count("ended") == before + 1
+			node.stdout.close()
+
+
+@suite.test("devices: which addresses lead to which, by rdma, ip and sysfs")
+def rails():
+	def addresses(*found):
+		return [{"ifname": name, "addr_info": [
+			{"local": each, "prefixlen": 24, "scope": scope} for each, scope in many]}
+			for name, many in found]
+
+	local = addresses(("lo", [("127.0.0.1", "host")]), ("eth0", [
+		("fd00::1", "global"), ("10.0.0.1", "global"), ("fe80::1", "link")]),
+		("eth0.7", [("10.7.0.1", "global")]), ("ib0", [("10.1.0.1", "global")]))
+	with front.directory() as path, front.patched(devices, CLASS=f"{path}/class"):
+		assert devices.rails(local, []) == []
+		found = devices.rails(local, [{"ifname": "rxe0", "netdev": "eth0"}, {"ifname": "siw9"}])
+		assert found == [Rail("rxe0", "eth0", "10.0.0.1", 24), Rail("rxe0", "eth0", "fd00::1", 24)]
+		os.makedirs("class/mlx5_0/device/net/ib0")
+		os.makedirs("class/mlx5_1/ports/1/gid_attrs/ndevs")
+		os.makedirs("class/mlx5_1/ports/1/gids")
+		for number, netdev, gid in ((0, "eth0", "fe80:0000:0000:0000:0000:0000:0000:0001"),
+					    (1, "eth0.7", "0000:0000:0000:0000:0000:ffff:0a07:0001"),
+					    # Of another network namespace.
+					    (2, "eth0", "0000:0000:0000:0000:0000:ffff:0a09:0001")):
+			front.write(f"class/mlx5_1/ports/1/gid_attrs/ndevs/{number}", netdev + "\n")
+			front.write(f"class/mlx5_1/ports/1/gids/{number}", gid + "\n")
+		assert devices.rails(local, []) == [Rail("mlx5_0", "ib0", "10.1.0.1", 24),
+						    Rail("mlx5_1", "eth0.7", "10.7.0.1", 24)]
+
+
+suite.main()
