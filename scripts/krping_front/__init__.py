@@ -21,5 +21,5 @@
 	cases		conformance, as text and as KTAP
 
 and a file for each subcommand: run, sweep, report (with compare), plot, watch,
-caps, conform.
+caps, conform. The folder mesh has what mesh and node need.
 """

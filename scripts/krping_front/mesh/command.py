@@ -19,10 +19,10 @@ from .outcome import Limits, Outcome
 from .plan import Step
 
 DESCRIPTION = """\
-Run tests between the pairs of many hosts, in rounds: pairs of a round run at the
-same time, and begin together. No agent is installed: hosts need the module and
-this program, and are reached over ssh, ClusterShell, or srun of Slurm. The results
-are matrices; hosts and pairs that are worse than the others are named.
+Run tests between the pairs of many hosts, in rounds: pairs of a round run at
+the same time, and begin together. No agent is installed: hosts need the module
+and this program, and are reached over ssh, ClusterShell, or srun of Slurm. The
+results are matrices; hosts and pairs that are worse than the others are named.
 """
 EXAMPLES = """\
 examples:
@@ -36,9 +36,10 @@ examples:
 exit status:
   0    all runs succeeded
   1    a run failed, or a host had no part to the end; the others were run
-  2    nothing was run: usage, a file that cannot be written, no host is there
-  3    a run missed --max-p99 or --min-bw, or with --fail-on-outliers some host or
-       pair is worse than the others; all were run
+  2    nothing was run: usage, or fewer than two hosts are ready; or a file could
+       not be written
+  3    a run missed --max-p99 or --min-bw, or with --fail-on-outliers some host
+       or pair is worse than the others; all were run
   130  interrupted
 What there is until then is printed, and written to --json and --html.
 """

@@ -20,10 +20,10 @@ from .jobs import Job
 from .wire import Message
 
 DESCRIPTION = """\
-Be a host of a mesh: read JSON lines on stdin, run the commands that they ask for,
-and write JSON lines on stdout. 'krping mesh' starts this on each host, over ssh
-and the like. When stdin ends, or SIGTERM, SIGHUP or SIGINT comes, all commands
-that were begun here are ended.
+Be a host of a mesh: read JSON lines on stdin, run the commands that they ask
+for, and write JSON lines on stdout. 'krping mesh' starts this on each host, over
+ssh and the like. When stdin ends, or SIGTERM, SIGHUP or SIGINT comes, all
+commands that were begun here are ended.
 """
 EXAMPLES = """\
 examples:

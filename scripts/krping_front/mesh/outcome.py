@@ -125,26 +125,28 @@ class Outcome:
 		client, server = pair
 		return f"{self.hosts[client].name} -> {self.hosts[server].name}"
 
+	def who(self, finding: Finding) -> str:
+		"""Who is accused by FINDING."""
+		if finding.kind == "pair":
+			assert finding.client is not None and finding.server is not None
+			return f"pair {self.names((finding.client, finding.server))}"
+		number = finding.server if finding.client is None else finding.client
+		assert number is not None
+		side = "" if finding.kind == "host" else f" as {finding.kind}"
+		return f"host {self.hosts[number].name}{side}"
+
 	def accuse(self, each: Accusation) -> str:
 		"""EACH as a sentence."""
 		finding = each.finding
-		if finding.client is not None and finding.server is not None:
-			who = (f"host {self.hosts[finding.client].name}" if finding.kind == "host"
-			       else f"pair {self.names((finding.client, finding.server))}")
-		else:
-			number = finding.server if finding.client is None else finding.client
-			assert number is not None
-			who = f"host {self.hosts[number].name} as {finding.kind}"
 		if each.figure == "errors":
-			return f"{who}: {finding.factor:.0%} of its runs failed"
+			return f"{self.who(finding)}: {finding.factor:.0%} of its runs failed"
+		has = ""
 		if finding.kind == "pair":
 			assert finding.client is not None and finding.server is not None
 			value = self.grids[each.key].values[each.figure][finding.client][finding.server]
 			has = f", {sentence(each.figure, value)}"
-		else:
-			has = ""
-		return (f"{who}: {each.figure.removesuffix('_ns')} is {finding.factor:.3g} times worse "
-			f"than typical{has} (score {finding.score:.1f})")
+		return (f"{self.who(finding)}: {each.figure.removesuffix('_ns')} is "
+			f"{finding.factor:.3g} times worse than typical{has} (score {finding.score:.1f})")
 
 
 def title(key: Key) -> str:

@@ -180,6 +180,9 @@
 		box.replaceChildren();
 		const seen = new Set();
 		for (const each of failuresOf(client, server)) {
+			// That is said of the host, below.
+			if (each.errno === "EHOSTDOWN")
+				continue;
 			const text = `${title(each)}: ${each.errno}: ${each.reason}`;
 			if (!seen.has(text))
 				element("p", text, box, "bad");

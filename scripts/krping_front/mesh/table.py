@@ -34,8 +34,7 @@ def lines(outcome: Outcome, accused: list[Accusation], misses: list[Miss]) -> It
 		if any(map(any, grid.tried)):
 			yield from _grid(grid, names)
 			yield ""
-	yield from _listed("worse than the others", [
-		f"{title(each.key)}: {outcome.accuse(each)}" for each in accused])
+	yield from _listed("worse than the others", _accusations(outcome, accused))
 	yield from _listed("beyond limits", [
 		f"{title(each.key)}: {outcome.names(each.pair)}: {each.figure.removesuffix('_ns')} is "
 		f"{sentence(each.figure, each.value)}, and the limit {sentence(each.figure, each.limit)}"
@@ -60,6 +59,29 @@ def _listed(what: str, texts: list[str]) -> Iterator[str]:
 	if len(texts) > MOST:
 		yield f"  and {len(texts) - MOST} more, which --json and --html have"
 	yield ""
+
+
+def _accusations(outcome: Outcome, accused: list[Accusation]) -> list[str]:
+	"""A sentence for each of the ACCUSED who is one in a single matrix, and one for all
+	matrices of each who is one in several."""
+	groups: dict[str, list[Accusation]] = collections.defaultdict(list)
+	for each in accused:
+		groups[outcome.who(each.finding)].append(each)
+	found = []
+	for who, many in groups.items():
+		keys = list(dict.fromkeys(each.key for each in many))
+		if len(keys) == 1:
+			found += [f"{outcome.accuse(each)}; {title(each.key)}" for each in many]
+			continue
+		worst: dict[str, float] = {}
+		for each in many:
+			worst[each.figure] = max(worst.get(each.figure, 0.0), each.finding.factor)
+		texts = [f"up to {factor:.0%} of its runs failed" if figure == "errors"
+			 else f"{figure.removesuffix('_ns')} is up to {factor:.3g} times worse than typical"
+			 for figure, factor in worst.items()]
+		found.append(f"{who}: {', '.join(texts)}; in {len(keys)} of {len(outcome.grids)} "
+			     f"matrices, such as {title(keys[0])}")
+	return found
 
 
 def _failures(outcome: Outcome) -> Iterator[str]:
