@@ -175,7 +175,7 @@ def together():
 			assert sum(line.startswith("server") for line in notes(host)) == 1
 
 
-@suite.test("ClusterShell, srun and network namespaces do the same")
+@suite.test("srun and network namespaces do the same")
 def launchers():
 	with played() as environment:
 		for launcher in ("srun", "netns"):
@@ -183,8 +183,12 @@ def launchers():
 			found, out = run(environment | more, hosts="a,b,c", launcher=launcher)
 			assert found["runs"] == {"all": 6, "failed": 0}, out
 			assert found["launcher"] == launcher
+
+
+@suite.test("ClusterShell does the same")
+def cluster_shell():
 	if importlib.util.find_spec("ClusterShell") is None:
-		raise Skip("ClusterShell is not installed; srun and netns passed")
+		raise Skip("ClusterShell is not installed")
 	with played("unreachable.c") as environment:
 		found, out = run(environment, hosts="a,b,c", launcher="clustershell", status=1)
 		assert found["runs"] == {"all": 6, "failed": 4}, out

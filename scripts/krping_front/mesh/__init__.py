@@ -13,6 +13,7 @@ The controller:
 On each host:
 
 	node		does what the controller says
+	about		introduces the host
 	jobs		commands that run at the same time
 	devices		RDMA devices with their addresses
 

@@ -36,8 +36,8 @@ examples:
 exit status:
   0    all runs succeeded
   1    a run failed, or a host had no part to the end; the others were run
-  2    nothing was run: usage, or fewer than two hosts are ready; or a file could
-       not be written
+  2    nothing was run: usage, or fewer than two hosts are ready; or a file
+       could not be written
   3    a run missed --max-p99 or --min-bw, or with --fail-on-outliers some host
        or pair is worse than the others; all were run
   130  interrupted

@@ -15,14 +15,15 @@ from krping_front.command import place
 from krping_front.errors import INTERRUPTED, OK, Quit
 from krping_front.kmsg import Log
 
-from . import devices, jobs, plan, wire
+from . import jobs, plan, wire
+from .about import about
 from .jobs import Job
 from .wire import Message
 
 DESCRIPTION = """\
 Be a host of a mesh: read JSON lines on stdin, run the commands that they ask
-for, and write JSON lines on stdout. 'krping mesh' starts this on each host, over
-ssh and the like. When stdin ends, or SIGTERM, SIGHUP or SIGINT comes, all
+for, and write JSON lines on stdout. 'krping mesh' starts this on each host,
+over ssh and the like. When stdin ends, or SIGTERM, SIGHUP or SIGINT comes, all
 commands that were begun here are ended.
 """
 EXAMPLES = """\
@@ -42,8 +43,6 @@ LOOK = 0.01
 END = 10.0
 # Seconds in which clients that are interrupted must end, so that the others are heard of.
 GIVE_UP = 3.0
-# Where the module says its version; without one, the hash of its source.
-VERSIONS = ("/sys/module/krping/version", "/sys/module/krping/srcversion")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,36 +57,6 @@ def main(arguments: argparse.Namespace) -> int:
 	"""Run it, and return the exit status."""
 	with contextlib.closing(Node(arguments.name)) as node:
 		return node.run()
-
-
-def about() -> Message:
-	"""What this host says of itself."""
-	lacks = []
-	try:
-		proc.lines()
-	except Quit as trouble:
-		lacks.append(str(trouble))
-	else:
-		try:
-			results.newest()
-		except Quit as trouble:
-			lacks.append(str(trouble))
-	rails, troubles = devices.find()
-	lacks += troubles
-	if not rails:
-		lacks.append("no RDMA device has an IP address here; 'rdma link' and 'ip address' "
-			     "show both")
-	return {"say": "ready", "schema": wire.SCHEMA, "kernel": os.uname().release,
-		"module": _version(), "starts": bool(tables.option("start_at")), "lacks": lacks,
-		"rails": [rail._asdict() for rail in rails]}
-
-
-def _version() -> str:
-	"""The version of the module that is loaded, "" where it says none."""
-	for path in VERSIONS:
-		with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
-			return file.read().strip()
-	return ""
 
 
 class Round:

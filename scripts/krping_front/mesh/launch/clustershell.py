@@ -8,7 +8,7 @@ import shlex
 import threading
 from typing import Any
 
-from .base import PATIENCE, Launcher
+from .base import PATIENCE, Audience, Launcher
 
 try:
 	from ClusterShell.Event import EventHandler
@@ -63,8 +63,8 @@ class ClusterShell(Launcher):
 
 	NEEDS = "ClusterShell cannot be imported; install python3-clustershell"
 
-	def __init__(self, *arguments: object) -> None:
-		super().__init__(*arguments)  # type: ignore[arg-type]
+	def __init__(self, words: list[str], audience: Audience) -> None:
+		super().__init__(words, audience)
 		self.loop = asyncio.get_running_loop()
 		self.worker: Any = None
 		self.port: Any = None

@@ -9,7 +9,7 @@ import shutil
 
 from krping_front.errors import Quit
 
-from .base import PATIENCE, Launcher
+from .base import PATIENCE, Audience, Launcher
 from .child import Child, end
 
 # A process has three pipes; some files more are open.
@@ -20,8 +20,8 @@ FILES = 64
 class Processes(Launcher):
 	"""Runs a process for each host."""
 
-	def __init__(self, *arguments: object) -> None:
-		super().__init__(*arguments)  # type: ignore[arg-type]
+	def __init__(self, words: list[str], audience: Audience) -> None:
+		super().__init__(words, audience)
 		self.children: dict[str, Child] = {}
 
 	@abc.abstractmethod

@@ -4,7 +4,7 @@
 import os
 import shutil
 
-from .base import PATIENCE, Launcher
+from .base import PATIENCE, Audience, Launcher
 from .child import Child, end
 
 
@@ -16,8 +16,8 @@ class Srun(Launcher):
 	OPTIONS = ("--ntasks-per-node=1", "--input=all", "--overlap", "--kill-on-bad-exit=0",
 		   "--wait=0", "--no-kill")
 
-	def __init__(self, *arguments: object) -> None:
-		super().__init__(*arguments)  # type: ignore[arg-type]
+	def __init__(self, words: list[str], audience: Audience) -> None:
+		super().__init__(words, audience)
 		self.child: Child | None = None
 		self.hosts: list[str] = []
 
