@@ -235,6 +235,13 @@ def full():
 		_, out, err = play("--json", "x", *ONE, at_round=fill)
 		assert "x.part: No space left on device; the mesh goes on" in err, err
 		assert "56 runs of 8 of 8 hosts" in out and loaded()["runs"]["all"] == 56
+	# What a file has no room for stays in the journal.
+	with front.directory():
+		_, out, err = play("--json", "x", "--html", "/dev/full", *ONE, status=2)
+		assert "/dev/full: No space left" in err and "56 runs of 8" in out, (out, err)
+		hosts, out, _ = play("--json", "x", "--html", "y", "--resume", *ONE)
+		assert hosts.runs == 0 and loaded()["runs"]["all"] == 56 and os.path.getsize("y")
+		assert not os.path.exists("x.part")
 
 
 @suite.test("--check says what hosts have and lack, and runs nothing")

@@ -165,10 +165,11 @@ class Mesh:
 			with printing():
 				print("\n".join(table.lines(self.outcome, accused, misses)))
 		whole = document.document(self.outcome, accused, misses, status, self._about())
-		if self.arguments.html is not None:
-			results.save(self.arguments.html, html.page(whole))
+		# Where the disk is full the journal stays, and --resume writes what is missing here.
 		if self.arguments.json is not None:
 			results.save(self.arguments.json, document.text(whole))
+		if self.arguments.html is not None:
+			results.save(self.arguments.html, html.page(whole))
 		if self.journal:
 			self.journal.close(not self.interrupted)
 		if self.interrupted:

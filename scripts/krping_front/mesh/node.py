@@ -47,10 +47,8 @@ GIVE_UP = 3.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
 	"""Add the arguments of this subcommand to PARSER."""
-	parser.add_argument("--name", metavar="NAME",
-			    default=os.environ.get("SLURMD_NODENAME") or os.uname().nodename,
-			    help="what the controller calls this host (default: as Slurm calls it, "
-				 "or its own name)")
+	parser.add_argument("--name", metavar="NAME", default=os.uname().nodename,
+			    help="what the controller calls this host (default: its own name)")
 
 
 def main(arguments: argparse.Namespace) -> int:

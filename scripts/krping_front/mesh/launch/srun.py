@@ -16,6 +16,9 @@ class Srun(Launcher):
 	OPTIONS = ("--ntasks-per-node=1", "--input=all", "--overlap", "--kill-on-bad-exit=0",
 		   "--wait=0", "--no-kill")
 
+	# Behind sudo the node could not see what Slurm calls its host.
+	NAMED = ("sh", "-c", 'exec "$@" --name "$SLURMD_NODENAME"', "sh")
+
 	def __init__(self, words: list[str], audience: Audience) -> None:
 		super().__init__(words, audience)
 		self.child: Child | None = None
@@ -30,7 +33,7 @@ class Srun(Launcher):
 		count = str(len(hosts))
 		self.child = Child(
 			["srun", *self.OPTIONS, "--nodes", count, "--ntasks", count,
-			 "--nodelist", ",".join(hosts), *self.words],
+			 "--nodelist", ",".join(hosts), *self.NAMED, *self.words],
 			lambda line: self.audience.said(None, line), self._ended)
 
 	def _ended(self, reason: str) -> None:
