@@ -266,7 +266,7 @@ def nobody():
 @suite.test("what makes no sense is refused by name, before any host is asked")
 def refused():
 	for words, word in (
-			(("--hosts", "a"), "at least two hosts"), (("--hosts", "a,,b"), "a name is empty"),
+			(("--hosts", "a"), "at least two hosts"), (("--hosts", "a,,b"), "--hosts 'a,,b'"),
 			(("--pattern", "star"), "there are pairwise"),
 			(("--html", "-"), "a page is for a file"),
 			(("--pattern", "ring", "--rounds", "2"), "ring has only one"),
