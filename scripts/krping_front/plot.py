@@ -21,9 +21,9 @@ Points = dict[int, Row | None]
 Series = list[tuple[str, Points]]
 
 DESCRIPTION = """\
-Draw results: the latency distribution of some runs, runs over time, or bandwidth
-or latency percentiles by size. FILEs, and what of them is meant, are as in 'krping
-report'. Needs matplotlib (python3-matplotlib).
+Draw results: the latency distribution of some runs, runs over time, or
+bandwidth or latency percentiles by size. FILEs, and what of them is meant, are
+as in 'krping report'. Needs matplotlib (python3-matplotlib).
 """
 EXAMPLES = """\
 kinds:
