@@ -152,7 +152,7 @@ def starting():
 		assert krping("run", TEXT) == (130, "", "krping: interrupted\n")
 
 
-def ctrl_c():
+def ctrl_c(_words):
 	"""Ctrl-C."""
 	raise KeyboardInterrupt
 
