@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Hosts of a mesh in one guest: network namespaces on a bridge, each with an RDMA device.
+
+	with hosts.Hosts(8) as mesh:
+		mesh.slow(3)			# all that host 3 sends
+		mesh.slow(2, only=5)		# what host 2 sends to host 5
+"""
+
+import contextlib
+import subprocess
+
+import network
+from network import call, ip
+
+BRIDGE = "mesh9"
+
+
+class Hosts:
+	"""Within, COUNT hosts with the names h1, h2 and so on."""
+
+	def __init__(self, count):
+		self.numbers = range(1, count + 1)
+
+	def __enter__(self):
+		try:
+			ip(f"link add {BRIDGE} type bridge")
+			ip(f"link set {BRIDGE} up")
+			for number in self.numbers:
+				self._add(number)
+		except BaseException:
+			self._tear_down()
+			raise
+		return self
+
+	def __exit__(self, *_):
+		self._tear_down()
+
+	@property
+	def names(self):
+		"""The names of all, as a node set."""
+		return f"h[1-{len(self.numbers)}]"
+
+	@staticmethod
+	def address(number):
+		"""The address of a host."""
+		return f"10.97.0.{number}"
+
+	def _add(self, number):
+		name, outside, inside = f"h{number}", f"mesh{number}", f"eth{number}"
+		ip(f"netns add {name}")
+		ip(f"link add {outside} type veth peer name {inside} netns {name}")
+		ip(f"link set {outside} master {BRIDGE} up")
+		ip(f"-n {name} addr add {self.address(number)}/24 dev {inside}")
+		ip(f"-n {name} link set lo up")
+		ip(f"-n {name} link set {inside} up")
+		self.plug(number)
+
+	def plug(self, number):
+		"""Make a host's RDMA device."""
+		self.exec(number, "rdma", "link", "add", f"rxe{10 + number}", "type", "rxe",
+			  "netdev", f"eth{number}")
+		network.wait_gids(f"rxe{10 + number}", self.address(number))
+
+	@staticmethod
+	def unplug(number):
+		"""Remove it."""
+		network.unplug(f"rxe{10 + number}")
+
+	@staticmethod
+	def exec(number, *words):
+		"""Run a program on a host."""
+		return call("ip", "netns", "exec", f"h{number}", *words)
+
+	def slow(self, number, milliseconds=20, only=None):
+		"""Delay what a host sends, to all or to ONLY one."""
+		device = f"eth{number}"
+		if only is None:
+			self.exec(number, "tc", "qdisc", "add", "dev", device, "root", "netem", "delay",
+				  f"{milliseconds}ms")
+			return
+		for words in (f"qdisc add dev {device} root handle 1: prio",
+			      f"qdisc add dev {device} parent 1:3 netem delay {milliseconds}ms",
+			      f"filter add dev {device} parent 1: protocol ip u32 match ip dst "
+			      f"{self.address(only)}/32 flowid 1:3"):
+			self.exec(number, "tc", *words.split())
+
+	def calm(self, number):
+		"""Delay nothing any more."""
+		self.exec(number, "tc", "qdisc", "del", "dev", f"eth{number}", "root")
+
+	def cut(self, number):
+		"""Take a host's cable out."""
+		ip(f"link set mesh{number} down")
+
+	def mend(self, number):
+		"""Put it in again."""
+		ip(f"link set mesh{number} up")
+
+	def _tear_down(self):
+		# As far as it has come. Devices first: the CM holds on to namespaces.
+		for number in self.numbers:
+			for words in (("ip", "netns", "exec", f"h{number}", "rdma", "link", "del",
+				       f"rxe{10 + number}"),
+				      ("ip", "netns", "del", f"h{number}"),
+				      ("ip", "link", "del", f"mesh{number}")):
+				with contextlib.suppress(OSError):
+					subprocess.run(words, stdin=subprocess.DEVNULL,
+						       capture_output=True, check=False)
+		subprocess.run(("ip", "link", "del", BRIDGE), stdin=subprocess.DEVNULL,
+			       capture_output=True, check=False)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0
+"""krping mesh between network namespaces, each with an RDMA device of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import hosts
+import krping
+from ktap import Suite
+
+COUNT = 5
+PROGRAM = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
+		       "scripts", "krping")
+PAIRS = COUNT * (COUNT - 1)
+
+
+def check():
+	"""Nothing runs or is left of a mesh, on any host."""
+	krping.check()
+	running = subprocess.run(("pgrep", "-af", "krping (node|mesh)"), capture_output=True, text=True,
+				 check=False).stdout
+	assert not running, running
+	for device, found in krping.resources().items():
+		assert not found["cm_id"] and not found["mr"] and found["qp"] <= 1, (device, found)
+
+
+suite = Suite(check=check, limit=600)
+
+
+def begin(names, *words, **more):
+	"""A mesh of the hosts NAMES, which has begun."""
+	return subprocess.Popen((sys.executable, PROGRAM, "mesh", "--launcher", "netns", "--hosts", names,
+				 "--connect-timeout", "120", *words), stdin=subprocess.DEVNULL,
+				stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+
+
+def mesh(names, *words, status=0):
+	"""Run a mesh of the hosts NAMES, which ends with STATUS: its document, and what it prints."""
+	with tempfile.TemporaryDirectory() as path:
+		document = os.path.join(path, "mesh.json")
+		running = begin(names, *words, "--json", document)
+		out, err = running.communicate()
+		assert running.returncode == status, (running.returncode, out[-2000:], err[-2000:])
+		with open(document, encoding="utf-8") as file:
+			return json.load(file), out + err
+
+
+def accused(document):
+	"""Who is an outlier: hosts, and pairs of hosts that none of these is. Emulated CPUs are
+	noisy, and what is injected here is far beyond that."""
+	names = set()
+	for each in document["outliers"]:
+		if each["factor"] < 20:
+			continue
+		client, server = each["client"], each["server"]
+		if each["kind"] == "pair":
+			names.add(frozenset((client, server)))
+		else:
+			names.add(client or server)
+	return {each for each in names if isinstance(each, str) or not each & names}
+
+
+def cells(document, figure, test="wlat"):
+	"""The figures of each pair of a test, by the names of client and server."""
+	matrix, = (each for each in document["matrices"] if each["test"] == test)
+	names = [host["name"] for host in document["hosts"]]
+	return {(client, server): value
+		for client, row in zip(names, matrix["figures"][figure])
+		for server, value in zip(names, row) if value is not None}
+
+
+QUICK = ("--test", "wlat", "--sizes", "64", "--count", "50")
+
+
+@suite.test("all pairs, both ways, each with its figures; a limit that is missed is said")
+def all_pairs():
+	with hosts.Hosts(COUNT) as net:
+		found, text = mesh(net.names, "--test", "wlat,bw", "--sizes", "4K", "--count", "100")
+		assert f"{2 * PAIRS} runs of {COUNT} of {COUNT} hosts; 0 failed" in text, text
+		assert all(host["module_starts"] and host["ok"] for host in found["hosts"]), found["hosts"]
+		for figure, test in (("p50_ns", "wlat"), ("p99_ns", "wlat"), ("bytes_per_s", "bw")):
+			values = cells(found, figure, test)
+			assert len(values) == PAIRS and min(values.values()) > 0, (figure, values)
+		found, text = mesh("h1,h2", *QUICK, "--max-p99", "1ns", status=3)
+		assert len(found["misses"]) == 2, (found["misses"], text)
+
+
+@suite.test("a slow host is named, and then a slow pair, and nobody else")
+def outliers():
+	with hosts.Hosts(6) as net:
+		net.slow(3)
+		found, text = mesh(net.names, *QUICK)
+		assert accused(found) == {"h3"}, (found["outliers"], text)
+		net.calm(3)
+		net.slow(2, only=5)
+		found, text = mesh(net.names, *QUICK, "--fail-on-outliers", status=3)
+		assert accused(found) == {frozenset(("h2", "h5"))}, (found["outliers"], text)
+
+
+@suite.test("a host without a device, and one whose cable is cut: the others' figures stand")
+def failures():
+	with hosts.Hosts(COUNT) as net:
+		net.unplug(4)
+		running = begin(net.names, "--test", "wlat", "--sizes", "64", "--duration", "1",
+				"--option", "timeout=2000", "--json", "/tmp/cut.json")
+		krping.wait_for(lambda: any(line.counters.get("write_msgs", 0) > 1000
+					    for line in krping.lines()), 120)
+		net.cut(1)
+		out, err = running.communicate(timeout=500)
+		net.mend(1)
+		assert running.returncode == 1, (out[-2000:], err[-2000:])
+		with open("/tmp/cut.json", encoding="utf-8") as file:
+			found = json.load(file)
+		by_name = {host["name"]: host for host in found["hosts"]}
+		assert "no RDMA device" in by_name["h4"]["reason"], by_name["h4"]
+		pairs = {(each["client"], each["server"]) for each in found["failures"]}
+		assert all({"h1", "h4"} & {*pair} for pair in pairs), pairs
+		assert any("h1" in pair and "h4" not in pair for pair in pairs), pairs
+		assert all(each["reason"] for each in found["failures"]), found["failures"]
+		healthy = {"h2", "h3", "h5"}
+		values = cells(found, "p50_ns")
+		assert all((a, b) in values for a in healthy for b in healthy - {a}), values
+
+
+@suite.test("Ctrl-C ends all that runs on all hosts; what was measured until then is kept")
+def interrupted():
+	with hosts.Hosts(2) as net:
+		running = begin(net.names, "--test", "wlat", "--duration", "600",
+				"--json", "/tmp/ctrl.json")
+		krping.wait_for(lambda: any(line.counters.get("write_msgs", 0) > 1000
+					    for line in krping.lines()), 120)
+		start = time.monotonic()
+		running.send_signal(signal.SIGINT)
+		_, err = running.communicate(timeout=60)
+		assert running.returncode == 130, err[-2000:]
+		assert time.monotonic() - start < 30, "it took too long"
+		with open("/tmp/ctrl.json", encoding="utf-8") as file:
+			assert json.load(file)["interrupted"]
+		assert not krping.lines(), krping.lines()
+
+
+suite.main()
