@@ -93,11 +93,11 @@ impl ThreadSeries {
         }
     }
 
-    /// Takes the series, if it has begun. Nothing is counted from then on.
+    /// Takes the series, if it has begun. Nothing is counted from then on. Process context; may
+    /// sleep.
     pub(crate) fn take(&self) -> Option<KVBox<Series>> {
-        self.series
-            .lock()
-            .take()
-            .filter(|series| series.has_begun())
+        // One that has not begun is freed without the lock.
+        let series = self.series.lock().take();
+        series.filter(|series| series.has_begun())
     }
 }
