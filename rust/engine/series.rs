@@ -6,17 +6,15 @@
 
 #![forbid(unsafe_code)]
 
+use super::histogram;
 use crate::{
     kernel_ext::{
         spinlock::SpinLockIrq,
         time::unix_ns, //
     },
-    logic::measure::{
-        histogram::Histogram,
-        series::{
-            Series,
-            WORST, //
-        }, //
+    logic::measure::series::{
+        Series,
+        WORST, //
     }, //
 };
 use kernel::{
@@ -46,14 +44,7 @@ impl ThreadSeries {
                 open: 0,
                 operations: 0,
                 timed: 0,
-                latencies <- init!(Histogram {
-                    sum_of_squares: 0,
-                    sum: 0,
-                    count: 0,
-                    max: 0,
-                    min_complement: 0,
-                    buckets <- pin_init::init_zeroed(),
-                }),
+                latencies <- histogram::empty(),
                 kept <- pin_init::init_zeroed(),
                 worst: [[0; 2]; WORST],
                 fewest: [0; 2],
