@@ -29,9 +29,11 @@ class Run:
 		return [ns / 1e9 for ns in self.columns["start_ns"]]
 
 	def per_second(self, column: str, unit: float) -> list[float]:
-		"""The amount of COLUMN in each interval by its length, in UNITs per second."""
-		lengths = (end - start for start, end in zip(self.columns["start_ns"], self.ends))
-		return [amount * 1e9 / length / unit if length > 0 else float("nan")
+		"""The amount of COLUMN in each interval by its length, in UNITs per second. The last
+		one has no rate if little of it is there: an operation more or less makes much then."""
+		lengths = [end - start for start, end in zip(self.columns["start_ns"], self.ends)]
+		least = max(lengths) / 4
+		return [amount * 1e9 / length / unit if length > least else float("nan")
 			for amount, length in zip(self.columns[column], lengths)]
 
 	def microseconds(self, column: str) -> list[float]:
