@@ -6,6 +6,7 @@ import json
 import math
 import random
 import time
+import typing
 
 import front
 from krping_front.mesh import controller, launch, plan, wire
@@ -34,6 +35,7 @@ class Played(Launcher):
 		super().__init__(*arguments)
 		self.rng = random.Random(self.seed)
 		self.sent = []
+		self.round: dict[str, typing.Any] = {}
 		self.runs = 0
 		self.stopped = False
 		self.dropped = []
