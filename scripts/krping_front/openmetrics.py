@@ -7,11 +7,10 @@ import tempfile
 from collections.abc import Iterable
 
 from .errors import Quit
-from .proc import Line
+from .proc import DIRECTIONS, Line
 
 # Figures of a disk or a tap that do not count up.
 GAUGES = ("in_flight",)
-DIRECTIONS = ("send", "recv", "write", "read")
 
 
 def text(lines: list[Line]) -> str:

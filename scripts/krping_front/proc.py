@@ -16,8 +16,8 @@ from . import paths
 from .errors import Quit
 
 Handler = Callable[[int, typing.Any], object] | int | signal.Handlers | None
-COUNTERS = ("send_bytes", "send_msgs", "recv_bytes", "recv_msgs",
-	    "write_bytes", "write_msgs", "read_bytes", "read_msgs")
+DIRECTIONS = ("send", "recv", "write", "read")
+COUNTERS = tuple(f"{direction}_{unit}" for direction in DIRECTIONS for unit in ("bytes", "msgs"))
 
 _libc = ctypes.CDLL(None, use_errno=True)
 # Interrupts a write, and does nothing else.

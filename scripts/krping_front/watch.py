@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from . import openmetrics, options, proc
 from .errors import OK
-from .proc import Line
+from .proc import DIRECTIONS, Line
 from .progress import scaled
 from .rows import MIB
 
@@ -38,7 +38,6 @@ exit status:
        be written
 """
 
-WORDS = ("send", "recv", "write", "read")
 # Figures of a disk or tap that count up, and are shown per second.
 GROWING = ("requests", "bytes")
 
@@ -74,7 +73,7 @@ def main(arguments: argparse.Namespace) -> int:
 	try:
 		if not terminal:
 			print("# " + " ".join(["time", "thread", "device"]
-					      + [f"{word}_{unit}" for word in WORDS
+					      + [f"{word}_{unit}" for word in DIRECTIONS
 						 for unit in ("msgs/s", "bytes/s")]), flush=True)
 		for now, found in samples(first, arguments.interval, arguments.count):
 			text = picture(found, now, _height()) if terminal else plain(found, now)
@@ -143,7 +142,7 @@ def plain(found: list[Moved], now: float) -> str:
 	messages and bytes per second; of a disk or tap also its name and figures."""
 	lines = []
 	for each in found:
-		values = [f"{each.counters.get(f'{word}_{unit}', 0):.0f}" for word in WORDS
+		values = [f"{each.counters.get(f'{word}_{unit}', 0):.0f}" for word in DIRECTIONS
 			  for unit in ("msgs", "bytes")]
 		if each.name:
 			values.append(each.name)
@@ -155,8 +154,8 @@ def plain(found: list[Moved], now: float) -> str:
 
 def picture(found: list[Moved], now: float, height: int = 24) -> str:
 	"""What a terminal of HEIGHT lines shows of a sample."""
-	groups = "".join(f"  {word:>15}" for word in WORDS)
-	units = "".join(f"  {'msg/s':>7} {'MiB/s':>7}" for _ in WORDS)
+	groups = "".join(f"  {word:>15}" for word in DIRECTIONS)
+	units = "".join(f"  {'msg/s':>7} {'MiB/s':>7}" for _ in DIRECTIONS)
 	lines: list[str] = []
 	# The head, the sum, what is left out, and the cursor's line.
 	room = max(1, height - 6)
@@ -194,4 +193,4 @@ def _picture_lines(each: Moved) -> list[str]:
 def _picture_line(name: str, moved: Mapping[str, float]) -> str:
 	return f"{name:11}" + "".join(
 		f"  {scaled(moved.get(f'{word}_msgs', 0), ''):>7}"
-		f" {moved.get(f'{word}_bytes', 0) / MIB:>7.1f}" for word in WORDS)
+		f" {moved.get(f'{word}_bytes', 0) / MIB:>7.1f}" for word in DIRECTIONS)
