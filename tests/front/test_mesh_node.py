@@ -13,7 +13,7 @@ import sys
 import time
 
 import front
-from krping_front.mesh import devices, launch, wire
+from krping_front.mesh import arguments, devices, launch, wire
 from krping_front.mesh.devices import Rail
 from ktap import Skip, Suite
 
@@ -204,6 +204,8 @@ def absent():
 		_, err = process.communicate(timeout=60)
 		assert process.returncode == 2 and "--launcher srun: this is no Slurm job" in err, err
 	assert set(launch.LAUNCHERS) == {"clustershell", "srun", "ssh", "netns"}
+	# The arguments name them without importing them.
+	assert tuple(launch.LAUNCHERS) == arguments.LAUNCHERS
 
 
 @suite.test("hosts that cannot be reached, hang, or cannot listen are rows; the others stand")

@@ -17,8 +17,9 @@ from .rails import Wish
 
 LAUNCHERS = ("clustershell", "srun", "ssh", "netns")
 UNITS = {"": 1, "ns": 1, "us": 1000, "ms": 10 ** 6, "s": 10 ** 9}
-# What the mesh itself says to clients.
-TAKEN = frozenset(("start_at", "wait", "threads", "persist", "detach", "stop"))
+# Options that the mesh itself sets.
+TAKEN = frozenset(("start_at", "wait", "threads", "persist", "detach", "stop", "max_p99",
+		   "min_bw"))
 PORT = 18515
 
 
@@ -114,7 +115,7 @@ def extra(words: list[str], name: str) -> list[str]:
 	"""The options of WORDS, none of which the mesh itself sets. NAME is that of the argument."""
 	found = sweep.extra_options(words) if words else []
 	for option in found:
-		if option.partition("=")[0] in TAKEN | {"max_p99", "min_bw"}:
+		if option.partition("=")[0] in TAKEN:
 			raise Quit(f"{name} {option!r}: the mesh sets that itself"
 				   + ("; see --concurrency" if option.startswith("threads") else ""))
 	return found

@@ -5,15 +5,15 @@ Nothing here does I/O. All times are in ns; a host's offset is its clock less th
 
 import dataclasses
 
-# What a clock that is only slewed may drift by, of the time that has passed.
+# The largest drift of a clock that is only slewed, as a share of the time that has passed.
 DRIFT = 0.001
-# What it may be off besides, such as by the time between two readings.
+# The largest difference beside the drift, in ns, such as the time between two readings.
 TOLERANCE = 20_000_000
 
 
 @dataclasses.dataclass
 class Clock:
-	"""What is known of one host's clock."""
+	"""The known offset of one host's clock."""
 
 	# None until there is an answer.
 	offset: int | None = None

@@ -41,7 +41,8 @@ exit status:
   3    a run missed --max-p99 or --min-bw, or with --fail-on-outliers some host
        or pair is worse than the others; all were run
   130  interrupted
-What there is until then is printed, and written to --json and --html.
+An interrupted mesh prints the results until then, and writes them to --json and
+--html.
 """
 
 # A storm has so many commands on a host, of whose results the module keeps 256.
@@ -68,9 +69,6 @@ def main(arguments: argparse.Namespace) -> int:
 def _refuse(arguments: argparse.Namespace, hosts: list[str]) -> None:
 	"""Refuse ARGUMENTS that make no sense, before any of HOSTS is asked."""
 	checked = given.planned(arguments, hosts, given.wishes(arguments))
-	for step in checked.steps():
-		given.commands(arguments, step)
-		break
 	given.extra(arguments.option, "--option")
 	given.extra(arguments.server_option, "--server-option")
 	if arguments.check:

@@ -25,7 +25,7 @@ from .wire import Message
 
 SECOND = 10 ** 9
 PROBES = 5
-# How long before its start a round is announced, at least and at most, in ns.
+# The shortest and the longest time from the announcement of a round to its start, in ns.
 LEADS = (SECOND // 5, 5 * SECOND)
 # A host that has no part any more, and a server that does not listen.
 DOWN, REFUSED = "EHOSTDOWN", "ECONNREFUSED"
@@ -106,9 +106,8 @@ class Controller:
 		host = self.by_name[name]
 		if not host.over:
 			host.over = True
-			said = f"; it said: {host.noise}" if host.noise else ""
-			self._fail(host, f"'krping node' has ended there: {plain(reason)}{said}"
-				   if host.ident else f"cannot be reached: {plain(reason)}{said}")
+			what = "'krping node' has ended there" if host.ident else "cannot be reached"
+			self._fail(host, f"{what}: {plain(reason)}{host.last_words}")
 
 	def _hear(self, host: Host, message: Message, received: int) -> None:
 		say = message.get("say")
@@ -227,9 +226,8 @@ class Controller:
 	async def connect(self) -> None:
 		"""Wait for the hosts to be there."""
 		for host in await self._wait("ready", self.hosts, self.deadlines.connect):
-			said = f"; it said: {host.noise}" if host.noise else ""
 			self._fail(host, "it did not say that it is ready within "
-				   f"{self.deadlines.connect:g} s{said}")
+				   f"{self.deadlines.connect:g} s{host.last_words}")
 
 	async def agree(self, wishes: list[Wish]) -> list[Wish]:
 		"""Ask for the clocks, and choose the addresses on the rails of WISHES, or on the usual

@@ -8,16 +8,13 @@ from typing import Any
 from .clock import Clock
 from .devices import Rail
 from .matrix import sentence
-from .wire import SCHEMA, Message, Receiver
-
-# What is kept of what hosts say.
-TEXT = 400
+from .wire import SCHEMA, SENTENCE, Message, Receiver
 
 
 def plain(text: Any) -> str:
 	"""TEXT, which a host has said, in one line without control characters."""
 	words = "".join(char if char.isprintable() else " " for char in str(text)).split()
-	return " ".join(words)[:TEXT]
+	return " ".join(words)[:SENTENCE]
 
 
 @dataclasses.dataclass
@@ -55,6 +52,11 @@ class Host:
 	def takes_part(self) -> bool:
 		"""Whether it is there and works."""
 		return bool(self.ident) and not self.reason
+
+	@property
+	def last_words(self) -> str:
+		"""Its noise, as the end of a reason."""
+		return f"; it said: {self.noise}" if self.noise else ""
 
 	@property
 	def notes(self) -> list[str]:

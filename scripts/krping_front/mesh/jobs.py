@@ -15,11 +15,10 @@ from krping_front.kinds import SIZED
 from krping_front.kmsg import Log
 
 from .matrix import FIGURES
+from .wire import SENTENCE
 
 # Seconds between two attempts to interrupt a write: one from before it began is lost.
 AGAIN = 0.05
-# What is sent of a sentence.
-SENTENCE = 400
 
 
 class Job:

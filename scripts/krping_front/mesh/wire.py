@@ -31,7 +31,9 @@ SCHEMA = 1
 LINE = 1000
 # Of the text of a part, which may get twice as long by its escapes.
 PART = 400
-# What one message may come to, so that a host gone mad does not fill the controller's memory.
+# The most characters of a sentence that are sent, and kept.
+SENTENCE = 400
+# The largest message, so that a host gone mad does not fill the controller's memory.
 MOST = 4 << 20
 
 Message = dict[str, Any]

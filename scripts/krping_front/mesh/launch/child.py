@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from krping_front.errors import Quit
 
-# What is kept of stderr, and of a line that does not end.
+# The most bytes that are kept of stderr, and of a line that does not end.
 KEPT = 2000
 LONGEST = 1 << 20
 # Seconds between two looks for the end of a process that has closed its stdout.

@@ -21,7 +21,7 @@ except ImportError:
 TOPOLOGY = "/etc/clustershell/topology.conf"
 # Seconds between two looks for the end of the engine.
 LOOK = 0.02
-# What is kept of stderr.
+# The most bytes that are kept of stderr.
 KEPT = 400
 # Seconds for a connection.
 CONNECT = 10
