@@ -6,7 +6,6 @@
 		mesh.slow(2, only=5)		# what host 2 sends to host 5
 """
 
-import contextlib
 import subprocess
 
 import network
@@ -46,13 +45,8 @@ class Hosts:
 		return f"10.97.0.{number}"
 
 	def _add(self, number):
-		name, outside, inside = f"h{number}", f"mesh{number}", f"eth{number}"
-		ip(f"netns add {name}")
-		ip(f"link add {outside} type veth peer name {inside} netns {name}")
-		ip(f"link set {outside} master {BRIDGE} up")
-		ip(f"-n {name} addr add {self.address(number)}/24 dev {inside}")
-		ip(f"-n {name} link set lo up")
-		ip(f"-n {name} link set {inside} up")
+		network.add_host(f"h{number}", f"mesh{number}", f"eth{number}", self.address(number))
+		ip(f"link set mesh{number} master {BRIDGE} up")
 		self.plug(number)
 
 	def plug(self, number):
@@ -97,14 +91,7 @@ class Hosts:
 		ip(f"link set mesh{number} up")
 
 	def _tear_down(self):
-		# As far as it has come. Devices first: the CM holds on to namespaces.
 		for number in self.numbers:
-			for words in (("ip", "netns", "exec", f"h{number}", "rdma", "link", "del",
-				       f"rxe{10 + number}"),
-				      ("ip", "netns", "del", f"h{number}"),
-				      ("ip", "link", "del", f"mesh{number}")):
-				with contextlib.suppress(OSError):
-					subprocess.run(words, stdin=subprocess.DEVNULL,
-						       capture_output=True, check=False)
+			network.remove_host(f"h{number}", f"rxe{10 + number}", f"mesh{number}")
 		subprocess.run(("ip", "link", "del", BRIDGE), stdin=subprocess.DEVNULL,
 			       capture_output=True, check=False)

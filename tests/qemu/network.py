@@ -171,6 +171,25 @@ def management_state(device=DEVICE):
 		    if each["ifname"] == device and each["type"] == "GSI")
 
 
+def add_host(name, outside, inside, addr):
+	"""Add a host: a network namespace NAME with an interface INSIDE of it that has ADDR, at the
+	other end of a cable from OUTSIDE, which is here and still down."""
+	ip(f"netns add {name}")
+	ip(f"link add {outside} type veth peer name {inside} netns {name}")
+	ip(f"-n {name} addr add {addr}/24 dev {inside}")
+	ip(f"-n {name} link set lo up")
+	ip(f"-n {name} link set {inside} up")
+
+
+def remove_host(name, device, outside):
+	"""Remove a host with its RDMA DEVICE, as far as it has come, and the interface OUTSIDE. Links
+	go first: the CM holds on to namespaces."""
+	for words in (("ip", "netns", "exec", name, "rdma", "link", "del", device),
+		      ("ip", "link", "del", outside),
+		      ("ip", "netns", "del", name)):
+		subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+
+
 class Lab:
 	"""Within, a second host, which is a network namespace of its own, on a link with a
 	cable that can be cut. Both ends have RDMA devices."""
@@ -195,14 +214,9 @@ class Lab:
 		self._tear_down()
 
 	def _set_up(self):
-		name = self.NAME
-		ip(f"netns add {name}")
-		ip(f"link add near9 type veth peer name away9 netns {name}")
+		add_host(self.NAME, "near9", "away9", self.FAR)
 		ip(f"addr add {self.NEAR}/24 dev near9")
-		ip(f"-n {name} addr add {self.FAR}/24 dev away9")
 		ip("link set near9 up")
-		ip(f"-n {name} link set lo up")
-		ip(f"-n {name} link set away9 up")
 		self._introduce()
 		self._tc("qdisc add dev near9 clsact")
 		# Loads the modules that this takes.
@@ -248,13 +262,9 @@ class Lab:
 		ip(f"-n {self.NAME} neigh flush dev away9")
 
 	def _tear_down(self):
-		# As far as it has come. Links first: the CM holds on to namespaces.
-		for words in (("rdma", "link", "del", "rxe8"),
-			      ("ip", "netns", "exec", self.NAME, "rdma", "link", "del", "rxe9"),
-			      ("ip", "link", "del", "near9"),
-			      ("ip", "netns", "del", self.NAME)):
-			subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True,
-				       check=False)
+		subprocess.run(("rdma", "link", "del", "rxe8"), stdin=subprocess.DEVNULL,
+			       capture_output=True, check=False)
+		remove_host(self.NAME, "rxe9", "near9")
 
 	@staticmethod
 	def _mac(what):
