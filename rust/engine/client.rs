@@ -73,10 +73,6 @@ pub(crate) fn start(
 fn run(session: &Arc<Session>, worker: &Arc<Worker>, addr: &SocketAddress, lead: LeadThread) {
     let mut report = Report::new(session.id, worker.id, "client", &session.command);
     report.peer = Some(*addr);
-    let result = match session.command.interval_ms {
-        Some(interval_ms) => worker.add_series(interval_ms),
-        None => Ok(()),
-    };
     let pattern = Pattern {
         kind: session.command.pattern,
         seed: session.id,
@@ -87,8 +83,11 @@ fn run(session: &Arc<Session>, worker: &Arc<Worker>, addr: &SocketAddress, lead:
         addr,
         pattern,
     };
-    let result = result.map_err(failed("starting the client"));
-    if let Err(failure) = result.and_then(|()| lead(&client, &mut report)) {
+    let interval_ms = session.command.interval_ms;
+    let added = interval_ms
+        .map_or(Ok(()), |interval_ms| worker.add_series(interval_ms))
+        .map_err(failed("starting the client"));
+    if let Err(failure) = added.and_then(|()| lead(&client, &mut report)) {
         session.abort(failure);
         report.failure = Some(failure);
         session.report(&report);

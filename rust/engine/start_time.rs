@@ -44,9 +44,10 @@ pub(super) fn await_start<'a>(
     let mut next = Deadline::after_ms(keepalive_ms);
     loop {
         let now = unix_ns();
-        let Some(ahead) = start_ns.checked_sub(now).filter(|ahead| *ahead > 0) else {
-            return Ok(now.saturating_sub(start_ns));
-        };
+        if let Some(late) = now.checked_sub(start_ns) {
+            return Ok(late);
+        }
+        let ahead = start_ns.saturating_sub(now);
         let ahead_ms = ahead.div_ceil(1_000_000);
         if ahead_ms > timeout_ms.into() {
             return Err(Failure::StartsLate(ahead_ms, timeout_ms));
