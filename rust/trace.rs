@@ -44,6 +44,11 @@ tracepoint!(
     connection: *const core::ffi::c_void, milestone: u32
 );
 
+const _: () = assert!(
+    Operation::ALL.len() == 8,
+    "krping_trace.h names the operations, in their order"
+);
+
 /// Traces that `count` requests, the last of which is `op`, are about to be posted to queue pair
 /// `qpn`. Any context.
 #[inline(always)]
