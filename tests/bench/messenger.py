@@ -101,8 +101,9 @@ def memory():
 	"""Print what a connection takes of the kernel's memory."""
 	print("\nKiB of memory for either end of a connection, with the device's part\n")
 	print("".join(f"{name:>16}" for name in ("inflight", "median", "range")))
-	for inflight in (1, 8, 64):
-		found = sorted(messages.memory_of_connection(inflight) / 1024 for _ in range(PAIRS))
+	for inflight in (1, 4, 8, 64):
+		found = sorted(messages.memory_of_connection(f",inflight={inflight}") / 1024
+			       for _ in range(PAIRS))
 		print(f"{inflight:16}{median(found):16.1f}{found[0]:9.1f}..{found[-1]:.1f}", flush=True)
 
 

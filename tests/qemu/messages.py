@@ -33,14 +33,14 @@ def _pairs():
 	return krping.resources()[DEVICE]["qp"]
 
 
-def _taken(conns, inflight):
+def _taken(conns, options):
 	"""Bytes of memory that CONNS connections take at both ends."""
 	krping.check()
 	pairs = _pairs()
 	before = _used()
 	# Of so few chunks nearly none is under way.
 	client = Command(f"loopback,addr={ADDR},messenger,echo,size=1,chunks=4,"
-			 f"duration=600,conns={conns},inflight={inflight},timeout=600000")
+			 f"duration=600,conns={conns},timeout=600000{options}")
 	krping.wait_for(lambda: _pairs() == pairs + 2 * conns, 60, "the connections")
 	time.sleep(0.5)
 	taken = _used() - before
@@ -48,7 +48,7 @@ def _taken(conns, inflight):
 	return taken
 
 
-def memory_of_connection(inflight):
+def memory_of_connection(options=""):
 	"""Bytes of memory that either end of a connection takes, with the device's part."""
 	few, many = 8, 256
-	return (_taken(many, inflight) - _taken(few, inflight)) / (many - few) / 2
+	return (_taken(many, options) - _taken(few, options)) / (many - few) / 2

@@ -65,7 +65,7 @@ def connections():
 def memory():
 	if krping.SLOW > 1:
 		raise Skip("the debug kernel's objects are larger")
-	taken = messages.memory_of_connection(1)
+	taken = messages.memory_of_connection()
 	assert 0 < taken < 16 * 1024, taken
 
 

@@ -84,7 +84,7 @@ pub(crate) const STREAM_BUFFER: RangeInclusive<u64> = 2..=1 << 30;
 /// Credits are counted modulo 2^16.
 pub(crate) const RQDEPTH: RangeInclusive<u64> = 1..=65534;
 /// The messages under way on a connection without `inflight=`.
-pub(crate) const DEFAULT_INFLIGHT: u16 = 8;
+pub(crate) const DEFAULT_INFLIGHT: u16 = 4;
 /// The bytes of a chunk of messages without `chunk=`.
 pub(crate) const DEFAULT_CHUNK: u32 = 16 << 10;
 /// The chunks of a pool without `chunks=`.
