@@ -32,6 +32,10 @@ use crate::{
             limits,
             BlockOptions, //
         },
+        data::mix::{
+            scramble,
+            GOLDEN, //
+        },
         failure::Failure,
         wire::{
             extras::Extras,
@@ -330,15 +334,12 @@ pub(crate) fn number(identity: &Identity) -> u64 {
         Identity::Device(Medium::Stable(id, start)) => [1, id, start, 0],
         Identity::Device(Medium::Passing(disk, boot, start)) => [2, disk, boot, start],
     };
-    parts.into_iter().fold(0x6b72_7069_6e67, mix)
+    parts.into_iter().fold(0x6b72_7069_6e67, mixed)
 }
 
 /// Mixes `value` into `hash`. Each bit of either changes about half of the bits of the result.
-fn mix(hash: u64, value: u64) -> u64 {
-    let mut mixed = (hash ^ value).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
+fn mixed(hash: u64, value: u64) -> u64 {
+    scramble((hash ^ value).wrapping_add(GOLDEN))
 }
 
 /// One request for a thread to work on.
