@@ -31,13 +31,15 @@ use crate::{
         wr::{
             atomic::Atomic,
             build_receive,
+            chain::{
+                Chain,
+                Checks, //
+            },
             prepared::{
                 Notify,
                 PreparedList,
                 Template, //
             },
-            Chain,
-            Checks,
             Local,
             WorkRequest, //
         }, //

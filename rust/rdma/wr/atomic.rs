@@ -5,8 +5,10 @@
 //! C header: `include/rdma/ib_verbs.h` (`struct ib_atomic_wr`)
 
 use super::{
-    header,
-    set_operand,
+    chain::{
+        header,
+        set_operand, //
+    },
     Local, //
 };
 use crate::{

@@ -9,8 +9,10 @@
 
 use super::{
     atomic::AtomicOp,
-    flag,
-    header,
+    chain::{
+        flag,
+        header, //
+    },
     BufferId,
     RegionId, //
 };
