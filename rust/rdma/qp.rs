@@ -17,9 +17,10 @@
 //! - [`caps`], [`entry`], [`drain`] - sizes, completion entries, and the end
 //! - [`early`] - requests that complete before there is a connection
 //! - [`without_cm`] - a connection without the CM's handshake
-//! - [`modify`] - the changes of state of both
+//! - [`modify`] - the state of a queue pair, and changes of it that the CM does not make
 //! - [`unreliable`], [`second`] - UC and UD queue pairs, each beside that of a connection
 //! - [`multicast`] - sending datagrams to a multicast group, and receiving from one
+//! - [`transfers`] - the contexts of rdma_rw
 //! - [`trial`] - queues that are only tried
 
 mod caps;
@@ -35,6 +36,7 @@ mod modify;
 mod multicast;
 mod queue;
 mod second;
+mod transfers;
 pub(crate) mod trial;
 pub(in crate::rdma) mod unreliable;
 mod without_cm;
@@ -75,16 +77,8 @@ use super::{
         EventContext,
         EventHandler, //
     },
-    memory::{
-        DmaDirection,
-        Memory, //
-    }, //
-    mr::Remote,
-    rw::{
-        Target,
-        Transfer,
-        TransferId, //
-    },
+    memory::Memory,
+    rw::Target,
     srq::{
         Sharing,
         Taker, //
@@ -326,58 +320,6 @@ impl<C: Completions> QueuePair<C> {
         self.room
     }
 
-    /// Makes the context of transfer `id`, which moves all its bytes to or from `remote`, and
-    /// returns the number of its requests. Process context; may sleep.
-    ///
-    /// # Errors
-    ///
-    /// `EAGAIN` where all registrations of the queue pair are in use; `EINVAL` where there is a
-    /// context already, `remote` has another size, or the device cannot register the memory;
-    /// `EBUSY` where another thread works on it; `ENOMEM`.
-    pub(crate) fn make_transfer(
-        &self,
-        id: TransferId,
-        remote: &Remote,
-        direction: DmaDirection,
-    ) -> Result<u32> {
-        self.with_transfer(id, |transfer| {
-            // SAFETY: The queue pair is alive, as it is destroyed by those only who have this
-            // object alone, and the transfer is of its memory.
-            unsafe { transfer.make(self.target(), remote, direction) }
-        })
-    }
-
-    /// Ends the context of transfer `id`: its memory is the CPU's again. Process context; may
-    /// sleep.
-    ///
-    /// # Errors
-    ///
-    /// `EBUSY` where the transfer has not completed, or another thread works on it; `EINVAL` for
-    /// one of another queue pair.
-    pub(crate) fn end_transfer(&self, id: TransferId) -> Result {
-        self.with_transfer(id, |transfer| {
-            if transfer.is_posted() {
-                return Err(EBUSY);
-            }
-            // SAFETY: As for `make_transfer`; the device has completed all requests, or has not
-            // seen them.
-            unsafe { transfer.end(self.target()) };
-            Ok(())
-        })
-    }
-
-    /// Runs `f`, which may sleep, on transfer `id`, without the lock.
-    fn with_transfer<R>(
-        &self,
-        id: TransferId,
-        f: impl FnOnce(&mut Transfer) -> Result<R>,
-    ) -> Result<R> {
-        let mut transfer = self.inner.lock().memory.take_transfer(id)?;
-        let result = f(&mut transfer);
-        self.inner.lock().memory.put_transfer(id, transfer);
-        result
-    }
-
     /// Ends the handler and hands it back: completions from now on drive nothing. `None` where
     /// it was stopped before. Any context but hard interrupts.
     pub(crate) fn stop(&self) -> Option<C> {
@@ -472,38 +414,6 @@ impl<C: Completions> QueuePair<C> {
     /// Returns the number of completions that the device says their queue holds.
     pub(crate) fn max_completions(&self) -> u32 {
         self.cq.entries()
-    }
-
-    /// Returns the state that the device says the queue pair is in: `enum ib_qp_state`. Process
-    /// context; may sleep.
-    ///
-    /// # Errors
-    ///
-    /// The driver's.
-    pub(crate) fn query_state(&self) -> Result<u32> {
-        let mut attr = bindings::ib_qp_attr::default();
-        let mut init = bindings::ib_qp_init_attr::default();
-        // SAFETY: By the type invariant the queue pair is alive; both are valid for
-        // writes.
-        to_result(unsafe {
-            bindings::ib_query_qp(
-                self.raw.as_ptr(),
-                &mut attr,
-                bindings::ib_qp_attr_mask_IB_QP_STATE as i32,
-                &mut init,
-            )
-        })?;
-        Ok(attr.qp_state)
-    }
-
-    /// Puts the queue pair into the error state, without a message to the peer. Process context;
-    /// may sleep.
-    ///
-    /// # Errors
-    ///
-    /// The driver's.
-    pub(crate) fn modify_to_error(&self) -> Result {
-        self.drain.modify_to_error(self.raw)
     }
 
     /// Puts the queue pair into error and waits until all requests have completed, which the

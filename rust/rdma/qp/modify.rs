@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Changes of state of the queue pair of a connection that the CM does not make.
+//! The state of the queue pair of a connection, and changes of it that the CM does not make.
 //!
-//! C header: `include/rdma/ib_verbs.h` (`ib_modify_qp()`)
+//! C header: `include/rdma/ib_verbs.h` (`ib_modify_qp()`, `ib_query_qp()`)
 
 use super::{
     Completions,
@@ -15,6 +15,38 @@ use kernel::{
 };
 
 impl<C: Completions> QueuePair<C> {
+    /// Returns the state that the device says the queue pair is in: `enum ib_qp_state`. Process
+    /// context; may sleep.
+    ///
+    /// # Errors
+    ///
+    /// The driver's.
+    pub(crate) fn query_state(&self) -> Result<u32> {
+        let mut attr = bindings::ib_qp_attr::default();
+        let mut init = bindings::ib_qp_init_attr::default();
+        // SAFETY: By the type invariant the queue pair is alive; both are valid for
+        // writes.
+        to_result(unsafe {
+            bindings::ib_query_qp(
+                self.raw.as_ptr(),
+                &mut attr,
+                bindings::ib_qp_attr_mask_IB_QP_STATE as i32,
+                &mut init,
+            )
+        })?;
+        Ok(attr.qp_state)
+    }
+
+    /// Puts the queue pair into the error state, without a message to the peer. Process context;
+    /// may sleep.
+    ///
+    /// # Errors
+    ///
+    /// The driver's.
+    pub(crate) fn modify_to_error(&self) -> Result {
+        self.drain.modify_to_error(self.raw)
+    }
+
     /// Puts a queue pair in state INIT into the state ready to receive (RTR), with the attributes
     /// that this takes, and with those of `more`. Process context; may sleep.
     ///
