@@ -20,6 +20,6 @@
 	device		what a device can do, as text
 	cases		conformance, as text and as KTAP
 
-and a file for each subcommand: run, sweep, report (with compare), plot, watch,
-caps, conform. The folder mesh has what mesh and node need.
+and a file for each subcommand: run, option_help, sweep, report (with compare), plot,
+watch, caps, conform. The folder mesh has what mesh and node need.
 """

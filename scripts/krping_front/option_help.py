@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0
+"""krping options: the options of commands, all or one."""
+
+import argparse
+import difflib
+import textwrap
+from typing import Any
+
+from .errors import OK, Quit, printing
+from .tables import TABLES, TESTS
+
+DESCRIPTION = """\
+List the options of commands, or explain one. They are those of the module that
+is loaded, and without one those of the module that this program came with.
+"""
+EXAMPLES = """\
+examples:
+  krping options
+  krping options size
+  krping options --test wlat
+
+exit status:
+  0    printed
+  2    there is no such option or test
+"""
+
+Option = dict[str, Any]
+ROLES = ("client", "server", "loopback")
+# Columns of the text of an option behind its name.
+INDENT = 26
+WIDTH = 96
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+	"""Add the arguments of this subcommand to PARSER."""
+	parser.add_argument("name", metavar="NAME", nargs="?", help="the option to explain")
+	parser.add_argument("--test", metavar="TEST", help="list only those that go with TEST")
+
+
+def main(arguments: argparse.Namespace) -> int:
+	"""Run it, and return the exit status."""
+	options: list[Option] = TABLES["options"]
+	if arguments.test is not None:
+		known(arguments.test, [test["name"] for test in TESTS], "test")
+		options = [option for option in options if arguments.test in tests_of(option)]
+	if arguments.name is None:
+		lines = [line for option in options for line in listed(option)]
+	else:
+		# A name may come as it stands in a command.
+		name = arguments.name.partition("=")[0]
+		by_name = {each: option for option in options for each in names(option)}
+		known(name, list(by_name), "option")
+		lines = explained(by_name[name])
+	with printing():
+		print("\n".join(lines))
+	return OK
+
+
+def known(name: str, names_of_all: list[str], what: str) -> None:
+	"""Check that NAME is among those of all WHAT."""
+	if name in names_of_all:
+		return
+	near = difflib.get_close_matches(name, names_of_all, 1)
+	hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names_of_all)}"
+	raise Quit(f"{name!r} is no {what}; {hint}")
+
+
+def names(option: Option) -> list[str]:
+	"""The names of OPTION."""
+	return [option["name"], *option.get("aliases", [])]
+
+
+def tests_of(option: Option) -> list[str]:
+	"""The tests that OPTION goes with, in any role."""
+	return [test["name"] for test in TESTS
+		if any(test["name"] in tests for tests in option["goes"].values())]
+
+
+def form(option: Option) -> str:
+	"""OPTION as it stands in a command."""
+	name, words = option["name"], "|".join(option.get("words", []))
+	if option["kind"] == "flag":
+		return f"{name}[={words}]" if words else name
+	return f"{name}={words or value(option)}"
+
+
+def value(option: Option) -> str:
+	"""What stands for a value of OPTION."""
+	return "N" if option["kind"] == "number" else "TEXT"
+
+
+def wrapped(text: str, start: str, indent: int) -> list[str]:
+	"""TEXT behind START, in lines that go on below its column INDENT."""
+	return textwrap.wrap(text, WIDTH, initial_indent=start.ljust(indent),
+			     subsequent_indent=" " * indent, break_on_hyphens=False)
+
+
+def listed(option: Option) -> list[str]:
+	"""OPTION in a list of many."""
+	text = option["help"]
+	if option.get("default", "") != "":
+		text += f" (default {option['default']})"
+	start = form(option)
+	if len(start) >= INDENT:
+		return [start, *wrapped(text, "", INDENT)]
+	return wrapped(text, start, INDENT)
+
+
+def explained(option: Option) -> list[str]:
+	"""All that the tables say of OPTION."""
+	facts = {"value": values(option)}
+	if option["kind"] != "flag":
+		facts["example"] = f"{option['name']}={option['example']}" if "example" in option else ""
+	facts["default"] = str(option.get("default", ""))
+	facts["also"] = ", ".join(option.get("aliases", []))
+	facts["needs"] = option.get("needs", "")
+	facts["not with"] = ", ".join(rivals(option))
+	lines = [form(option), *wrapped(option["help"], "", 2)]
+	for name, text in (facts | goes_with(option)).items():
+		if text:
+			head = f"  {name}"
+			lines += [head] if len(head) > 19 else []
+			lines += wrapped(text, "" if len(head) > 19 else head, 20)
+	return lines
+
+
+def values(option: Option) -> str:
+	"""The values that OPTION takes."""
+	if option["kind"] == "number":
+		text = f"{option['min']} to {option['max']} {option['unit']}".rstrip()
+		suffixes = [each for each in option.get("suffixes", []) if each not in ("k", "m", "g")]
+		return text + (f"; {', '.join(suffixes)} may follow" if suffixes else "")
+	words = ", ".join(option.get("words", []))
+	if option["kind"] == "flag":
+		return f"none, or {words}" if words else "none"
+	return words
+
+
+def rivals(option: Option) -> list[str]:
+	"""The options that may not stand beside OPTION."""
+	group = option.get("group")
+	same = [other["name"] for other in TABLES["options"]
+		if group is not None and other.get("group") == group and other is not option]
+	return [each for each in [option.get("excludes"), *same] if each]
+
+
+def goes_with(option: Option) -> dict[str, str]:
+	"""The tests that OPTION goes with, by roles that have the same ones."""
+	roles: dict[str, str] = {}
+	for role in ROLES:
+		tests = ", ".join(option["goes"].get(role, []))
+		roles[tests] = f"{roles[tests]}, {role}" if tests in roles else role
+	return {these: tests for tests, these in roles.items()}
