@@ -24,8 +24,6 @@ import krping
 from krping import ADDR, Command, new_port, new_tag, wait_for
 
 MIB = 1 << 20
-# Of a disk that has been told to go, and slack for emulation.
-SOON = 2.5
 
 # Of linux/fs.h: _IO(0x12, 119) and _IO(0x12, 127).
 BLKDISCARD, BLKZEROOUT = 0x1277, 0x127f

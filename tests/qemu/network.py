@@ -360,10 +360,10 @@ class Lab:
 			krping.wait_for(krping.lines)
 			# It needs no cable until it is done, which must not be before the cut.
 			started = start(f"client,addr={self.FAR},port={port},fr,count={count}")
-			krping.wait_for(self._states)
+			krping.wait_for(self._states, 60)
 			self.cut()
 			try:
-				krping.wait_for(lambda: self._states() != {"RTS"}, 30)
+				krping.wait_for(lambda: self._states() != {"RTS"}, 120)
 				late = self._states() != {"ERR"}
 				if not late:
 					# It has no deadline, as such a client sends nothing.

@@ -23,8 +23,6 @@ from compiled import Compiled
 from krping import ADDR, Command, Program, new_port, new_tag, wait_for
 
 MIB = 1 << 20
-# A second, and slack for emulation.
-SOON = 2.5
 WRITE_DATA = Compiled("write_data", "-O2", "write_data.c")
 BLKPG = 0x1269
 NULL_BLK = "/sys/kernel/config/nullb"

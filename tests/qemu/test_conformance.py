@@ -11,11 +11,8 @@ import time
 import krping
 import network
 from conformance import CASES, assert_case, assert_log, run
-from krping import ADDR, ADDR6, Command, new_port, new_tag, wait_for
+from krping import ADDR, ADDR6, SOON, Command, new_port, new_tag, wait_for
 from ktap import Suite, diag
-
-# A second, and slack for emulation.
-SOON = 2.5
 
 REFUSED = (r"remote access error \(10\); requester ERR, responder ERR; event at the responder: "
 	   r"QP access error; other requests: 2 posted, 2 flushed; .*")

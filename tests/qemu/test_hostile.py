@@ -304,7 +304,7 @@ class GoodClients(threading.Thread):
 		return self.runs
 
 
-@suite.test("a persistent server survives them all while it serves good clients", limit=120)
+@suite.test("a persistent server survives them all while it serves good clients", limit=400)
 def survive():
 	port, tag = new_port(), new_tag()
 	server = krping.serve(f"server,persist,port={port},tag={tag},timeout={PATIENT}")
@@ -319,7 +319,7 @@ def survive():
 	try:
 		for what, options, number, sentence in (*client_deeds(), *private_deeds()):
 			client = peer.client(port, *options)
-			found = krping.wait_for(failed, 20, f"the server to notice {what}")
+			found = krping.wait_for(failed, 60, f"the server to notice {what}")
 			assert len(found) == 1, f"{what}: {found}"
 			seen = found[0]["thread"]
 			if what.startswith("kill") and found[0]["errno_number"] == errno.EREMOTEIO:

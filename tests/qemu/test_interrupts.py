@@ -15,14 +15,12 @@ import time
 import krping
 import network
 import peer
-from krping import ADDR, listens, new_port, wait_for
+from krping import ADDR, SOON, listens, new_port, wait_for
 from ktap import Suite, diag
 from writing import DEADLY, Writer, check_writers, threads
 
 # On the link of the RDMA device, and nobody's.
 ABSENT = "10.99.0.2"
-# A second, and slack for emulation.
-SOON = 2.5
 
 
 def check():
@@ -310,7 +308,7 @@ def at_once():
 		assert writer.wait() == -signal.SIGTERM
 	taken = time.monotonic() - start
 	diag(f"took {taken:.2f} s")
-	assert taken < 2 * SOON
+	assert taken < SOON
 
 
 if __name__ == "__main__":

@@ -17,9 +17,9 @@ import time
 
 import krping
 import tap
-from krping import ADDR, Command, new_port, run_fails, wait_for
+from krping import ADDR, SOON, Command, new_port, run_fails, wait_for
 from ktap import Skip, Suite, diag
-from tap import MIB, SOON, Server, Writer, null_blk, write_data
+from tap import MIB, Server, Writer, null_blk, write_data
 
 SEED = int(os.environ.get("SEED", "0")) or random.SystemRandom().randrange(1, 1 << 32)
 COPY = "/tmp/tap-copy.img"
