@@ -120,6 +120,9 @@ impl<'c, 'a> Parser<'c, 'a> {
             return Err(invalid(name, Reason::Unprintable));
         }
         let Some(opt) = names::find(name) else {
+            if has_option_behind_space(text) {
+                return Err(invalid(text, Reason::Spaces));
+            }
             let nearest = names::nearest(name);
             let valid = Opt::NAMES;
             return Err(invalid(name, Reason::Unknown { nearest, valid }));
@@ -128,7 +131,13 @@ impl<'c, 'a> Parser<'c, 'a> {
             return Err(invalid(name, Reason::Twice));
         }
         self.seen.insert(opt);
-        self.take(opt, Given { name, value })
+        // No value that is read late holds a space.
+        let is_late = matches!(opt.spec().value, Value::Late(_));
+        match self.take(opt, Given { name, value }) {
+            Ok(()) if !is_late => Ok(()),
+            taken if !has_option_behind_space(text) => taken,
+            _ => Err(invalid(text, Reason::Spaces)),
+        }
     }
 
     /// Parses the value of one option, or keeps it for later where it is [`Value::Late`].
@@ -198,4 +207,10 @@ impl<'c, 'a> Parser<'c, 'a> {
         }
         Ok(())
     }
+}
+
+/// Returns true if an option follows a space in `text`, as where somebody separates them so.
+fn has_option_behind_space(text: &str) -> bool {
+    let mut behind = text.split(SPACE).skip(1);
+    behind.any(|word| names::find(word.split_once('=').map_or(word, |(name, _)| name)).is_some())
 }

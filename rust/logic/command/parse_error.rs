@@ -55,6 +55,7 @@ pub(crate) enum Reason<'a> {
         nearest: Option<&'static str>,
         valid: &'static [&'static [&'static str]],
     },
+    Spaces,
     Twice,
     TakesNoValue,
     NeedsValue {
@@ -213,6 +214,10 @@ impl fmt::Display for ParseError<'_> {
                 }
                 Ok(())
             }
+            Reason::Spaces => write!(
+                f,
+                "'{option}' is more than one option; separate options by commas"
+            ),
             Reason::Twice => write!(f, "{option} is given twice; give it once"),
             Reason::TakesNoValue => write!(f, "{option} takes no value; give {option} alone"),
             Reason::NeedsValue { example } => {

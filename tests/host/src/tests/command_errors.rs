@@ -47,6 +47,30 @@ fn nothing_and_empty_options() {
 }
 
 #[test]
+fn options_with_spaces_between_them() {
+    for (text, option) in [
+        (
+            "client addr=192.0.2.1 count=10",
+            "client addr=192.0.2.1 count=10",
+        ),
+        (
+            "client,addr=192.0.2.1 count=10,wlat",
+            "addr=192.0.2.1 count=10",
+        ),
+        ("loopback,addr=192.0.2.1,size=4K  bw", "size=4K  bw"),
+        ("loopback,mem_mode=reg tag=a", "mem_mode=reg tag=a"),
+    ] {
+        let sentence = format!("'{option}' is more than one option; separate options by commas");
+        assert_eq!(refused(text).to_string(), sentence);
+    }
+    // No option follows.
+    for text in ["server,a b", "server,tag=some count of it,size=x y"] {
+        assert!(!refused(text).to_string().contains("commas"), "{text}");
+    }
+    assert!(Command::parse("server,tag=poll or count").is_ok());
+}
+
+#[test]
 fn unknown_options_with_what_was_probably_meant() {
     for (typed, meant) in [
         ("sise", "size"),
