@@ -6,12 +6,12 @@
 
 use super::{
     connect::Connected,
+    device_counters::DeviceCounters,
     drive::{
         disconnect_deadline,
         drive,
         failed, //
     },
-    hw_counters::HwCounters,
     limits::QueueLimits,
     session::Session,
     side::{
@@ -142,7 +142,7 @@ impl Client<'_> {
         }
         let counters = connections
             .first()
-            .map(|first| HwCounters::begin(&first.id));
+            .map(|first| DeviceCounters::begin(&first.id));
         let started = result.and_then(|()| self.await_start(&connections));
         report.late_ns = started.ok().flatten();
         let result = started.and_then(|_| self.converse(&connections));
@@ -175,7 +175,7 @@ impl Client<'_> {
         report.events = polling.events(connections.iter().map(|each| &each.queue_pair));
         drop(connections);
         let report = Report {
-            hw_counters: &moved,
+            device_counters: Some(&moved),
             ..*report
         };
         self.conclude(&report, &totals, result);

@@ -33,7 +33,7 @@
 //!
 //! - [`queue_pair`], [`queue`], [`workload`], [`completion`], [`tag`] - queue pairs that drive a
 //!   workload
-//! - [`hw_counters`] - the device's own counters before and after a run
+//! - [`device_counters`] - the counters of a device and its port before and after a run
 //! - [`sharing`] - shared receive queues of servers
 //! - [`depths`], [`limits`], [`quirks`] - sizes, limits of devices, defects of drivers
 //!
@@ -55,12 +55,12 @@ pub(crate) mod connect;
 mod connection;
 pub(crate) mod depths;
 pub(crate) mod detached;
+pub(crate) mod device_counters;
 pub(crate) mod dial;
 pub(crate) mod drive;
 pub(crate) mod entry;
 pub(crate) mod events;
 pub(crate) mod histogram;
-pub(crate) mod hw_counters;
 pub(crate) mod limits;
 pub(crate) mod management;
 pub(crate) mod outcome;

@@ -8,10 +8,7 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    hw_counters::{
-        self,
-        Moved, //
-    },
+    device_counters::Moved,
     side::Figures, //
 };
 use crate::{
@@ -117,8 +114,8 @@ pub(crate) struct Report<'a> {
     pub(crate) stream: Option<&'a StreamFigures>,
     /// Figures of a dispatcher of messages.
     pub(crate) messenger: Option<&'a MessengerFigures>,
-    /// The device's own counters that have moved meanwhile.
-    pub(crate) hw_counters: &'a [Moved],
+    /// The counters of the device and its port that have moved meanwhile.
+    pub(crate) device_counters: Option<&'a Moved>,
     /// Events of the completion queues, for a run that counts them.
     pub(crate) events: Option<u64>,
     /// Figures of the shared receive queue that a server's connection took part in.
@@ -176,7 +173,7 @@ impl<'a> Report<'a> {
             measured: None,
             stream: None,
             messenger: None,
-            hw_counters: &[],
+            device_counters: None,
             events: None,
             sharing: None,
             block: None,
@@ -287,8 +284,8 @@ impl<'a> Report<'a> {
         if let Some(figures) = &self.sharing {
             figures.write(&mut object)?;
         }
-        if !self.hw_counters.is_empty() {
-            hw_counters::write(self.hw_counters, &mut object)?;
+        if let Some(moved) = self.device_counters {
+            moved.write(&mut object)?;
         }
         if let Some(figures) = &self.block {
             self.write_block(&mut object, figures)?;

@@ -10,6 +10,7 @@ use super::{
         Responder, //
     },
     asked::Asked,
+    device_counters::DeviceCounters,
     drive::{
         disconnect_deadline, //
         drive,
@@ -19,7 +20,6 @@ use super::{
         workload,
         Serve, //
     },
-    hw_counters::HwCounters,
     limits::{
         read_limits,
         QueueLimits,
@@ -229,7 +229,7 @@ impl Accepting<'_> {
             .answer(params, &queue_pair)
             .map_err(|failure| self.refuse(failure))?;
         let answer = answer.as_ref().map_or(&[][..], PrivateBytes::as_slice);
-        let counters = HwCounters::begin(self.id);
+        let counters = DeviceCounters::begin(self.id);
         let result = self.accept(answer, params.limits).and_then(|()| {
             drive(
                 iter::once(&queue_pair),
@@ -275,7 +275,7 @@ impl Accepting<'_> {
         params: &ServeParams,
         queue_pair: QueuePair<W>,
         result: Result<(), Failure>,
-        counters: &HwCounters,
+        counters: &DeviceCounters,
         report: &mut Report<'_>,
     ) {
         let state = queue_pair.with(|server, _| (server.may_end(), server.served_all()));
@@ -310,7 +310,7 @@ impl Accepting<'_> {
         report.refused = !came;
         report.counters = self.worker.counters();
         let report = Report {
-            hw_counters: &moved,
+            device_counters: Some(&moved),
             ..*report
         };
         match &server {

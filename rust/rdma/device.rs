@@ -6,6 +6,7 @@
 
 mod attributes;
 mod hw_stats;
+mod performance;
 
 pub(crate) use attributes::{
     device_cap,
@@ -14,7 +15,10 @@ pub(crate) use attributes::{
     Attributes, //
 };
 #[allow(unused_imports, reason = "for the users of the module")]
-pub(crate) use hw_stats::HwStats;
+pub(crate) use hw_stats::{
+    HwStats,
+    StatsOf, //
+};
 
 use crate::{
     bindings,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The counters that a driver keeps of a port: those of `hw_counters` in sysfs.
+//! The counters that a driver keeps of a device and of its ports: those of `hw_counters` in sysfs.
 //!
 //! C header: `include/rdma/ib_verbs.h` (`struct rdma_hw_stats`)
 
@@ -12,8 +12,22 @@ use kernel::{
     str::CStr, //
 };
 
-/// Counters of a port, as they were at one moment. They are the whole device's or port's, whoever
-/// uses it.
+/// The object that counters are of. A driver has either, both or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StatsOf {
+    /// The port.
+    Port,
+    /// The device.
+    Device,
+}
+
+impl StatsOf {
+    /// Both.
+    #[allow(dead_code, reason = "for the users of the module")]
+    pub(crate) const ALL: [Self; 2] = [Self::Port, Self::Device];
+}
+
+/// Counters of a port or device, as they were at one moment, whoever uses it.
 ///
 /// # Invariants
 ///
@@ -25,24 +39,34 @@ pub(crate) struct HwStats<'a> {
 }
 
 impl<'a> HwStats<'a> {
-    /// Reads the counters of the device's port. Process context; may sleep, as the driver may ask
+    /// Reads the counters of the device or of its port. Process context; may sleep, as the driver may ask
     /// its firmware.
     ///
     /// # Errors
     ///
     /// `EOPNOTSUPP` for a driver that has none; `ENOMEM`; the driver's.
     #[allow(dead_code, reason = "for the users of the module")]
-    pub(crate) fn read(device: &Device<'a>) -> Result<Self> {
-        let port = device.port();
+    pub(crate) fn read(device: &Device<'a>, of: StatsOf) -> Result<Self> {
         // SAFETY: By the type invariant the device is registered, after which its operations do
         // not change.
         let ops = unsafe { &(*device.as_ptr()).ops };
-        let (allocate, get) = ops
-            .alloc_hw_port_stats
-            .zip(ops.get_hw_stats)
-            .ok_or(Error::from_errno(-(bindings::EOPNOTSUPP as i32)))?;
+        let none = Error::from_errno(-(bindings::EOPNOTSUPP as i32));
+        let get = ops.get_hw_stats.ok_or(none)?;
         // SAFETY: The device is alive, and the port is its own.
-        let raw = NonNull::new(unsafe { allocate(device.as_ptr(), port) }).ok_or(ENOMEM)?;
+        let (port, raw) = unsafe {
+            match of {
+                StatsOf::Port => {
+                    let allocate = ops.alloc_hw_port_stats.ok_or(none)?;
+                    (device.port(), allocate(device.as_ptr(), device.port()))
+                }
+                StatsOf::Device => {
+                    let allocate = ops.alloc_hw_device_stats.ok_or(none)?;
+                    // To drivers, port 0 is the device.
+                    (0, allocate(device.as_ptr()))
+                }
+            }
+        };
+        let raw = NonNull::new(raw).ok_or(ENOMEM)?;
         // INVARIANT: Allocated just now; the values are read before anybody sees them.
         let stats = Self {
             raw,

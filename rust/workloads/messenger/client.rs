@@ -39,11 +39,11 @@ use crate::{
             Initiator, //
         },
         depths::Depths,
+        device_counters::DeviceCounters,
         drive::{
             disconnect_deadline,
             failed, //
         },
-        hw_counters::HwCounters,
         limits::READS,
         outcome::{
             new_wait_queue,
@@ -273,7 +273,7 @@ pub(super) fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), F
     let counters = clients
         .members
         .first()
-        .map(|each| HwCounters::begin(&each.id));
+        .map(|each| DeviceCounters::begin(&each.id));
     let result = result
         .and_then(|()| converse(&pool, &outcome, &mut clients))
         .map_err(|failure| {
@@ -298,7 +298,7 @@ pub(super) fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), F
     report.counters = client.worker.counters();
     let series = client.worker.take_series();
     let report = Report {
-        hw_counters: &moved,
+        device_counters: Some(&moved),
         series: series.as_deref(),
         ..*report
     };

@@ -44,6 +44,7 @@ mod order;
 mod pace;
 mod pattern;
 mod place;
+mod port_counters;
 mod preflight;
 mod private_data;
 mod protocol;
