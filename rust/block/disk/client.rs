@@ -33,6 +33,7 @@ use crate::{
     },
     cm::addr::SocketAddress,
     engine::{
+        device_counters::DeviceCounters,
         drive::failed,
         outcome::Progress,
         print::Plain,
@@ -147,6 +148,8 @@ struct DiskConnections<'a> {
     /// Time at which the connections first came up, in ns of the monotonic clock.
     started_ns: u64,
     stages: Stages,
+    /// Counters of the device when they first came up.
+    counters: DeviceCounters,
 }
 
 impl<'a> DiskConnections<'a> {
@@ -232,6 +235,7 @@ impl<'a> DiskConnections<'a> {
         )
         .and_then(|disk| Ok(Arc::new(disk, GFP_KERNEL)?))
         .map_err(failed("creating the disk"))?;
+        let counters = made.first().map(|first| DeviceCounters::begin(&first.id));
         let line = Line {
             number: attachment.number,
             data: disk.data().clone(),
@@ -252,6 +256,7 @@ impl<'a> DiskConnections<'a> {
             held: false,
             started_ns: monotonic_ns(),
             stages: Stages::new().map_err(&no_memory)?,
+            counters: counters.unwrap_or_default(),
         })
     }
 
@@ -300,6 +305,8 @@ impl<'a> DiskConnections<'a> {
                 self.disk.data().give_up();
             }
         }
+        let first = self.connections.first();
+        let moved = first.map(|first| self.counters.moved(&first.id));
         self.fail_requests();
         // A disk that was stopped by force, or while it was being added, has not failed.
         let result = match result {
@@ -311,6 +318,7 @@ impl<'a> DiskConnections<'a> {
         self.fill(report);
         self.session.report(&Report {
             stages: &self.stages.named(),
+            device_counters: moved.as_ref(),
             ..*report
         });
         if let Some(failure) = report.failure {

@@ -35,6 +35,10 @@ use crate::{
     },
     engine::{
         accept::Accepting,
+        device_counters::{
+            DeviceCounters,
+            Moved, //
+        },
         drive::{
             disconnect_deadline,
             failed, //
@@ -87,10 +91,11 @@ pub(super) fn run(session: &Arc<Session>, worker: &Arc<Worker>, request: Request
     let mut report = Report::new(session.id, worker.id, "server", &session.command);
     report.peer = Some(request.id.peer());
     let outcome = request.id.outcome().clone();
+    let mut moved = Moved::default();
     report.failure = worker
         .attach(request.id.outcome())
         .map_err(failed("serving a client"))
-        .and_then(|()| serve(session, worker, request, export, &mut report))
+        .and_then(|()| serve(session, worker, request, export, &mut report, &mut moved))
         .err();
     if let Some(Failure::OldWork) = report.failure {
         // The client retries until the old work is done, which the log mentions once.
@@ -98,7 +103,10 @@ pub(super) fn run(session: &Arc<Session>, worker: &Arc<Worker>, request: Request
     }
     report.refused = !outcome.reached(Progress::Established);
     report.counters = worker.counters();
-    session.report(&report);
+    session.report(&Report {
+        device_counters: Some(&moved),
+        ..report
+    });
 }
 
 #[inline(never)]
@@ -108,6 +116,7 @@ fn serve(
     request: Request,
     export: &Export,
     report: &mut Report<'_>,
+    moved: &mut Moved,
 ) -> Result<(), Failure> {
     let Request { id, data, limits } = request;
     let id = Arc::new(id, GFP_KERNEL).map_err(|e| failed("serving a client")(e.into()))?;
@@ -128,7 +137,7 @@ fn serve(
     match accepted {
         Ok((hello, limits, mut membership)) => {
             let mut jobs = None;
-            let result = serving.follow(&hello, limits, &mut membership, &mut jobs, report);
+            let result = serving.follow(&hello, limits, &mut membership, &mut jobs, report, moved);
             // From here on, nothing of the device is held while the thread waits for the store.
             drop(id);
             if let Some(jobs) = jobs {
@@ -200,7 +209,8 @@ impl BlockResponder<'_> {
     }
 
     /// Accepts the client, serves it until it leaves or is lost, and takes the connection down. The
-    /// job thread in `jobs` may still be working after that.
+    /// job thread in `jobs` may still be working after that. The counters of the device that have
+    /// moved meanwhile are stored in `moved`.
     #[inline(never)]
     fn follow(
         &self,
@@ -209,6 +219,7 @@ impl BlockResponder<'_> {
         membership: &mut Membership,
         jobs: &mut Option<JobThread>,
         report: &mut Report<'_>,
+        moved: &mut Moved,
     ) -> Result<(), Failure> {
         let shared = match self.prepare(hello, membership, jobs) {
             Ok(shared) => shared,
@@ -225,6 +236,7 @@ impl BlockResponder<'_> {
             geometry.extras.encode(before)
         });
         let answer = answer.as_ref().map_or(&[] as &[u8], |answer| answer);
+        let counters = DeviceCounters::begin(self.accepting.id);
         let result = self.accepting.accept(answer, limits).and_then(|()| {
             membership.established();
             self.say(
@@ -249,6 +261,7 @@ impl BlockResponder<'_> {
                 .id
                 .wait_disconnected(disconnect_deadline(self.accepting.session, &result));
         }
+        *moved = counters.moved(self.accepting.id);
         // Once the queue pair is gone, the device does no more work for the client.
         drop(queue_pair);
         if let Some(server) = server {

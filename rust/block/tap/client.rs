@@ -34,6 +34,7 @@ use crate::{
     cm::addr::SocketAddress,
     engine::{
         connect::Attempt,
+        device_counters::DeviceCounters,
         drive::failed,
         entry::{
             Client,
@@ -245,6 +246,7 @@ impl Forwarding<'_> {
         let Setup { tapped, view, .. } = self.setup;
         let command = &self.session.command;
         let begun = monotonic_ns();
+        let counters = DeviceCounters::begin(&self.connection.id);
         let result = Hooks::new(tapped, command.block.comm.is_some())
             .map_err(failed("hooking the disk's requests"))
             .and_then(|hooks| {
@@ -268,6 +270,7 @@ impl Forwarding<'_> {
             Err(_) => LAST_MS,
         };
         self.connection.send_close(Deadline::after_ms(wait_ms));
+        let moved = counters.moved(&self.connection.id);
         let tap = self.connection.close();
         let mut figures = view.figures();
         figures.size = tapped.disk.size();
@@ -290,6 +293,7 @@ impl Forwarding<'_> {
         let stages = tap.as_ref().map(|tap| tap.stages().named());
         self.session.report(&Report {
             stages: stages.as_ref().map_or(&[], |stages| stages),
+            device_counters: Some(&moved),
             ..*report
         });
     }

@@ -43,6 +43,10 @@ use crate::{
             Responder, //
         },
         depths::Depths,
+        device_counters::{
+            DeviceCounters,
+            Moved, //
+        },
         drive::failed,
         limits::QueueLimits,
         outcome::{
@@ -169,6 +173,8 @@ fn serve(
             missing: 0,
             report: &mut report,
             ended: Ended::default(),
+            counters: DeviceCounters::default(),
+            moved: Moved::default(),
         };
         servers.take(request)?;
         let pool = servers.pool.clone();
@@ -208,6 +214,10 @@ struct Servers<'a, 'b> {
     missing: u32,
     report: &'b mut Report<'a>,
     ended: Ended,
+    /// Counters of the device when the pool was made.
+    counters: DeviceCounters,
+    /// Those that have moved until the last connection left.
+    moved: Moved,
 }
 
 impl Servers<'_, '_> {
@@ -325,6 +335,7 @@ impl Servers<'_, '_> {
                 room.min(SENDS),
             )?;
             self.pool = Some(pool);
+            self.counters = DeviceCounters::begin(accepting.id);
         }
         Ok(hello)
     }
@@ -344,11 +355,17 @@ impl Servers<'_, '_> {
         }
         self.worker.detach(member.id.outcome());
         member.id.disconnect();
+        if self.members.is_empty() {
+            self.moved = self.counters.moved(&member.id);
+        }
         self.ended.add(member);
     }
 
     /// Takes all connections down, because of `failure` if any are left, and reports the result.
     fn end(&mut self, failure: Option<Failure>) {
+        if let Some(member) = self.members.first() {
+            self.moved = self.counters.moved(&member.id);
+        }
         for member in &mut self.members {
             member.id.disconnect();
             member.link = None;
@@ -362,7 +379,11 @@ impl Servers<'_, '_> {
         };
         self.report.failure = self.report.failure.or(failure);
         self.report.counters = self.traffic.snapshot();
-        self.ended.conclude(self.session, &pool, self.report);
+        let report = Report {
+            device_counters: Some(&self.moved),
+            ..*self.report
+        };
+        self.ended.conclude(self.session, &pool, &report);
     }
 }
 
