@@ -130,6 +130,9 @@ struct task_struct *rust_helper_kthread_run(int (*fn)(void *data), void *data,
 void rust_helper_put_task(struct task_struct *task);
 int rust_helper_run_on(unsigned int cpu);
 bool rust_helper_cpu_online(unsigned int cpu);
+unsigned int rust_helper_online_cpus(void);
+u64 rust_helper_softirq_ns(unsigned int cpu);
+u32 rust_helper_softirq_step_ns(void);
 void *rust_helper_alloc_pages(size_t size);
 void *rust_helper_pde_data(const struct inode *inode);
 void rust_helper_init_completion(struct completion *done);

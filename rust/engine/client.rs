@@ -20,6 +20,7 @@ use super::{
     },
     start_time::await_start,
     totals::Totals,
+    usage::UsageMeter,
     worker::Worker, //
 };
 use crate::{
@@ -145,7 +146,12 @@ impl Client<'_> {
             .map(|first| DeviceCounters::begin(&first.id));
         let started = result.and_then(|()| self.await_start(&connections));
         report.late_ns = started.ok().flatten();
-        let result = started.and_then(|_| self.converse(&connections));
+        let result = started.and_then(|_| {
+            let meter = UsageMeter::begin();
+            let result = self.converse(&connections);
+            report.usage = Some(meter.used());
+            result
+        });
         let result = result.or_else(|failure| end(&connections, failure));
         match result {
             Ok(()) => self.session.led(),

@@ -34,6 +34,7 @@
 //! - [`queue_pair`], [`queue`], [`workload`], [`completion`], [`tag`] - queue pairs that drive a
 //!   workload
 //! - [`device_counters`] - the counters of a device and its port before and after a run
+//! - [`usage`] - CPU time and context switches of a run
 //! - [`sharing`] - shared receive queues of servers
 //! - [`depths`], [`limits`], [`quirks`] - sizes, limits of devices, defects of drivers
 //!
@@ -86,5 +87,6 @@ mod start_time;
 pub(crate) mod tag;
 pub(crate) mod totals;
 pub(crate) mod traffic;
+pub(crate) mod usage;
 pub(crate) mod worker;
 pub(crate) mod workload;

@@ -34,7 +34,8 @@ use crate::{
             stats::{
                 BlockFigures,
                 Counters, //
-            }, //
+            },
+            usage::Usage, //
         },
         messenger::figures::MessengerFigures,
         stream::figures::StreamFigures,
@@ -114,6 +115,8 @@ pub(crate) struct Report<'a> {
     pub(crate) stream: Option<&'a StreamFigures>,
     /// Figures of a dispatcher of messages.
     pub(crate) messenger: Option<&'a MessengerFigures>,
+    /// CPU time and context switches of the thread.
+    pub(crate) usage: Option<Usage>,
     /// The counters of the device and its port that have moved meanwhile.
     pub(crate) device_counters: Option<&'a Moved>,
     /// Events of the completion queues, for a run that counts them.
@@ -173,6 +176,7 @@ impl<'a> Report<'a> {
             measured: None,
             stream: None,
             messenger: None,
+            usage: None,
             device_counters: None,
             events: None,
             sharing: None,
@@ -283,6 +287,9 @@ impl<'a> Report<'a> {
         }
         if let Some(figures) = &self.sharing {
             figures.write(&mut object)?;
+        }
+        if let Some(usage) = &self.usage {
+            usage.write(&mut object)?;
         }
         if let Some(moved) = self.device_counters {
             moved.write(&mut object)?;

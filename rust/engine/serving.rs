@@ -34,6 +34,7 @@ use super::{
         Side,
         Summary, //
     },
+    usage::UsageMeter,
     worker::Worker, //
 };
 use crate::{
@@ -231,14 +232,17 @@ impl Accepting<'_> {
         let answer = answer.as_ref().map_or(&[][..], PrivateBytes::as_slice);
         let counters = DeviceCounters::begin(self.id);
         let result = self.accept(answer, params.limits).and_then(|()| {
-            drive(
+            let meter = UsageMeter::begin();
+            let result = drive(
                 iter::once(&queue_pair),
                 Progress::Finished,
                 params.polling,
                 Some(params.timeout),
                 Some(params.keepalive_ms),
                 || queue_pair.with(Side::keepalive).unwrap_or(Ok(())),
-            )
+            );
+            report.usage = Some(meter.used());
+            result
         });
         self.finish(params, queue_pair, result, &counters, report);
         Ok(())

@@ -11,6 +11,7 @@
 //! | [`boot::number`] | the random UUID of the current boot |
 //! | [`identity::Identity`], [`medium::Medium`] | identifiers of files, disks and partitions |
 //! | [`blk::disk::Disk`], [`blk::request::Request`] | disks of the multi-queue block layer |
+//! | [`cpu_time::TaskAccount`], [`cpu_time::softirq_ns`] | accounts of time: of a task, of softirqs |
 //! | [`completion::Completion`] | `struct completion` with deadlines and signals |
 //! | [`spinlock::SpinLockBh`] | `spin_lock_bh()` |
 //! | [`spinlock::SpinLockIrq`] | `spin_lock_irqsave()` |
@@ -33,6 +34,7 @@ pub(crate) mod atomic;
 pub(crate) mod blk;
 pub(crate) mod boot;
 pub(crate) mod completion;
+pub(crate) mod cpu_time;
 pub(crate) mod cred;
 pub(crate) mod file;
 pub(crate) mod identity;

@@ -8,6 +8,7 @@
 //! - [`pace`] - the pace of several queue pairs
 //! - [`window`] - work requests in flight
 //! - [`rate`] - rates per second
+//! - [`usage`] - CPU time and context switches
 //! - [`sharing`] - a shared receive queue
 //! - [`sequence`], [`loss`] - the messages of an unreliable queue pair
 //! - [`slots`] - the places of messages that are all compared
@@ -21,4 +22,5 @@ pub(crate) mod series;
 pub(crate) mod sharing;
 pub(crate) mod slots;
 pub(crate) mod stats;
+pub(crate) mod usage;
 pub(crate) mod window;

@@ -2,6 +2,7 @@
 #include <linux/cgroup.h>
 #include <linux/cpumask.h>
 #include <linux/jiffies.h>
+#include <linux/kernel_stat.h>
 #include <linux/kthread.h>
 #include <linux/sched.h>
 #include <linux/sched/stat.h>
@@ -36,6 +37,24 @@ void rust_helper_put_task(struct task_struct *task)
 bool rust_helper_cpu_online(unsigned int cpu)
 {
 	return cpu < nr_cpu_ids && cpu_online(cpu);
+}
+
+unsigned int rust_helper_online_cpus(void)
+{
+	return num_online_cpus();
+}
+
+/* Returns the time that a CPU has spent in softirqs, in nanoseconds. */
+u64 rust_helper_softirq_ns(unsigned int cpu)
+{
+	return cpu_possible(cpu) ? kcpustat_cpu(cpu).cpustat[CPUTIME_SOFTIRQ] : 0;
+}
+
+/* Returns the steps in which that time grows, in nanoseconds. */
+u32 rust_helper_softirq_step_ns(void)
+{
+	return IS_ENABLED(CONFIG_IRQ_TIME_ACCOUNTING) ||
+	       IS_ENABLED(CONFIG_VIRT_CPU_ACCOUNTING_NATIVE) ? 1 : TICK_NSEC;
 }
 
 int rust_helper_run_on(unsigned int cpu)

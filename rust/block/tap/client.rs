@@ -47,6 +47,7 @@ use crate::{
         },
         results::Report,
         session::Session,
+        usage::UsageMeter,
         worker::{
             Detail,
             Worker, //
@@ -252,7 +253,9 @@ impl Forwarding<'_> {
             .and_then(|hooks| {
                 self.announce();
                 let mut watch = Watch::default();
+                let meter = UsageMeter::begin();
                 let result = self.forward(&mut watch);
+                report.usage = Some(meter.used());
                 view.ring.close();
                 // No probe runs any more after this.
                 drop(hooks);

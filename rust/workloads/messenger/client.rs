@@ -56,7 +56,8 @@ use crate::{
         results::Report,
         session::Session,
         side::PrivateBytes,
-        traffic::Traffic, //
+        traffic::Traffic,
+        usage::UsageMeter, //
     },
     kernel_ext::time::{
         monotonic_ns,
@@ -275,7 +276,12 @@ pub(super) fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), F
         .first()
         .map(|each| DeviceCounters::begin(&each.id));
     let result = result
-        .and_then(|()| converse(&pool, &outcome, &mut clients))
+        .and_then(|()| {
+            let meter = UsageMeter::begin();
+            let result = converse(&pool, &outcome, &mut clients);
+            report.usage = Some(meter.used());
+            result
+        })
         .map_err(|failure| {
             let ids = clients.members.iter().map(|each| &*each.id);
             best_cause(ids, |outcome| outcome.failure().map(|_| failure), failure)

@@ -66,6 +66,7 @@ use crate::{
         },
         session::Session,
         traffic::Traffic,
+        usage::UsageMeter,
         worker::Worker, //
     },
     kernel_ext::{
@@ -178,6 +179,7 @@ fn serve(
         };
         servers.take(request)?;
         let pool = servers.pool.clone();
+        let meter = UsageMeter::begin();
         let served = match &pool {
             None => Ok(()),
             Some(pool) => dispatch(
@@ -188,6 +190,7 @@ fn serve(
                 monotonic_ns(),
             ),
         };
+        servers.report.usage = Some(meter.used());
         left = servers.left;
         servers.end(served.err());
         served?;
