@@ -3,9 +3,10 @@
 
 from collections.abc import Callable
 
-from . import results, rows, table
+from . import counters, moved, results, rows, table
 from .results import Loaded
 from .rows import Row
+from .stats import difference
 
 Figure = Callable[[Row], float | None]
 # A test and side, a size, and the rows of both files that are of them.
@@ -25,13 +26,6 @@ FIGURES: dict[str, tuple[tuple[str, Figure, int], ...]] = {
 	),
 	"rate": (("rate[1/sec]", lambda row: row.rate, 0),),
 }
-
-
-def difference(first: float | None, second: float | None) -> str:
-	"""By how many percent SECOND is more than FIRST, or "-"."""
-	if first is None or second is None or first == 0:
-		return "-"
-	return f"{(second - first) / first * 100:+.1f}%"
 
 
 def pairs(first: list[Row], second: list[Row]) -> list[Pair]:
@@ -57,7 +51,11 @@ def lines(first: Loaded, second: Loaded) -> list[str]:
 	text = [f"A: {first.name}", f"B: {second.name}", "differences are of B from A"]
 	matched = pairs(*sides)
 	for what in dict.fromkeys(pair[0] for pair in matched):
-		text += [""] + _table([pair for pair in matched if pair[0] == what])
+		group = [pair for pair in matched if pair[0] == what]
+		text += [""] + _table(group)
+		found = _counters(group)
+		if found:
+			text += [""] + found
 	if not matched:
 		text += ["", "nothing was measured"]
 	return text
@@ -89,6 +87,13 @@ def _table(group: list[Pair]) -> list[str]:
 		text.append(" " + "  ".join(cell.rjust(width)
 					    for cell, width in zip(line, widths)))
 	return text
+
+
+def _counters(group: list[Pair]) -> list[str]:
+	"""The table of the counters that moved in the runs of GROUP that both files have."""
+	both = [(first, second) for _, _, first, second in group if first and second]
+	return moved.lines({"A": counters.total(first.counters for first, _ in both),
+			    "B": counters.total(second.counters for _, second in both)})
 
 
 def _how(row: Row) -> str:

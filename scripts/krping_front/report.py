@@ -4,7 +4,7 @@
 import argparse
 import sys
 
-from . import compare, options, results, rows, run, table
+from . import compare, counters, moved, options, results, rows, run, table
 from .errors import FAILED, OK, Quit
 from .kinds import KINDS
 from .result import Result, Stopped
@@ -16,13 +16,15 @@ Print results as tables with perftest's columns: those of FILEs, or else those
 that the module keeps (the last 256, in debugfs). A FILE has what 'run --json'
 or debugfs prints, or what 'sweep --json' writes; "-" is stdin. Two files are
 compared: side by side, with differences of the second from the first. Each
-command has a row; the threads of one are put together.
+command has a row; the threads of one are put together. Below a comparison, and
+with --counters below each table, are the counters that moved in its runs.
 """
 EXAMPLES = """\
 examples:
   krping report
   krping report --tag before
   krping report monday.json
+  krping report monday.json --counters
   krping report monday.json friday.json --test wlat,bw
 
 exit status:
@@ -36,6 +38,9 @@ exit status:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
 	"""Add the arguments of this subcommand to PARSER."""
 	add_sources(parser)
+	parser.add_argument("--counters", action="store_true",
+			    help="of one file, too: the counters of devices and ports that moved, "
+			    "and what the runs used of the CPUs")
 
 
 def add_sources(parser: argparse.ArgumentParser) -> None:
@@ -86,14 +91,14 @@ def main(arguments: argparse.Namespace) -> int:
 		for each in loaded:
 			if len(loaded) > 1:
 				text += [f"## {each.name}", ""]
-			text += lines(each) + [""]
+			text += lines(each, arguments.counters) + [""]
 		text.pop()
 	sys.stdout.write("".join(f"{line}\n" for line in text))
 	return OK
 
 
-def lines(loaded: Loaded) -> list[str]:
-	"""The tables of one results.Loaded."""
+def lines(loaded: Loaded, with_counters: bool = False) -> list[str]:
+	"""The tables of one results.Loaded, and of its counters if WITH_COUNTERS."""
 	shown = [found for found in loaded.results if not results.is_answer(found)]
 	groups: dict[tuple[str, str, str, str, bool], list[Row]] = {}
 	for row in rows.by_command(shown):
@@ -103,6 +108,9 @@ def lines(loaded: Loaded) -> list[str]:
 	text = []
 	for group in groups.values():
 		text += [f"# {table.title(group[0])}"] + table.lines(group) + [""]
+		found = moved.lines({"moved": counters.total(row.counters for row in group)}) \
+			if with_counters else []
+		text += found + [""] * bool(found)
 	for found in shown:
 		for table_lines in run.others(found):
 			text += table_lines + [""]

@@ -141,6 +141,9 @@ class Result(_Always, total=False):
 	series: Series
 	bytes_per_s: int
 	total_bytes_per_s: int
+	usage: dict[str, int]
+	hw_counters: dict[str, int]
+	port_counters: dict[str, int]
 	peer_iterations: int
 	peer_elapsed_ns: int
 	peer_bytes_per_s: int

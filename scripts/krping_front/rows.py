@@ -5,8 +5,9 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from . import stats
+from . import counters, stats
 from .command import variant
+from .counters import Counters
 from .kinds import SIZED, Kind
 from .result import Histogram, Result
 
@@ -40,6 +41,8 @@ class Row:
 	# The names of LATENCIES and their ns, as far as known.
 	latency: dict[str, int]
 	histogram: Histogram | None
+	# What moved meanwhile.
+	counters: Counters
 
 	@property
 	def has_figures(self) -> bool:
@@ -98,7 +101,8 @@ def of(result: Result) -> Row:
 		   device=device(result), variant=variant(result["options"]),
 		   duplex=total is not None, tag=result["tag"],
 		   iterations=iterations, elapsed_ns=elapsed, bytes_per_s=bandwidth, rate=rate,
-		   latency=latency, histogram=result.get("histogram_ns"))
+		   latency=latency, histogram=result.get("histogram_ns"),
+		   counters=counters.of(result))
 
 
 def device(result: Result) -> str:
@@ -120,6 +124,7 @@ def together(rows: list[Row]) -> Row:
 	return dataclasses.replace(
 		first, name=f"all {len(rows)}", note="; ".join(notes), histogram=_merged(measured),
 		duplex=any(row.duplex for row in rows),
+		counters=counters.together(row.counters for row in rows),
 		iterations=sum(row.iterations for row in rows),
 		elapsed_ns=max(row.elapsed_ns for row in rows),
 		bytes_per_s=_sum(row.bytes_per_s for row in measured),

@@ -13,7 +13,7 @@ _fields = functools.cache(typing.get_type_hints)
 
 def check(value: typing.Any, kind: typing.Any, where: str, name: str = "") -> None:
 	"""VALUE, the field NAME of what came from WHERE, is of KIND: one of WORDS, a Literal, a
-	TypedDict, or a list or tuple of such. Else the program ends, and names the field.
+	TypedDict, a dict by texts, or a list or tuple of such. Else the program ends, and names the field.
 	Numbers are never negative, and fields that a TypedDict does not have are left alone."""
 	if kind is typing.Any:
 		return
@@ -37,6 +37,9 @@ def check(value: typing.Any, kind: typing.Any, where: str, name: str = "") -> No
 				check(value[field], inner, where, path)
 			elif field in kind.__required_keys__:
 				raise Quit(f"{where}: there is no {path}")
+	elif basic is dict and kinds:
+		for field, each in value.items():
+			check(each, kinds[1], where, f"{name}.{field}")
 	elif basic is list:
 		for place, each in enumerate(value):
 			check(each, kinds[place if origin is tuple else 0], where,

@@ -45,3 +45,10 @@ def mean_and_deviation(parts: list[tuple[int, int, int]]) -> tuple[int, int]:
 	squares = sum(count * (deviation ** 2 + (part - mean) ** 2)
 		      for count, part, deviation in parts)
 	return int(mean), int(math.sqrt(squares / total))
+
+
+def difference(first: float | None, second: float | None) -> str:
+	"""By how many percent SECOND is more than FIRST, or "-"."""
+	if first is None or second is None or first == 0:
+		return "-"
+	return f"{(second - first) / first * 100:+.1f}%"

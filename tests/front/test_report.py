@@ -6,7 +6,7 @@ import json
 import canned
 import front
 from front import Module, krping, write
-from krping_front import compare, rows, table
+from krping_front import compare, rows, stats, table
 from ktap import Suite
 
 suite = Suite()
@@ -195,7 +195,7 @@ def differences():
 	for first, second, expected in ((100, 110, "+10.0%"), (100, 90, "-10.0%"), (3, 3, "+0.0%"),
 					(100, 300, "+200.0%"), (0, 5, "-"), (None, 5, "-"),
 					(5, None, "-"), (3, 2, "-33.3%")):
-		assert compare.difference(first, second) == expected, (first, second)
+		assert stats.difference(first, second) == expected, (first, second)
 
 
 @suite.test("two files side by side")
@@ -224,6 +224,55 @@ def side_by_side():
 		"t_typical[usec] t_avg[usec] 99%[usec] 99.9%[usec]",
 		"#bytes A B diff A B diff A B diff A B diff",
 		"64 - 1.40 - - 1.50 - - 3.00 - - 10.00 -"], lines
+
+
+# What moved in a run.
+MOVED = {"usage": {"wall_ns": 10**9, "cpu_ns": 4000, "voluntary_switches": 20,
+		   "involuntary_switches": 0, "softirq_ns": 800, "softirq_step_ns": 1, "cpus": 2},
+	 "hw_counters": {"sent_pkts": 1000, "link_downed": 1}, "port_counters": {"link_downed": 2}}
+
+
+@suite.test("counters that moved in either of two files stand below their runs")
+def counters():
+	other = {"usage": MOVED["usage"] | {"cpu_ns": 6000},
+		 "hw_counters": {"sent_pkts": 1500, "retry_exceeded_err": 3}}
+	with front.directory():
+		lines = report(saved("a", canned.result(**TIMES, **MOVED), canned.result("bw"),
+				     canned.result(size=128, **TIMES, **MOVED)),
+			       saved("b", canned.result(**TIMES, **other), canned.result("bw", **other)))
+	# Those of 128 bytes are of one file only.
+	assert lines[11:21] == [
+		"", "counter A B diff", "usage.cpu_ns 4000 6000 +50.0%",
+		"usage.voluntary_switches 20 20 +0.0%", "usage.softirq_ns 800 800 +0.0%",
+		"hw_counters.sent_pkts 1000 1500 +50.0%", "hw_counters.link_downed 1 0 -100.0%",
+		"port_counters.link_downed 2 - -", "hw_counters.retry_exceeded_err 0 3 -", ""], lines
+	# Nothing is known of A.
+	assert "hw_counters.sent_pkts - 1500 -" in lines[21:], lines
+
+
+@suite.test("counters of threads: their own are added up, those of the port are the same")
+def counters_of_threads():
+	less = MOVED | {"hw_counters": {"sent_pkts": 990}}
+	with front.directory():
+		path = saved("a", canned.result(**TIMES, **MOVED),
+			     canned.result(thread=9, **TIMES, **less),
+			     canned.result(number=20, size=128, **TIMES, **MOVED))
+		without = report(path)
+		lines = report(path, "--counters")
+	assert not any("sent_pkts" in line for line in without), without
+	assert lines[4:] == [
+		"", "counter moved", "usage.cpu_ns 12000", "usage.voluntary_switches 60",
+		"usage.softirq_ns 1600", "hw_counters.sent_pkts 2000", "hw_counters.link_downed 2",
+		"port_counters.link_downed 4"], lines
+
+
+@suite.test("counters that are no numbers are refused")
+def strange_counters():
+	with front.directory():
+		path = saved("a", canned.result(hw_counters={"sent_pkts": "many"}))
+		lines = report(path, status=2)
+	assert len(lines) == 1 and lines[0].endswith(
+		": hw_counters.sent_pkts is 'many', which is no whole number"), lines
 
 
 @suite.test("the headings of a comparison stand above their columns")
