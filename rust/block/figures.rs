@@ -135,6 +135,15 @@ impl Live {
     }
 }
 
+/// Returns the bytes that a request which has ended has read or written, of the `bytes` that it was
+/// about.
+pub(super) fn moved_bytes(op: Op, bytes: u32, failed: bool) -> u32 {
+    match op {
+        Op::Read | Op::Write if !failed => bytes,
+        _ => 0,
+    }
+}
+
 /// Latency histograms of requests by stage, in nanoseconds.
 pub(crate) struct Stages {
     /// From creation to post.
@@ -164,13 +173,16 @@ impl Stages {
         ]
     }
 
-    /// Records a request that was created, posted and answered at these times. `made` is `None`
-    /// where the creation time is unknown; the request then counts as created when it was posted.
-    pub(super) fn record(&mut self, made: Option<u64>, posted: u64, answered: u64) {
+    /// Records a request that was created, posted and answered at these times, and returns how long
+    /// all of that took. `made` is `None` where the creation time is unknown; the request then
+    /// counts as created when it was posted.
+    pub(super) fn record(&mut self, made: Option<u64>, posted: u64, answered: u64) -> u64 {
         let made = made.unwrap_or(posted);
         self.queued.record(posted.saturating_sub(made));
         self.wire.record(answered.saturating_sub(posted));
-        self.total.record(answered.saturating_sub(made));
+        let total = answered.saturating_sub(made);
+        self.total.record(total);
+        total
     }
 
     /// Adds the measurements of another queue.

@@ -143,7 +143,7 @@ impl Tap {
             Self {
                 slots,
                 answers: memory.add_buffer(RECEIVES * ANSWERS as usize)?,
-                requests: Requests::new(live)?,
+                requests: Requests::new(live, traffic.clone())?,
                 inline: 0,
                 window: 0,
                 waiting: false,
@@ -367,6 +367,11 @@ impl Tap {
     /// Returns the first part that the server has refused.
     pub(crate) fn refused(&self) -> Option<Refused> {
         self.requests.refused()
+    }
+
+    /// Notes that requests are measured from `now` on.
+    pub(crate) fn measuring(&self, now: u64) {
+        self.traffic.measuring(now);
     }
 
     /// Returns the latency histograms of requests.

@@ -84,9 +84,8 @@ fn run(session: &Arc<Session>, worker: &Arc<Worker>, addr: &SocketAddress, lead:
         addr,
         pattern,
     };
-    let interval_ms = session.command.interval_ms;
-    let added = interval_ms
-        .map_or(Ok(()), |interval_ms| worker.add_series(interval_ms))
+    let added = worker
+        .add_series(&session.command)
         .map_err(failed("starting the client"));
     if let Err(failure) = added.and_then(|()| lead(&client, &mut report)) {
         session.abort(failure);
@@ -300,7 +299,7 @@ fn hold(command: &Command, report: &Report<'_>) -> Result<(), Failure> {
         return Ok(());
     };
     let highest = series.highest_p99();
-    let lowest = series.lowest_bandwidth(report.size);
+    let lowest = series.lowest_bandwidth();
     match (command.max_p99_ns.zip(highest), command.min_bw.zip(lowest)) {
         (Some((limit, highest)), _) if highest.value > limit => Err(Failure::IntervalAboveP99(
             highest.value,

@@ -304,7 +304,7 @@ impl<'a> Report<'a> {
             write_latency(&mut object, histogram)?;
         }
         if let Some(series) = self.series {
-            series.write(&mut object, self.size)?;
+            series.write(&mut object)?;
         }
         if let Some(trials) = self.trials {
             let mut cases = object.array("cases")?;

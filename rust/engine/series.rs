@@ -27,14 +27,17 @@ use kernel::{
 #[pin_data]
 pub(crate) struct ThreadSeries {
     interval_ns: u64,
+    /// Bytes of each operation, where all have the same.
+    size: u32,
     /// The series; `None` once it is taken.
     #[pin]
     series: SpinLockIrq<Option<KVBox<Series>>>,
 }
 
 impl ThreadSeries {
-    /// Creates a series of intervals of `interval_ms`, which has not begun. May sleep.
-    pub(crate) fn new(interval_ms: u32) -> Result<Arc<Self>> {
+    /// Creates a series of intervals of `interval_ms`, which has not begun, of operations of `size`
+    /// bytes. May sleep.
+    pub(crate) fn new(interval_ms: u32, size: u32) -> Result<Arc<Self>> {
         let series = KVBox::init(
             init!(Series {
                 interval_ns: 0,
@@ -43,6 +46,7 @@ impl ThreadSeries {
                 ended_ns: 0,
                 open: 0,
                 operations: 0,
+                bytes: 0,
                 timed: 0,
                 latencies <- histogram::empty(),
                 kept <- pin_init::init_zeroed(),
@@ -55,6 +59,7 @@ impl ThreadSeries {
         Arc::pin_init(
             pin_init!(Self {
                 interval_ns: u64::from(interval_ms) * 1_000_000,
+                size,
                 series <- SpinLockIrq::new(
                     Some(series),
                     c"krping_series",
@@ -80,7 +85,15 @@ impl ThreadSeries {
     /// measured. Any context.
     pub(crate) fn record(&self, now: u64, operations: u64, latency: Option<u64>) {
         if let Some(series) = &mut *self.series.lock() {
-            series.record(now, operations, latency);
+            let bytes = operations.saturating_mul(self.size.into());
+            series.record(now, operations, bytes, latency);
+        }
+    }
+
+    /// Counts a request of `bytes` that ended at `now`, after `latency` nanoseconds. Any context.
+    pub(crate) fn record_request(&self, now: u64, bytes: u32, latency: u64) {
+        if let Some(series) = &mut *self.series.lock() {
+            series.record(now, 1, bytes.into(), Some(latency));
         }
     }
 

@@ -90,6 +90,13 @@ impl Traffic {
         }
     }
 
+    /// Notes that a request of `bytes` ended at `now`, after `latency` nanoseconds. Any context.
+    pub(crate) fn ended_request(&self, now: u64, bytes: u32, latency: u64) {
+        if let Some(series) = &self.series {
+            series.record_request(now, bytes, latency);
+        }
+    }
+
     /// Counts a SEND that has been posted. Any context.
     pub(crate) fn sent(&self, bytes: u32) {
         self.send.add(1, bytes);

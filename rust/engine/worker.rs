@@ -12,6 +12,7 @@ use crate::{
         traffic::Traffic, //
     },
     logic::{
+        command::Command,
         failure::Failure,
         measure::{
             series::Series,
@@ -115,11 +116,13 @@ impl Worker {
             .retain(|attached| !Arc::ptr_eq(attached, outcome));
     }
 
-    /// Has all connections that are made from now on record a series of intervals of
-    /// `interval_ms`. May sleep.
-    pub(crate) fn add_series(&self, interval_ms: u32) -> Result {
-        let series = ThreadSeries::new(interval_ms)?;
-        self.state.lock().series = Some(series);
+    /// Has all connections that are made from now on record the series that `command` asks for, if
+    /// it does. May sleep.
+    pub(crate) fn add_series(&self, command: &Command) -> Result {
+        if let Some(interval_ms) = command.interval_ms {
+            let series = ThreadSeries::new(interval_ms, command.size)?;
+            self.state.lock().series = Some(series);
+        }
         Ok(())
     }
 

@@ -6,8 +6,10 @@ import contextlib
 import errno
 import time
 
+import block
 import krping
 import network
+import tap
 from krping import ADDR, new_port, new_tag, run_fails, run_ok
 from ktap import Suite
 
@@ -22,7 +24,14 @@ CLIENTS = (("count=300", True), ("wlat,count=300", True), ("rlat,count=300", Tru
 	   ("stream,count=200,echo", True), ("messenger,count=200,conns=3,echo", True),
 	   ("messenger,count=200", True), ("slat,count=200,qp=ud", True))
 
-suite = Suite(check=krping.check)
+
+def check():
+	"""Nothing is left, neither of krping nor of what was tapped."""
+	block.check()
+	tap.check()
+
+
+suite = Suite(check=check)
 
 
 def series_of(client, interval_ms, timed):
@@ -59,6 +68,35 @@ def sums():
 		assert before < client["series"]["began_unix_ns"] < time.time_ns(), client["series"]
 		assert not any("series" in each for each in krping.results(tag)
 			       if each["role"] == "server"), words
+
+
+def assert_requests(found, interval_ms):
+	"""The intervals of the result FOUND of a disk or tap add up to it."""
+	series = found["series"]
+	assert series["columns"] == TIMED and series["dropped"] == 0, series
+	rows = [dict(zip(TIMED, row, strict=True)) for row in series["intervals"]]
+	assert len(rows) == series["ended_ns"] // (interval_ms * MS) + 1, series
+	total = found["total_ns"]
+	assert sum(row["operations"] for row in rows) == total["count"] == found["requests"] > 100, found
+	assert sum(row["bytes"] for row in rows) \
+		== found["disk_read_bytes"] + found["disk_write_bytes"], found
+	assert max(row["max_ns"] for row in rows) == series["worst"][0][1] == total["max"], found
+
+
+@suite.test("disks and taps have a series of their requests, of whatever size")
+def requests():
+	with block.Server("size=4M,store=ram") as server, server.disk("interval=20,queues=2") as disk:
+		for size, count in (("512", 64), ("64k", 64)):
+			block.call("dd", "if=/dev/zero", f"of={disk}", f"bs={size}", f"count={count}",
+				   "oflag=direct")
+			block.call("dd", f"if={disk}", "of=/dev/null", f"bs={size}", f"count={count}",
+				   "iflag=direct")
+	assert_requests(disk.result(), 20)
+	assert not any("series" in each for each in server.results()), server.results()
+	with tap.null_blk("a") as disk, tap.Server("log") as server:
+		with server.tap(disk, "interval=20") as watch:
+			block.call("dd", "if=/dev/zero", f"of={disk}", "bs=4k", "count=128", "oflag=direct")
+		assert_requests(watch.result(), 20)
 
 
 @suite.test("each thread has a series of its own")
@@ -161,7 +199,7 @@ def refused():
 			("wlat,interval=5,every", "every needs max_p99 or min_bw; give it, too"),
 			("wlat,untimed,interval=5", "interval and untimed are both given"),
 			("wlat,interval=0", "interval=0: must be from 1 to 3600000"),
-			("blk,store=ram,size=1M,interval=5", "interval does not go with blk")):
+			("neg=all,interval=5", "interval does not go with neg")):
 		run_fails(f"loopback,addr={ADDR},{words}", errno.EINVAL if "=0" not in words
 			  else errno.ERANGE, sentence)
 

@@ -97,6 +97,7 @@ pub(crate) fn start(
         report.peer = Some(addr);
         let result = worker
             .attach(&attachment.control)
+            .and_then(|()| worker.add_series(&session.command))
             .map_err(failed("starting the disk"))
             .and_then(|()| DiskConnections::open(session, worker, &attachment, &addr, &mut report))
             .and_then(|mut connections| connections.run(&mut report));
@@ -241,8 +242,10 @@ impl<'a> DiskConnections<'a> {
             data: disk.data().clone(),
         };
         worker.set_detail(Arc::new(line, GFP_KERNEL).map_err(|e| no_memory(e.into()))?);
+        let started_ns = monotonic_ns();
         for (queue, connection) in disk.data().queues().zip(&mut made) {
             queue.replace(connection.pair.take());
+            queue.traffic.measuring(started_ns);
         }
         Ok(Self {
             session,
@@ -254,7 +257,7 @@ impl<'a> DiskConnections<'a> {
             connections: made,
             waiting,
             held: false,
-            started_ns: monotonic_ns(),
+            started_ns,
             stages: Stages::new().map_err(&no_memory)?,
             counters: counters.unwrap_or_default(),
         })
@@ -316,7 +319,9 @@ impl<'a> DiskConnections<'a> {
         report.failure = result.err();
         report.state = Some("closed");
         self.fill(report);
+        let series = self.worker.take_series();
         self.session.report(&Report {
+            series: series.as_deref(),
             stages: &self.stages.named(),
             device_counters: moved.as_ref(),
             ..*report

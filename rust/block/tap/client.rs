@@ -209,6 +209,7 @@ fn run(session: &Arc<Session>, worker: &Arc<Worker>, addr: &SocketAddress, setup
     };
     let result = Outcome::new(&setup.wait_queue)
         .and_then(|control| worker.attach(&control).map(|()| control))
+        .and_then(|control| worker.add_series(&session.command).map(|()| control))
         .map_err(failed("starting the tap"))
         .and_then(|control| {
             let disk = &setup.tapped.disk;
@@ -248,8 +249,15 @@ impl Forwarding<'_> {
         let command = &self.session.command;
         let begun = monotonic_ns();
         let counters = DeviceCounters::begin(&self.connection.id);
-        let result = Hooks::new(tapped, command.block.comm.is_some())
-            .map_err(failed("hooking the disk's requests"))
+        let ready = self.connection.with(|tap, _| {
+            tap.measuring(begun);
+            Ok(())
+        });
+        let result = ready
+            .and_then(|()| {
+                Hooks::new(tapped, command.block.comm.is_some())
+                    .map_err(failed("hooking the disk's requests"))
+            })
             .and_then(|hooks| {
                 self.announce();
                 let mut watch = Watch::default();
@@ -294,7 +302,9 @@ impl Forwarding<'_> {
             figures.errors
         );
         let stages = tap.as_ref().map(|tap| tap.stages().named());
+        let series = self.worker.take_series();
         self.session.report(&Report {
+            series: series.as_deref(),
             stages: stages.as_ref().map_or(&[], |stages| stages),
             device_counters: Some(&moved),
             ..*report

@@ -12,9 +12,11 @@ use super::{
 };
 use crate::{
     block::figures::{
+        moved_bytes,
         Live,
         Stages, //
     },
+    engine::traffic::Traffic,
     kernel_ext::{
         blk::request::Op,
         time::monotonic_ns, //
@@ -68,18 +70,21 @@ pub(super) struct Requests {
     /// The first part that was refused.
     refused: Option<Refused>,
     live: Arc<Live>,
+    traffic: Arc<Traffic>,
     stages: Stages,
     /// Number of requests that have ended.
     ended: u64,
 }
 
 impl Requests {
-    /// Creates an empty list. Its requests are counted in `live`. May sleep.
-    pub(super) fn new(live: Arc<Live>) -> Result<Self> {
+    /// Creates an empty list. Its requests are counted in `live`, and in the series of `traffic`.
+    /// May sleep.
+    pub(super) fn new(live: Arc<Live>, traffic: Arc<Traffic>) -> Result<Self> {
         Ok(Self {
             pending: [None; WINDOW + 1],
             refused: None,
             live,
+            traffic,
             stages: Stages::new()?,
             ended: 0,
         })
@@ -139,11 +144,12 @@ impl Requests {
         };
         self.live.ended(op, pending.bytes, pending.failed);
         self.live.in_flight.subtract(1);
-        self.stages.record(
-            Some(part.record.issued_ns),
-            pending.posted_ns,
-            monotonic_ns(),
-        );
+        let now = monotonic_ns();
+        let took = self
+            .stages
+            .record(Some(part.record.issued_ns), pending.posted_ns, now);
+        let bytes = moved_bytes(op, pending.bytes, pending.failed);
+        self.traffic.ended_request(now, bytes, took);
         self.ended += 1;
         *place = None;
     }

@@ -7,7 +7,7 @@
 //! as well, with zeros: a stall is what one looks for. The last [`KEPT`] intervals are kept, and
 //! the number of those before them; the extremes are of all.
 //!
-//! It is some 50 KiB. All bytes zero is a valid series that has not begun: allocate it zeroed.
+//! It is some 60 KiB. All bytes zero is a valid series that has not begun: allocate it zeroed.
 
 use super::{
     histogram::Histogram,
@@ -22,8 +22,9 @@ pub(crate) const KEPT: usize = 1024;
 /// Number of operations that are kept as the worst.
 pub(crate) const WORST: usize = 10;
 
-/// Figures of an interval: operations, and median, 99th percentile and maximum of their latencies.
-pub(crate) type Kept = [u64; 4];
+/// Figures of an interval: operations, their bytes, and median, 99th percentile and maximum of their
+/// latencies.
+pub(crate) type Kept = [u64; 5];
 
 /// The extreme of an interval: its value, and the start of the interval in nanoseconds after the
 /// series began.
@@ -55,6 +56,8 @@ pub(crate) struct Series {
     pub(crate) open: u64,
     /// Operations in it.
     pub(crate) operations: u64,
+    /// Bytes of these.
+    pub(crate) bytes: u64,
     /// Number of all latencies.
     pub(crate) timed: u64,
     /// Latencies of the open interval.
@@ -62,7 +65,7 @@ pub(crate) struct Series {
     pub(crate) kept: [Kept; KEPT],
     /// Latencies of the worst operations, and the times at which they ended after the beginning.
     pub(crate) worst: [[u64; 2]; WORST],
-    /// The fewest operations of a whole interval, and its number. Not valid where none is closed.
+    /// The fewest bytes of a whole interval, and its number. Not valid where none is closed.
     pub(crate) fewest: [u64; 2],
     /// The highest 99th percentile of an interval, and its number.
     pub(crate) highest: [u64; 2],
@@ -90,9 +93,9 @@ impl Series {
         self.interval_ns > 0
     }
 
-    /// Counts `operations` that ended at `now`, each after `latency` nanoseconds if that was
-    /// measured. Nothing counts before the series begins.
-    pub(crate) fn record(&mut self, now: u64, operations: u64, latency: Option<u64>) {
+    /// Counts `operations` of `bytes` together that ended at `now`, each after `latency` nanoseconds
+    /// if that was measured. Nothing counts before the series begins.
+    pub(crate) fn record(&mut self, now: u64, operations: u64, bytes: u64, latency: Option<u64>) {
         let at = now.saturating_sub(self.began_ns);
         let Some(number) = at.checked_div(self.interval_ns) else {
             return;
@@ -100,6 +103,7 @@ impl Series {
         self.close_until(number);
         self.ended_ns = self.ended_ns.max(now);
         self.operations = self.operations.saturating_add(operations);
+        self.bytes = self.bytes.saturating_add(bytes);
         if let Some(ns) = latency {
             self.timed = self.timed.saturating_add(1);
             self.latencies.record(ns);
@@ -122,9 +126,10 @@ impl Series {
         // Only the last can be kept.
         self.open = self.open.max(number.saturating_sub(KEPT as u64));
         while self.open < number {
-            self.keep([0; 4]);
+            self.keep([0; 5]);
         }
         self.operations = 0;
+        self.bytes = 0;
         self.latencies.clear();
     }
 
@@ -132,7 +137,7 @@ impl Series {
     fn row(&self) -> Kept {
         let of = &self.latencies;
         let (median, p99) = (of.percentile(50_000), of.percentile(99_000));
-        [self.operations, median, p99, of.max()]
+        [self.operations, self.bytes, median, p99, of.max()]
     }
 
     /// Keeps an interval, and opens the next.
@@ -145,16 +150,16 @@ impl Series {
     }
 
     /// Compares the whole interval that is open with the extremes.
-    fn judge(&mut self, [operations, _, p99, _]: Kept) {
-        self.note_fewest(operations);
+    fn judge(&mut self, [_, bytes, _, p99, _]: Kept) {
+        self.note_fewest(bytes);
         if p99 > self.highest[0] {
             self.highest = [p99, self.open];
         }
     }
 
-    fn note_fewest(&mut self, operations: u64) {
-        if self.open == 0 || operations < self.fewest[0] {
-            self.fewest = [operations, self.open];
+    fn note_fewest(&mut self, bytes: u64) {
+        if self.open == 0 || bytes < self.fewest[0] {
+            self.fewest = [bytes, self.open];
         }
     }
 
@@ -175,11 +180,9 @@ impl Series {
         number.saturating_mul(self.interval_ns)
     }
 
-    /// Returns the lowest bytes per second of a whole interval, with `size` bytes for each
-    /// operation; `None` where no interval was whole.
-    pub(crate) fn lowest_bandwidth(&self, size: u32) -> Option<Extreme> {
-        let [operations, number] = self.fewest;
-        let bytes = operations.saturating_mul(size.into());
+    /// Returns the lowest bytes per second of a whole interval; `None` where no interval was whole.
+    pub(crate) fn lowest_bandwidth(&self) -> Option<Extreme> {
+        let [bytes, number] = self.fewest;
         (self.open > 0).then(|| Extreme {
             value: per_second(bytes, self.interval_ns),
             start_ns: self.start_of(number),
@@ -200,8 +203,8 @@ impl Series {
         })
     }
 
-    /// Writes it as member `series` of `object`, with `size` bytes for each operation.
-    pub(crate) fn write(&self, object: &mut Object<'_>, size: u32) -> fmt::Result {
+    /// Writes it as member `series` of `object`.
+    pub(crate) fn write(&self, object: &mut Object<'_>) -> fmt::Result {
         let kept = self.open.min(KEPT as u64);
         let first = self.open.saturating_sub(kept);
         let mut series = object.object("series")?;
@@ -223,12 +226,12 @@ impl Series {
                 Some(row) if number < self.open => *row,
                 _ => self.row(),
             };
-            let [operations, median, p99, max] = row;
+            let [operations, bytes, median, p99, max] = row;
             let mut interval = intervals.array()?;
             interval
                 .num(self.start_of(number))?
                 .num(operations)?
-                .num(operations.saturating_mul(size.into()))?;
+                .num(bytes)?;
             if self.timed > 0 {
                 interval.num(median)?.num(p99)?.num(max)?;
             }

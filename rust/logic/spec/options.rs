@@ -527,7 +527,7 @@ options! {
     MinBw = optional!("min_bw", "10G", limits::MIN_BW, RATE, min_bw).goes(bandwidth);
     /// The length of the intervals of a series in the result, in milliseconds.
     Interval = optional!("interval", "100", limits::INTERVAL_MS, PLAIN, interval_ms)
-        .goes(|role, test| role != Role::Server && repeats(role, test))
+        .goes(|role, test| role != Role::Server && (repeats(role, test) || test.is_block()))
         .needs(Needs::Latencies);
     /// Fails where an interval of the series misses max_p99= or min_bw=, too.
     Every = flag!("every", every)

@@ -10,6 +10,7 @@ use super::{
     SentRequest, //
 };
 use crate::{
+    block::figures::moved_bytes,
     engine::{
         completion::WorkCompletion,
         outcome::Progress,
@@ -218,9 +219,13 @@ impl DiskQueue {
     /// Counts a request that has been answered.
     fn record(&mut self, request: &Request, posted_ns: u64, errno: i32) {
         self.heard_ns = monotonic_ns();
-        self.stages
+        let took = self
+            .stages
             .record(request.started_ns(), posted_ns, self.heard_ns);
-        self.live.ended(request.op(), request.bytes(), errno != 0);
+        let (op, bytes, failed) = (request.op(), request.bytes(), errno != 0);
+        self.live.ended(op, bytes, failed);
+        self.traffic
+            .ended_request(self.heard_ns, moved_bytes(op, bytes, failed), took);
         self.live.in_flight.subtract(1);
         self.answered += 1;
     }

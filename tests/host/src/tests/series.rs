@@ -25,31 +25,32 @@ fn empty() -> Box<Series> {
         ended_ns: 0,
         open: 0,
         operations: 0,
+        bytes: 0,
         timed: 0,
         latencies: crate::logic::measure::histogram::Histogram::new(),
-        kept: [[0; 4]; KEPT],
+        kept: [[0; 5]; KEPT],
         worst: [[0; 2]; WORST],
         fewest: [0; 2],
         highest: [0; 2],
     })
 }
 
-/// Returns the series of intervals of 100 ns of these operations, each a time after the beginning
-/// and a latency.
+/// Returns the series of intervals of 100 ns of these operations of 8 bytes, each a time after the
+/// beginning and a latency.
 fn series(operations: &[(u64, Option<u64>)]) -> Box<Series> {
     let mut series = empty();
     series.begin(BEGAN, 7, 100);
     for (at, latency) in operations {
-        series.record(BEGAN + at, 1, *latency);
+        series.record(BEGAN + at, 1, 8, *latency);
     }
     series
 }
 
-/// Returns what is written of it, with operations of 8 bytes.
+/// Returns what is written of it.
 fn written(series: &Series) -> Value {
     let mut text = String::new();
     let mut object = Object::new(&mut text).unwrap();
-    series.write(&mut object, 8).unwrap();
+    series.write(&mut object).unwrap();
     object.finish().unwrap();
     serde_json::from_str::<Value>(&text).unwrap()["series"].take()
 }
@@ -61,7 +62,7 @@ fn rows(series: &Series) -> Vec<Vec<u64>> {
 #[test]
 fn nothing_counts_before_it_begins() {
     let mut series = empty();
-    series.record(5, 1, Some(3));
+    series.record(5, 1, 8, Some(3));
     assert!(!series.has_begun());
     assert_eq!((series.operations, series.timed), (0, 0));
 }
@@ -98,7 +99,7 @@ fn an_interval_without_operations_is_there() {
     let series = series(&[(10, Some(5)), (310, Some(6))]);
     let operations: Vec<_> = rows(&series).iter().map(|row| row[1]).collect();
     assert_eq!(operations, [1, 0, 0, 1]);
-    let lowest = series.lowest_bandwidth(8).unwrap();
+    let lowest = series.lowest_bandwidth().unwrap();
     assert_eq!((lowest.value, lowest.start_ns), (0, 100));
 }
 
@@ -113,11 +114,24 @@ fn operations_without_latencies_have_no_percentiles() {
 }
 
 #[test]
+fn operations_may_differ_in_size() {
+    let mut series = empty();
+    series.begin(BEGAN, 7, 100);
+    for (at, bytes) in [(10, 4096), (20, 512), (130, 0), (210, 65536), (330, 1)] {
+        series.record(BEGAN + at, 1, bytes, Some(9));
+    }
+    let bytes: Vec<_> = rows(&series).iter().map(|row| row[2]).collect();
+    assert_eq!(bytes, [4608, 0, 65536, 1]);
+    let lowest = series.lowest_bandwidth().unwrap();
+    assert_eq!((lowest.value, lowest.start_ns), (0, 100));
+}
+
+#[test]
 fn an_interval_that_is_not_over_has_no_bandwidth() {
     let fast = [(10, None), (20, None), (110, None)];
-    assert!(series(&fast[..2]).lowest_bandwidth(8).is_none());
+    assert!(series(&fast[..2]).lowest_bandwidth().is_none());
     // 16 bytes in 100 ns.
-    let lowest = series(&fast).lowest_bandwidth(8).unwrap();
+    let lowest = series(&fast).lowest_bandwidth().unwrap();
     assert_eq!((lowest.value, lowest.start_ns), (160_000_000, 0));
 }
 
@@ -164,7 +178,7 @@ fn a_stall_longer_than_what_is_kept_is_skipped_at_once() {
     assert_eq!(rows.len(), KEPT + 1);
     assert!(rows[..KEPT].iter().all(|row| row[1] == 0));
     assert_eq!(rows[KEPT][0], far * 100);
-    assert_eq!(series.lowest_bandwidth(8).unwrap().start_ns, 100);
+    assert_eq!(series.lowest_bandwidth().unwrap().start_ns, 100);
 }
 
 proptest! {
@@ -194,9 +208,9 @@ proptest! {
             prop_assert_eq!(row[0], number * 100);
             prop_assert_eq!(row[1], inside.len() as u64);
             prop_assert_eq!(row[5], inside.last().copied().unwrap_or(0));
-            let fewest = series.lowest_bandwidth(1);
+            let fewest = series.lowest_bandwidth();
             if let Some(fewest) = fewest.filter(|_| number < at / 100) {
-                prop_assert!(fewest.value <= inside.len() as u64 * 10_000_000);
+                prop_assert!(fewest.value <= inside.len() as u64 * 80_000_000);
             }
         }
     }
