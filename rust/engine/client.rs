@@ -145,10 +145,11 @@ impl Client<'_> {
             .map(|first| DeviceCounters::begin(&first.id));
         let started = result.and_then(|()| self.await_start(&connections));
         report.late_ns = started.ok().flatten();
+        let mut usage = None;
         let result = started.and_then(|_| {
             let meter = UsageMeter::begin();
             let result = self.converse(&connections);
-            report.usage = Some(meter.used());
+            usage = Some(meter.used());
             result
         });
         let result = result.or_else(|failure| end(&connections, failure));
@@ -180,6 +181,7 @@ impl Client<'_> {
         report.events = polling.events(connections.iter().map(|each| &each.queue_pair));
         drop(connections);
         let report = Report {
+            usage: usage.as_ref(),
             device_counters: Some(&moved),
             ..*report
         };

@@ -34,43 +34,51 @@ pub(crate) struct Moved {
     port: KVec<(&'static str, u64)>,
 }
 
-/// The counters of a device at the beginning of a run. One that cannot be read, without memory for
-/// it or because the device has none, is left out: a run does not fail for these.
+/// The counters of a device at the beginning of a run; `None` where nothing can be said of them.
 #[derive(Default)]
-pub(crate) struct DeviceCounters {
+pub(crate) struct DeviceCounters(Option<KBox<Before>>);
+
+/// Counters of a device. One that cannot be read, without memory for it or because the device has
+/// none, is left out: a run does not fail for these.
+struct Before {
     /// The device that they are of.
-    device: Option<DeviceName>,
-    /// Those that the driver keeps, of each of [`StatsOf::ALL`].
+    device: DeviceName,
+    /// Counters that the driver keeps, of each of [`StatsOf::ALL`].
     hw: [Option<KVec<u64>>; 2],
-    /// Those that the transport demands of each port.
+    /// Counters that the transport demands of each port.
     port: KVec<(&'static str, u64)>,
 }
 
 impl DeviceCounters {
     /// Reads the counters of the device of `id`. Process context; may sleep.
+    #[inline(never)]
     pub(crate) fn begin(id: &CmId) -> Self {
-        id.device()
-            .map_or_else(|_| Self::default(), |device| Self::of(&device))
-    }
-
-    fn of(device: &Device<'_>) -> Self {
-        Self {
-            device: Some(device.name()),
-            hw: StatsOf::ALL.map(|of| hw_values(device, of).ok()),
-            port: port_values(device).unwrap_or_default(),
-        }
+        let before = id.device().and_then(|device| Before::of(&device));
+        Self(before.ok())
     }
 
     /// Returns the counters of the device of `id` that have moved since, whoever has used it; none
     /// where it cannot be said, or where it is another device now. Process context; may sleep.
+    #[inline(never)]
     pub(crate) fn moved(&self, id: &CmId) -> Moved {
-        let device = id.device().ok().zip(self.device);
-        match device {
-            Some((device, before)) if device.name().as_str() == before.as_str() => {
-                self.moved_on(&device)
+        let device = id.device().ok();
+        match self.0.as_ref().zip(device) {
+            Some((before, device)) if device.name().as_str() == before.device.as_str() => {
+                before.moved_on(&device)
             }
             Some(_) | None => Moved::default(),
         }
+    }
+}
+
+impl Before {
+    fn of(device: &Device<'_>) -> Result<KBox<Self>> {
+        let before = Self {
+            device: device.name(),
+            hw: StatsOf::ALL.map(|of| hw_values(device, of).ok()),
+            port: port_values(device).unwrap_or_default(),
+        };
+        Ok(KBox::new(before, GFP_KERNEL)?)
     }
 
     fn moved_on(&self, device: &Device<'_>) -> Moved {

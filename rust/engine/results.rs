@@ -116,7 +116,7 @@ pub(crate) struct Report<'a> {
     /// Figures of a dispatcher of messages.
     pub(crate) messenger: Option<&'a MessengerFigures>,
     /// CPU time and context switches of the thread.
-    pub(crate) usage: Option<Usage>,
+    pub(crate) usage: Option<&'a Usage>,
     /// The counters of the device and its port that have moved meanwhile.
     pub(crate) device_counters: Option<&'a Moved>,
     /// Events of the completion queues, for a run that counts them.
@@ -288,7 +288,7 @@ impl<'a> Report<'a> {
         if let Some(figures) = &self.sharing {
             figures.write(&mut object)?;
         }
-        if let Some(usage) = &self.usage {
+        if let Some(usage) = self.usage {
             usage.write(&mut object)?;
         }
         if let Some(moved) = self.device_counters {

@@ -61,6 +61,7 @@ use crate::{
             Test, //
         },
         failure::Failure,
+        measure::usage::Usage,
         pingpong::check_request,
         stream::hello::Hello,
         wire::{
@@ -231,6 +232,7 @@ impl Accepting<'_> {
             .map_err(|failure| self.refuse(failure))?;
         let answer = answer.as_ref().map_or(&[][..], PrivateBytes::as_slice);
         let counters = DeviceCounters::begin(self.id);
+        let mut usage = None;
         let result = self.accept(answer, params.limits).and_then(|()| {
             let meter = UsageMeter::begin();
             let result = drive(
@@ -241,10 +243,11 @@ impl Accepting<'_> {
                 Some(params.keepalive_ms),
                 || queue_pair.with(Side::keepalive).unwrap_or(Ok(())),
             );
-            report.usage = Some(meter.used());
+            usage = Some(meter.used());
             result
         });
-        self.finish(params, queue_pair, result, &counters, report);
+        let measured = (&counters, usage.as_ref());
+        self.finish(params, queue_pair, result, measured, report);
         Ok(())
     }
 
@@ -279,7 +282,7 @@ impl Accepting<'_> {
         params: &ServeParams,
         queue_pair: QueuePair<W>,
         result: Result<(), Failure>,
-        counters: &DeviceCounters,
+        (counters, usage): (&DeviceCounters, Option<&Usage>),
         report: &mut Report<'_>,
     ) {
         let state = queue_pair.with(|server, _| (server.may_end(), server.served_all()));
@@ -314,6 +317,7 @@ impl Accepting<'_> {
         report.refused = !came;
         report.counters = self.worker.counters();
         let report = Report {
+            usage,
             device_counters: Some(&moved),
             ..*report
         };

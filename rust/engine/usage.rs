@@ -26,6 +26,7 @@ pub(crate) struct UsageMeter {
 
 impl UsageMeter {
     /// Begins to measure the calling thread. Process context.
+    #[inline(never)]
     pub(crate) fn begin() -> Self {
         Self {
             began_ns: monotonic_ns(),
@@ -35,6 +36,7 @@ impl UsageMeter {
     }
 
     /// Returns what has been used since. In the thread that has begun.
+    #[inline(never)]
     pub(crate) fn used(&self) -> Usage {
         let task = TaskAccount::current();
         Usage {

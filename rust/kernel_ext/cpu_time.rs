@@ -47,8 +47,8 @@ pub(crate) fn softirq_ns() -> u64 {
     })
 }
 
-/// Returns the steps in which [`softirq_ns`] grows, in nanoseconds: 1 where the kernel reads a clock
-/// at each interrupt, otherwise the length of a tick, which counts as what it interrupts.
+/// Returns the steps in which [`softirq_ns`] grows, in nanoseconds: 1 where the kernel reads a
+/// clock at each interrupt, otherwise the length of a tick, which counts as what it interrupts.
 pub(crate) fn softirq_step_ns() -> u32 {
     // SAFETY: Returns a constant of the kernel's configuration.
     unsafe { bindings::rust_helper_softirq_step_ns() }

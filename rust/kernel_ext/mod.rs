@@ -11,7 +11,7 @@
 //! | [`boot::number`] | the random UUID of the current boot |
 //! | [`identity::Identity`], [`medium::Medium`] | identifiers of files, disks and partitions |
 //! | [`blk::disk::Disk`], [`blk::request::Request`] | disks of the multi-queue block layer |
-//! | [`cpu_time::TaskAccount`], [`cpu_time::softirq_ns`] | accounts of time: of a task, of softirqs |
+//! | [`cpu_time::TaskAccount`], [`cpu_time::softirq_ns`] | accounts of CPU time |
 //! | [`completion::Completion`] | `struct completion` with deadlines and signals |
 //! | [`spinlock::SpinLockBh`] | `spin_lock_bh()` |
 //! | [`spinlock::SpinLockIrq`] | `spin_lock_irqsave()` |

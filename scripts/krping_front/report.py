@@ -108,9 +108,9 @@ def lines(loaded: Loaded, with_counters: bool = False) -> list[str]:
 	text = []
 	for group in groups.values():
 		text += [f"# {table.title(group[0])}"] + table.lines(group) + [""]
-		found = moved.lines({"moved": counters.total(row.counters for row in group)}) \
-			if with_counters else []
-		text += found + [""] * bool(found)
+		if with_counters:
+			total = counters.total(row.counters for row in group)
+			text += moved.lines({"moved": total}) + [""] * bool(total)
 	for found in shown:
 		for table_lines in run.others(found):
 			text += table_lines + [""]

@@ -103,10 +103,8 @@ pub(super) fn run(session: &Arc<Session>, worker: &Arc<Worker>, request: Request
     }
     report.refused = !outcome.reached(Progress::Established);
     report.counters = worker.counters();
-    session.report(&Report {
-        device_counters: Some(&moved),
-        ..report
-    });
+    report.device_counters = Some(&moved);
+    session.report(&report);
 }
 
 #[inline(never)]

@@ -249,6 +249,7 @@ impl Forwarding<'_> {
         let command = &self.session.command;
         let begun = monotonic_ns();
         let counters = DeviceCounters::begin(&self.connection.id);
+        let mut usage = None;
         let ready = self.connection.with(|tap, _| {
             tap.measuring(begun);
             Ok(())
@@ -263,7 +264,7 @@ impl Forwarding<'_> {
                 let mut watch = Watch::default();
                 let meter = UsageMeter::begin();
                 let result = self.forward(&mut watch);
-                report.usage = Some(meter.used());
+                usage = Some(meter.used());
                 view.ring.close();
                 // No probe runs any more after this.
                 drop(hooks);
@@ -306,6 +307,7 @@ impl Forwarding<'_> {
         self.session.report(&Report {
             series: series.as_deref(),
             stages: stages.as_ref().map_or(&[], |stages| stages),
+            usage: usage.as_ref(),
             device_counters: Some(&moved),
             ..*report
         });

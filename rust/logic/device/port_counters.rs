@@ -23,9 +23,9 @@ const EXTENDED_WIDTH_NOIETF: u16 = 1 << 10;
 pub(crate) enum Extended {
     /// None.
     None,
-    /// Those of data and packets.
+    /// Counters of data and packets.
     Data,
-    /// Those, and those of unicast and multicast packets.
+    /// The same, and counters of unicast and multicast packets.
     All,
 }
 

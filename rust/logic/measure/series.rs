@@ -22,8 +22,8 @@ pub(crate) const KEPT: usize = 1024;
 /// Number of operations that are kept as the worst.
 pub(crate) const WORST: usize = 10;
 
-/// Figures of an interval: operations, their bytes, and median, 99th percentile and maximum of their
-/// latencies.
+/// Figures of an interval: operations, their bytes, and median, 99th percentile and maximum of
+/// their latencies.
 pub(crate) type Kept = [u64; 5];
 
 /// The extreme of an interval: its value, and the start of the interval in nanoseconds after the
@@ -93,8 +93,8 @@ impl Series {
         self.interval_ns > 0
     }
 
-    /// Counts `operations` of `bytes` together that ended at `now`, each after `latency` nanoseconds
-    /// if that was measured. Nothing counts before the series begins.
+    /// Counts `operations` of `bytes` together that ended at `now`, each after `latency`
+    /// nanoseconds if that was measured. Nothing counts before the series begins.
     pub(crate) fn record(&mut self, now: u64, operations: u64, bytes: u64, latency: Option<u64>) {
         let at = now.saturating_sub(self.began_ns);
         let Some(number) = at.checked_div(self.interval_ns) else {

@@ -5,7 +5,7 @@
 use crate::logic::text::json::Object;
 use core::fmt;
 
-/// What a thread has used between two moments, and the host's softirqs meanwhile.
+/// Use of the CPUs by a thread between two moments, and by the host's softirqs meanwhile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
     /// Time between the moments, in nanoseconds.

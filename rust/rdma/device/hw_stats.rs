@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The counters that a driver keeps of a device and of its ports: those of `hw_counters` in sysfs.
+//! Counters that a driver keeps of a device and of its ports: `hw_counters` in sysfs.
 //!
 //! C header: `include/rdma/ib_verbs.h` (`struct rdma_hw_stats`)
 
@@ -39,8 +39,8 @@ pub(crate) struct HwStats<'a> {
 }
 
 impl<'a> HwStats<'a> {
-    /// Reads the counters of the device or of its port. Process context; may sleep, as the driver may ask
-    /// its firmware.
+    /// Reads the counters of the device or of its port. Process context; may sleep, as the driver
+    /// may ask its firmware.
     ///
     /// # Errors
     ///

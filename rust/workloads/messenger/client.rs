@@ -275,11 +275,12 @@ pub(super) fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), F
         .members
         .first()
         .map(|each| DeviceCounters::begin(&each.id));
+    let mut usage = None;
     let result = result
         .and_then(|()| {
             let meter = UsageMeter::begin();
             let result = converse(&pool, &outcome, &mut clients);
-            report.usage = Some(meter.used());
+            usage = Some(meter.used());
             result
         })
         .map_err(|failure| {
@@ -304,6 +305,7 @@ pub(super) fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), F
     report.counters = client.worker.counters();
     let series = client.worker.take_series();
     let report = Report {
+        usage: usage.as_ref(),
         device_counters: Some(&moved),
         series: series.as_deref(),
         ..*report

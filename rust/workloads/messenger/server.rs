@@ -75,6 +75,7 @@ use crate::{
     },
     logic::{
         failure::Failure,
+        measure::usage::Usage,
         messenger::hello::Hello,
         spec::limits,
         wire::PeerRole, //
@@ -144,6 +145,7 @@ fn spawn(
 }
 
 /// Accepts clients and serves them, until as many as there are to be have gone.
+#[inline(never)]
 fn serve(
     session: &Arc<Session>,
     worker: &Arc<Worker>,
@@ -190,9 +192,8 @@ fn serve(
                 monotonic_ns(),
             ),
         };
-        servers.report.usage = Some(meter.used());
         left = servers.left;
-        servers.end(served.err());
+        servers.end(served.err(), &meter.used());
         served?;
     }
     Ok(())
@@ -219,7 +220,7 @@ struct Servers<'a, 'b> {
     ended: Ended,
     /// Counters of the device when the pool was made.
     counters: DeviceCounters,
-    /// Those that have moved until the last connection left.
+    /// Counters that have moved until the last connection left.
     moved: Moved,
 }
 
@@ -344,6 +345,7 @@ impl Servers<'_, '_> {
     }
 
     /// Takes a connection down that has ended, well or with `failure`.
+    #[inline(never)]
     fn leave(&mut self, index: usize, failure: Option<Failure>) {
         let Ok(member) = self.members.remove(index) else {
             return;
@@ -364,8 +366,10 @@ impl Servers<'_, '_> {
         self.ended.add(member);
     }
 
-    /// Takes all connections down, because of `failure` if any are left, and reports the result.
-    fn end(&mut self, failure: Option<Failure>) {
+    /// Takes all connections down, because of `failure` if any are left, and reports the result of
+    /// the thread, which has used `usage`.
+    #[inline(never)]
+    fn end(&mut self, failure: Option<Failure>, usage: &Usage) {
         if let Some(member) = self.members.first() {
             self.moved = self.counters.moved(&member.id);
         }
@@ -383,6 +387,7 @@ impl Servers<'_, '_> {
         self.report.failure = self.report.failure.or(failure);
         self.report.counters = self.traffic.snapshot();
         let report = Report {
+            usage: Some(usage),
             device_counters: Some(&self.moved),
             ..*self.report
         };
