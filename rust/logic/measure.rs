@@ -6,6 +6,7 @@
 //! - [`histogram`] - latencies
 //! - [`series`] - operations and latencies of each interval
 //! - [`pace`] - the pace of several queue pairs
+//! - [`schedule`] - the moments at which operations of an open loop are due
 //! - [`window`] - work requests in flight
 //! - [`rate`] - rates per second
 //! - [`usage`] - CPU time and context switches
@@ -17,6 +18,7 @@ pub(crate) mod histogram;
 pub(crate) mod loss;
 pub(crate) mod pace;
 pub(crate) mod rate;
+pub(crate) mod schedule;
 pub(crate) mod sequence;
 pub(crate) mod series;
 pub(crate) mod sharing;

@@ -50,6 +50,7 @@ mod private_data;
 mod protocol;
 mod ratelimit;
 mod rw;
+mod schedule;
 mod segments;
 mod sentences;
 mod sequence;
