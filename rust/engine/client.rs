@@ -119,7 +119,7 @@ impl Client<'_> {
         let load = &self.session.command.load;
         let no_memory = failed("starting the client");
         let wait_queue = new_wait_queue().map_err(&no_memory)?;
-        let mut totals = Totals::new().map_err(&no_memory)?;
+        let mut totals = Totals::new(load.paced).map_err(&no_memory)?;
         let mut connections = KVec::with_capacity(usize::from(load.qps), GFP_KERNEL)
             .map_err(|e| no_memory(e.into()))?;
         let mut result = Ok(());
@@ -257,6 +257,7 @@ impl Client<'_> {
             iterations: totals.iterations,
             elapsed_ns: totals.elapsed_ns(),
             histogram: Some(totals.histogram()),
+            open_loop: totals.open_loop(),
             series: series.as_deref(),
             measured: totals.figures.map(|figures| Measured {
                 poll: command.poll,

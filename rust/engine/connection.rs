@@ -226,7 +226,7 @@ impl<C, B> Leading<'_, C, B> {
             data_queue_pair: 0,
             txdepth: self.txdepth,
             duration_ms: command.duration_ms().unwrap_or(0),
-            alive_ms: self.client.session.keepalive_ms(),
+            alive_ms: self.client.session.keepalive_ms().max(command.silence_ms()),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use super::{
     events,
+    pacing,
     session::Session,
     worker::Worker, //
 };
@@ -56,12 +57,39 @@ pub(super) const WHAT: &str = "waiting for the peer";
 /// Waits until all workloads have reached `goal`, or one of the outcomes has failed. The wait times
 /// out after `timeout` ms without activity. The calling thread polls the completion queues if
 /// `polling` asks for that. Calls `send_keepalives` every `interval` ms, and has the workloads
-/// [attend](Side::attend) to what completions have left.
+/// [attend](Side::attend) to what completions have left, and post what is [due](Side::post_due).
 ///
 /// # Errors
 ///
 /// The reported failure, [`Failure::TimedOut`], or the error of `send_keepalives`.
 pub(crate) fn drive<'a, W: Side>(
+    queue_pairs: impl Iterator<Item = &'a QueuePair<W>> + Clone + Sync,
+    goal: Progress,
+    polling: Polling,
+    timeout: Option<u32>,
+    interval: Option<u32>,
+    send_keepalives: impl FnMut() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let wait = || {
+        wait(
+            queue_pairs.clone(),
+            goal,
+            polling,
+            timeout,
+            interval,
+            send_keepalives,
+        )
+    };
+    // A thread that never sleeps looks at the clock itself.
+    if polling != Polling::Spin && pacing::is_paced(queue_pairs.clone()) {
+        return pacing::with_timer(queue_pairs.clone(), wait);
+    }
+    wait()
+}
+
+/// Waits or polls for [`drive`].
+#[inline(never)]
+fn wait<'a, W: Side>(
     queue_pairs: impl Iterator<Item = &'a QueuePair<W>> + Clone,
     goal: Progress,
     polling: Polling,
@@ -176,10 +204,14 @@ fn spin<'a, W: Side>(
 ) -> Result<(), Failure> {
     let mut next = Deadline::after(interval);
     let watches = queue_pairs.clone().any(QueuePair::watches);
+    let is_paced = pacing::is_paced(queue_pairs.clone());
     let mut grace = None;
     let mut rounds = 0u32;
     loop {
         let (mut running, mut moved, mut ending) = (false, false, false);
+        if is_paced {
+            pacing::post_due(queue_pairs.clone());
+        }
         for queue_pair in queue_pairs.clone() {
             let outcome = queue_pair.outcome();
             if outcome.ended() {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Allocates histograms, which are too large for a stack.
+//! Allocates histograms, and what has some, which are too large for a stack.
 
-use crate::logic::measure::histogram::Histogram;
+use crate::logic::measure::{
+    histogram::Histogram,
+    schedule::OpenLoopFigures, //
+};
 use kernel::prelude::*;
 
 /// Makes an empty histogram in its place.
@@ -20,4 +23,16 @@ pub(super) fn empty() -> impl Init<Histogram> {
 /// Allocates an empty histogram, without a copy of it on the stack. May sleep.
 pub(crate) fn new_histogram() -> Result<KBox<Histogram>> {
     KBox::init(empty(), GFP_KERNEL)
+}
+
+/// Allocates the figures of an open loop that has not begun. May sleep.
+pub(crate) fn new_open_loop_figures() -> Result<KBox<OpenLoopFigures>> {
+    KBox::init(
+        init!(OpenLoopFigures {
+            late: 0,
+            unposted: 0,
+            lateness <- empty(),
+        }),
+        GFP_KERNEL,
+    )
 }

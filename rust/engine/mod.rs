@@ -25,6 +25,7 @@
 //!   for, and the thread of a test's server
 //! - [`reopening_listener`], [`rejection`], [`peer_log`] - of servers of every kind
 //! - [`drive`], [`polling`] - waiting for workloads, or polling for them
+//! - [`pacing`] - having workloads post at moments of the clock
 //! - [`start_time`] - waiting for the time of day at which clients begin
 //! - [`events`] - sleeping until events of completion queues
 //! - [`management`] - asks a device whether its connection management answers
@@ -65,6 +66,7 @@ pub(crate) mod histogram;
 pub(crate) mod limits;
 pub(crate) mod management;
 pub(crate) mod outcome;
+mod pacing;
 pub(crate) mod peer_log;
 pub(crate) mod polling;
 pub(crate) mod print;

@@ -34,8 +34,10 @@ use kernel::{
     static_lock_class,
     sync::{
         atomic::{
+            Acquire,
             Atomic,
-            Relaxed, //
+            Relaxed,
+            Release, //
         },
         Arc, //
     }, //
@@ -102,6 +104,8 @@ pub(crate) struct Outcome {
     changed: WaitQueue,
     /// Time of the last activity, in jiffies.
     touched: Atomic<usize>,
+    /// Not 0 while nothing is under way, so that no timeout counts.
+    resting: Atomic<u32>,
     /// 0, [`ENDED`] or [`SETTLED`]; read without the lock by loops and completion handlers.
     ended: Atomic<u32>,
 }
@@ -126,6 +130,7 @@ impl Outcome {
             ),
             changed: wait_queue,
             touched: Atomic::new(jiffies()),
+            resting: Atomic::new(0),
             ended: Atomic::new(0),
         })
     }
@@ -202,6 +207,18 @@ impl Outcome {
     /// Records activity: timeouts count from here. Any context, one store.
     pub(crate) fn touch(&self) {
         self.touched.store(jiffies(), Relaxed);
+    }
+
+    /// Says whether the connection rests: nothing is under way, and this side decides when the next
+    /// step is due. No timeout counts meanwhile. Any context.
+    pub(crate) fn rest(&self, rests: bool) {
+        if rests {
+            self.resting.store(1, Relaxed);
+        } else if self.resting.load(Relaxed) != 0 {
+            self.touch();
+            // Whoever sees the end of the rest sees that time, too.
+            self.resting.store(0, Release);
+        }
     }
 
     /// Returns the failure, if there is one. Any context.
@@ -337,11 +354,15 @@ impl Outcome {
         let _ = self.changed.wait_interruptible(deadline);
     }
 
-    /// Returns the time at which `timeout` ms without activity will have passed.
+    /// Returns the time at which `timeout` ms without activity will have passed; never while the
+    /// connection [rests](Self::rest).
     pub(crate) fn deadline(&self, timeout: Option<u32>) -> Deadline {
-        timeout.map_or(Deadline::never(), |ms| {
-            Deadline::since(self.touched.load(Relaxed), ms)
-        })
+        match timeout {
+            Some(ms) if self.resting.load(Acquire) == 0 => {
+                Deadline::since(self.touched.load(Relaxed), ms)
+            }
+            Some(_) | None => Deadline::never(),
+        }
     }
 
     /// Returns the failure, after a short wait for the cause if it is only a consequence. Process

@@ -29,6 +29,7 @@ use crate::{
         measure::{
             histogram::Histogram,
             rate::per_second,
+            schedule::OpenLoopFigures,
             series::Series,
             sharing::SharingFigures,
             stats::{
@@ -105,6 +106,8 @@ pub(crate) struct Report<'a> {
     pub(crate) counters: Counters,
     /// Latency of each iteration, in nanoseconds.
     pub(crate) histogram: Option<&'a Histogram>,
+    /// Figures of an open loop.
+    pub(crate) open_loop: Option<&'a OpenLoopFigures>,
     /// Nanoseconds between the time of `start_at=` and the start, for a run that had one.
     pub(crate) late_ns: Option<u64>,
     /// Operations and latencies of each interval, if they were recorded.
@@ -171,6 +174,7 @@ impl<'a> Report<'a> {
             elapsed_ns: 0,
             counters: Counters::default(),
             histogram: None,
+            open_loop: None,
             late_ns: None,
             series: None,
             measured: None,
@@ -364,6 +368,17 @@ impl<'a> Report<'a> {
         if let Some(loss) = &figures.loss {
             object.str("qp", loss.service.as_str())?;
             loss.write(object)?;
+        }
+        if let Some((rate, open_loop)) = self.command.rate.zip(self.open_loop) {
+            let mut member = object.object("open_loop")?;
+            member
+                .num("rate", rate)?
+                .num("late", open_loop.late)?
+                .num("unposted", open_loop.unposted)?;
+            if open_loop.lateness.count() > 0 {
+                write_stage(&mut member, "lateness_ns", &open_loop.lateness)?;
+            }
+            member.finish()?;
         }
         if let Some((iterations, elapsed_ns)) = figures.peer {
             let bandwidth = per_second(self.bytes(iterations), elapsed_ns);

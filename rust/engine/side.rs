@@ -14,7 +14,11 @@ use crate::{
     logic::{
         command::Load,
         failure::Failure,
-        measure::{histogram::Histogram, loss::LossFigures},
+        measure::{
+            histogram::Histogram,
+            loss::LossFigures,
+            schedule::OpenLoopFigures, //
+        },
         stream::{
             self,
             figures::StreamFigures, //
@@ -84,6 +88,8 @@ pub(crate) struct Summary<'a> {
     pub(crate) stretch: Option<(u64, u64)>,
     /// Latency of each iteration in nanoseconds, if it is measured.
     pub(crate) histogram: Option<&'a Histogram>,
+    /// Figures of operations that were posted when they were due, as far as there was room.
+    pub(crate) open_loop: Option<&'a OpenLoopFigures>,
     /// Figures of a microbenchmark; `None` for other workloads.
     pub(crate) figures: Option<Figures>,
     /// Figures of a stream; `None` for other workloads.
@@ -165,6 +171,20 @@ pub(crate) trait Side: Workload {
     /// Looks for what has not come in time. Called at each [interval](Self::tick_ms).
     fn tick(&mut self, _: &mut Queue<'_>) -> Result<(), Failure> {
         Ok(())
+    }
+
+    /// Returns true where the workload posts at moments of the clock, and
+    /// [`post_due`](Self::post_due) is to be called for that.
+    fn is_paced(&self) -> bool {
+        false
+    }
+
+    /// Posts what is due by now, and returns the moment of
+    /// [`monotonic_ns`](crate::kernel_ext::time::monotonic_ns) at which to call this again; `None`
+    /// once nothing more will be due. Called in a softirq, or by the thread that polls: it must not
+    /// sleep or allocate.
+    fn post_due(&mut self, _: &mut Queue<'_>) -> Result<Option<u64>, Failure> {
+        Ok(None)
     }
 
     /// Does work that completions have left because it may sleep, and returns true where there may

@@ -10,11 +10,15 @@ use super::side::{
     Summary, //
 };
 use crate::{
-    engine::histogram::new_histogram,
+    engine::histogram::{
+        new_histogram,
+        new_open_loop_figures, //
+    },
     logic::{
         measure::{
             histogram::Histogram,
-            pace::Pace, //
+            pace::Pace,
+            schedule::OpenLoopFigures, //
         },
         stream::figures::StreamFigures, //
     }, //
@@ -33,11 +37,13 @@ pub(crate) struct Totals {
     times: Option<(u64, u64)>,
     pace: Pace,
     histogram: KBox<Histogram>,
+    /// Figures of operations that have moments at which they are due.
+    open_loop: Option<KBox<OpenLoopFigures>>,
 }
 
 impl Totals {
-    /// Creates empty totals. May sleep.
-    pub(crate) fn new() -> Result<Self> {
+    /// Creates empty totals, with figures of an open loop if it is `paced`. May sleep.
+    pub(crate) fn new(paced: bool) -> Result<Self> {
         Ok(Self {
             iterations: 0,
             figures: None,
@@ -45,6 +51,7 @@ impl Totals {
             times: None,
             pace: Pace::default(),
             histogram: new_histogram()?,
+            open_loop: paced.then(new_open_loop_figures).transpose()?,
         })
     }
 
@@ -70,6 +77,9 @@ impl Totals {
         if let Some(histogram) = summary.histogram {
             self.histogram.merge(histogram);
         }
+        if let Some((sum, open_loop)) = self.open_loop.as_mut().zip(summary.open_loop) {
+            sum.merge(open_loop);
+        }
     }
 
     /// Returns the time in nanoseconds that all iterations take at the joint pace of the
@@ -79,6 +89,11 @@ impl Totals {
         self.pace
             .time_of(self.iterations)
             .unwrap_or_else(|| self.times.map_or(0, elapsed_ns))
+    }
+
+    /// Returns the figures of the open loop of all connections, if it is one.
+    pub(crate) fn open_loop(&self) -> Option<&OpenLoopFigures> {
+        self.open_loop.as_deref()
     }
 
     /// Returns the latencies of all connections; empty if none were measured.

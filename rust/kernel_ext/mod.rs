@@ -7,6 +7,7 @@
 //!
 //! | type | wraps |
 //! |---|---|
+//! | [`alarm::with_alarm`] | `struct hrtimer` that calls a function while another one runs |
 //! | [`atomic::raise`] | a maximum in an atomic number |
 //! | [`boot::number`] | the random UUID of the current boot |
 //! | [`identity::Identity`], [`medium::Medium`] | identifiers of files, disks and partitions |
@@ -30,6 +31,7 @@
 //! | [`socket::Listener`], [`socket::Stream`] | TCP sockets of the kernel: `struct socket` |
 //! | [`time::Deadline`] | a point in time in jiffies |
 
+pub(crate) mod alarm;
 pub(crate) mod atomic;
 pub(crate) mod blk;
 pub(crate) mod boot;

@@ -77,6 +77,8 @@ pub(crate) use stream_options::StreamOptions;
 ///   a server's.
 /// - `load` suits the test and the size. The load of a client's or loopback's
 ///   [`Test::WriteLatency`] has `imm` unless `poll` is set.
+/// - `rate` is set exactly where [`Load::paced`] is, and [`silence_ms`](Self::silence_ms) is a
+///   keepalive interval that a peer accepts.
 /// - A microbenchmark has [`MemMode::Dma`], and a latency microbenchmark has no `validate`.
 /// - `block` suits the role and the test. Options that a disk or tap does not take have their
 ///   defaults. Among these are `count`, except for a tap's client, and `threads`, except for a
@@ -110,6 +112,9 @@ pub(crate) struct Command {
     /// The multicast group that datagrams are sent to; of a server, the one that its clients may
     /// send to.
     pub(crate) mcast: Option<MulticastGroup>,
+    /// The operations per second of all threads and queue pairs together; `None` posts each as soon
+    /// as it can.
+    pub(crate) rate: Option<u32>,
     /// Logs the data of each iteration.
     pub(crate) verbose: bool,
     /// Compares the data that arrives with the data that was sent.
@@ -198,6 +203,7 @@ impl Command {
             size: limits::DEFAULT_SIZE,
             load: Load::new(Test::PingPong),
             mcast: None,
+            rate: None,
             verbose: false,
             validate: false,
             server_inv: false,
@@ -238,6 +244,22 @@ impl Command {
     /// Returns the time after which to stop, in milliseconds; `None` is never.
     pub(crate) fn duration_ms(&self) -> Option<u32> {
         self.duration_s.map(|s| s.saturating_mul(1000))
+    }
+
+    /// Returns the queue pairs of all threads.
+    pub(crate) fn queue_pairs(&self) -> u64 {
+        u64::from(self.threads).saturating_mul(self.load.qps.into())
+    }
+
+    /// Returns the time in ms for which a client may have nothing to send on a queue pair because
+    /// nothing is due; 0 where each operation follows the one before.
+    pub(crate) fn silence_ms(&self) -> u32 {
+        let ms = self.queue_pairs().saturating_mul(1000);
+        let period = self.rate.and_then(|rate| ms.checked_div(rate.into()));
+        // Rounded up. It is in the range of a keepalive interval.
+        period.map_or(0, |ms| {
+            u32::try_from(ms).unwrap_or(u32::MAX).saturating_add(1)
+        })
     }
 
     /// Returns the bytes of the largest buffer that the device must take.

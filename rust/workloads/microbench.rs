@@ -10,6 +10,7 @@
 //! - [`entry`], [`roles`], [`plan`] - how the engine runs it, and what follows from the command
 //! - [`verb`] - the facts about each operation that is measured
 //! - [`latency`], [`bandwidth`], [`poster`] - what follows a completion, and the posting of lists
+//! - [`open_loop`] - operations that are posted when they are due
 //! - [`control_channel`], [`buffers`] - control messages and receives; source and sink of the data
 //! - [`numbered`] - messages that are all compared
 //! - [`messages`], [`losses`] - messages of an unreliable queue pair, and those that are lost
@@ -25,6 +26,7 @@ mod latency;
 mod losses;
 mod messages;
 mod numbered;
+mod open_loop;
 mod plan;
 mod poster;
 mod roles;
@@ -44,6 +46,7 @@ use crate::{
         traffic::Traffic,
         workload::Workload, //
     },
+    kernel_ext::time::monotonic_ns,
     logic::{
         data::pattern::Mismatch,
         failure::Failure,
@@ -76,9 +79,13 @@ use latency::{
     Mark, //
 };
 use messages::Messages;
+use open_loop::OpenLoop;
 use plan::Plan;
 use poster::Poster;
 use team::Team;
+
+/// Time in ns after which to look whether an open loop has begun.
+const IDLE_NS: u64 = 1_000_000;
 
 /// Work of this side.
 enum Work {
@@ -86,6 +93,35 @@ enum Work {
     Bandwidth(Bandwidth),
     /// None: the peer reads from this side or writes to it.
     Passive,
+}
+
+impl Work {
+    /// Creates what `plan` says, with the data in `buffers`. May sleep.
+    #[inline(never)]
+    fn new(
+        plan: &Plan,
+        buffers: &Buffers,
+        traffic: Arc<Traffic>,
+        team: Option<Arc<Team>>,
+    ) -> Result<Self> {
+        if !plan.posts() {
+            return Ok(Self::Passive);
+        }
+        let poster = Poster::new(plan, buffers, traffic, team.as_ref())?;
+        if plan.test.is_latency() {
+            let ends = buffers.source.zip(buffers.sink);
+            let mark = ends
+                .filter(|_| plan.watches_memory())
+                .map(|(source, sink)| Mark {
+                    source,
+                    sink,
+                    offset: (plan.size as usize).saturating_sub(1),
+                });
+            return Ok(Self::Latency(Latency::new(poster, mark, plan, team)?));
+        }
+        let bandwidth = Bandwidth::new(poster, plan.warmup(), plan.duration_ms)?;
+        Ok(Self::Bandwidth(bandwidth))
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -157,22 +193,7 @@ impl Microbench {
             false => None,
         };
         let buffers = Buffers::new(&plan, memory)?;
-        let poster = Poster::new(&plan, &buffers, traffic)?;
-        let work = if !plan.posts() {
-            Work::Passive
-        } else if plan.test.is_latency() {
-            let ends = buffers.source.zip(buffers.sink);
-            let mark = ends
-                .filter(|_| plan.watches_memory())
-                .map(|(source, sink)| Mark {
-                    source,
-                    sink,
-                    offset: (plan.size as usize).saturating_sub(1),
-                });
-            Work::Latency(Latency::new(poster, mark, &plan, team)?)
-        } else {
-            Work::Bandwidth(Bandwidth::new(poster, plan.warmup(), plan.duration_ms))
-        };
+        let work = Work::new(&plan, &buffers, traffic, team)?;
         Ok(KBox::new(
             Self {
                 plan,
@@ -430,6 +451,54 @@ impl Microbench {
             Work::Latency(latency) => latency.go(queue),
             Work::Bandwidth(bandwidth) => bandwidth.go(queue),
             Work::Passive => Ok(()),
+        }
+    }
+
+    /// Posts what is due by now, and returns the moment at which to call this again; `None` once
+    /// nothing more will be due.
+    fn post_due(&mut self, queue: &mut Queue<'_>) -> Result<Option<u64>, Failure> {
+        if self.phase == Phase::Done {
+            return Ok(None);
+        }
+        let next = match &mut self.work {
+            // It may begin at any time.
+            _ if !self.has_gone => return Ok(Some(monotonic_ns().saturating_add(IDLE_NS))),
+            Work::Latency(latency) if !latency.poster.window.all_posted() => {
+                latency.post_due(queue)?
+            }
+            Work::Bandwidth(bandwidth) if !bandwidth.poster.window.all_posted() => {
+                bandwidth.post_due(queue)?
+            }
+            Work::Latency(_) | Work::Bandwidth(_) | Work::Passive => return Ok(None),
+        };
+        if next.is_none() {
+            // The last one may have ended before it was known to be that.
+            self.step(queue)?;
+        }
+        self.note_rest(queue);
+        Ok(next)
+    }
+
+    /// Tells the connection whether it waits for the moment at which the next operation is due, and
+    /// for nothing else.
+    fn note_rest(&self, queue: &Queue<'_>) {
+        if !self.plan.is_paced() {
+            return;
+        }
+        let rests = match &self.work {
+            Work::Latency(latency) => latency.rests(),
+            Work::Bandwidth(bandwidth) => bandwidth.rests(),
+            Work::Passive => false,
+        };
+        queue.outcome.rest(rests && self.phase == Phase::Running);
+    }
+
+    /// Returns the open loop of this side's operations, if they are posted when they are due.
+    fn open_loop(&self) -> Option<&OpenLoop> {
+        match &self.work {
+            Work::Latency(latency) => latency.poster.open_loop.as_deref(),
+            Work::Bandwidth(bandwidth) => bandwidth.poster.open_loop.as_deref(),
+            Work::Passive => None,
         }
     }
 

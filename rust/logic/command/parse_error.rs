@@ -11,6 +11,7 @@ use crate::logic::{
     conformance::CaseSet,
     failure::errno,
     spec::{
+        limits,
         places::Places,
         test_set::TestSet,
         tests::Test, //
@@ -140,6 +141,10 @@ pub(crate) enum Reason<'a> {
     SizeAbove {
         max: u32,
         what: &'static str,
+    },
+    RateBelow {
+        rate: u32,
+        queue_pairs: u64,
     },
     TooManyUnderWay {
         size: u32,
@@ -378,6 +383,12 @@ impl fmt::Display for ParseError<'_> {
             Reason::SizeAbove { max, what } => {
                 write!(f, "{option} is above {max} bytes, the most {what}")
             }
+            Reason::RateBelow { rate, queue_pairs } => write!(
+                f,
+                "{option}={rate} is less than one operation in {} seconds on each of \
+                 {queue_pairs} queue pairs; lower threads or qps",
+                limits::MOST_PERIOD_S
+            ),
             Reason::TooManyUnderWay { size, most } => write!(
                 f,
                 "{option} has {most} messages of size={size} under way at most; lower postlist or \

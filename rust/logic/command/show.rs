@@ -19,7 +19,7 @@ impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let default = Self {
             load: Load {
-                signal_every: Load::usual_signal_every(self.test, self.load.sig_all),
+                signal_every: Load::usual_signal_every(self.test, self.load.completes_each()),
                 ..Load::new(self.test)
             },
             ..Self::new(self.role)

@@ -178,6 +178,12 @@ pub(crate) const RATE: Units = Units {
     ..SIZE
 };
 
+/// Operations per second.
+pub(crate) const OPERATIONS: Units = Units {
+    unit: " operations per second",
+    ..PLAIN
+};
+
 /// A time in nanoseconds.
 pub(crate) const TIME: Units = Units {
     scale: &[

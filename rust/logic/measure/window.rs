@@ -124,6 +124,12 @@ impl Window {
         self.total = Some(self.total.unwrap_or(u64::MAX).min(last));
     }
 
+    /// Makes the request that was posted last the last one. For a window of which each request asks
+    /// for a completion, so that those under way end.
+    pub(crate) fn end(&mut self) {
+        self.total = Some(self.total.unwrap_or(u64::MAX).min(self.posted));
+    }
+
     /// Returns the number of requests that were posted.
     pub(crate) fn posted(&self) -> u64 {
         self.posted

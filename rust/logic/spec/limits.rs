@@ -43,7 +43,11 @@ pub(crate) const START_AT_NS: RangeInclusive<u64> = 1..=i64::MAX as u64;
 pub(crate) const INTERVAL_MS: RangeInclusive<u64> = 1..=3_600_000;
 /// The range of a keepalive interval: a third of a timeout.
 pub(crate) const ALIVE_MS: RangeInclusive<u64> = 1..=1_200_000;
+/// The seconds in which each queue pair must have an operation with `rate=`: no side is silent for
+/// longer.
+pub(crate) const MOST_PERIOD_S: u32 = 1_199;
 pub(crate) const DURATION_S: RangeInclusive<u64> = 1..=86400;
+pub(crate) const RATE: RangeInclusive<u64> = 1..=1_000_000_000;
 pub(crate) const QPS: RangeInclusive<u64> = 1..=MOST_QPS as u64;
 pub(crate) const POSTLIST: RangeInclusive<u64> = 1..=1024;
 pub(crate) const SIGNAL_EVERY: RangeInclusive<u64> = 1..=1024;

@@ -26,6 +26,8 @@ pub(crate) struct Load {
     pub(crate) full: bool,
     /// True where the queue pair has each request complete, and none asks for it.
     pub(crate) sig_all: bool,
+    /// True where the client posts operations at moments of its clock.
+    pub(crate) paced: bool,
     /// Queue pairs of each thread.
     pub(crate) qps: u16,
     /// Requests posted at once, as one list.
@@ -54,6 +56,7 @@ impl Load {
             solicited: false,
             full: false,
             sig_all: false,
+            paced: false,
             qps: 1,
             postlist: 1,
             signal_every: Self::usual_signal_every(test, false),
@@ -65,13 +68,19 @@ impl Load {
     }
 
     /// Returns the number of requests of a `test` of which one asks for a completion, where a
-    /// command does not say it; 1 where all complete with `sig_all`.
-    pub(crate) const fn usual_signal_every(test: Test, sig_all: bool) -> u16 {
-        if test.takes_signal_every() && !sig_all {
+    /// command does not say it; 1 where each must complete.
+    pub(crate) const fn usual_signal_every(test: Test, each: bool) -> u16 {
+        if test.takes_signal_every() && !each {
             16
         } else {
             1
         }
+    }
+
+    /// Returns true where each operation completes, whatever its test: with `sig_all`, and where
+    /// its latency is that since it was due.
+    pub(crate) const fn completes_each(&self) -> bool {
+        self.sig_all || self.paced
     }
 
     /// Returns the depth of a send queue with which each wait for room ends, whichever requests ask

@@ -23,6 +23,7 @@ use super::{
 };
 use crate::logic::{
     command::value::{
+        OPERATIONS,
         PLAIN,
         RATE,
         SECONDS,
@@ -463,6 +464,24 @@ options! {
         .placed(|role, test| server(role, test) || disk(role, test));
     /// Queue pairs of each thread.
     Qps = number!(["qps"], "4", limits::QPS, PLAIN, load.qps).goes(microbench);
+    /// Operations per second of the whole command, posted when they are due.
+    Rate = OptionSpec::new(
+        &["rate"],
+        Value::Number {
+            example: "10000",
+            range: limits::RATE,
+            units: &OPERATIONS,
+            get: |command| command.rate.map(Into::into),
+            set: |command, number| {
+                command.rate = Some(number.try_into().ok()?);
+                command.load.paced = true;
+                Some(())
+            },
+        },
+    )
+    .goes(|role, test| role != Role::Server && test.is_microbench())
+    .needs(Needs::Latencies)
+    .bit(1 << 15);
     /// Operations that are posted at once, as one list.
     PostList = number!(["postlist"], "8", limits::POSTLIST, PLAIN, load.postlist)
         .goes(bandwidth);

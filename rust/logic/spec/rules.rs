@@ -66,7 +66,7 @@ pub(crate) fn begin(command: &mut Command, given: OptSet) -> Result<'static, ()>
         command.block.bytes = limits::DEFAULT_RING;
     }
     if !given.has(Opt::SignalEvery) {
-        command.load.signal_every = Load::usual_signal_every(test, command.load.sig_all);
+        command.load.signal_every = Load::usual_signal_every(test, command.load.completes_each());
     }
     go_together(command, given)
 }
@@ -98,6 +98,9 @@ pub(crate) fn finish(command: &mut Command, given: OptSet) -> Result<'static, ()
     if let (true, Some(other)) = (command.load.solicited, wakes_at_all(command)) {
         let other = other.spec().name();
         return Err(wrong(Opt::Solicited, Reason::Both { other }));
+    }
+    if command.load.paced {
+        follows_clock(command)?;
     }
     if command.mcast.is_some_and(|group| !reaches(command, group)) {
         return Err(wrong(Opt::Mcast, Reason::GroupOfOtherFamily));
@@ -171,6 +174,40 @@ fn may_lose(command: &Command) -> Result<'static, ()> {
     Ok(())
 }
 
+/// Checks a command whose operations are posted when they are due: one by one, each with a
+/// completion, and by one side.
+fn follows_clock(command: &Command) -> Result<'static, ()> {
+    let (test, load) = (command.test, &command.load);
+    let clash = match load {
+        _ if load.duplex => Some(Opt::Duplex),
+        _ if load.solicited => Some(Opt::Solicited),
+        _ if load.postlist != 1 => Some(Opt::PostList),
+        _ if load.signal_every != 1 => Some(Opt::SignalEvery),
+        _ => None,
+    };
+    if let Some(other) = clash {
+        let other = other.spec().name();
+        return Err(wrong(Opt::Rate, Reason::Both { other }));
+    }
+    if load.service.is_unreliable() && test.is_latency() {
+        // A side that has nothing to do sends again what may be lost.
+        let valid = TestSet::of(|test| test.is_bandwidth() && test.takes_unreliable());
+        let reason = Reason::WrongTest { test, valid };
+        return Err(invalid("rate with qp=uc or ud", reason));
+    }
+    let queue_pairs = command.queue_pairs();
+    match command.rate {
+        Some(rate) if u64::from(rate) * u64::from(limits::MOST_PERIOD_S) < queue_pairs => {
+            Err(ParseError {
+                kind: Kind::Range,
+                option: Opt::Rate.spec().name(),
+                reason: Reason::RateBelow { rate, queue_pairs },
+            })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
 /// Returns true where `group` is of the family of the command's address.
 fn reaches(command: &Command, group: MulticastGroup) -> bool {
     matches!(
@@ -237,6 +274,7 @@ pub(crate) fn suits(load: &Load, validate: bool, test: Test, size: u32) -> bool 
         && (!load.untimed || goes(Opt::Untimed))
         && (!load.solicited || goes(Opt::Solicited) && raises_events(load, test))
         && (!load.sig_all || goes(Opt::SigAll) && load.signal_every == 1)
+        && (!load.paced || goes(Opt::Rate) && can_follow_clock(load, test))
         && (load.qps == 1 || goes(Opt::Qps))
         && (load.postlist == 1 || goes(Opt::PostList))
         && (load.signal_every == 1 || goes(Opt::SignalEvery))
@@ -249,6 +287,13 @@ pub(crate) fn suits(load: &Load, validate: bool, test: Test, size: u32) -> bool 
         && test.only_size().is_none_or(|only| size == only)
         && (!validate || goes(Opt::Validate))
         && (!load.full || validate && compared(load, test, size))
+}
+
+/// Returns true where a client of `test` with this load can post operations when they are due.
+fn can_follow_clock(load: &Load, test: Test) -> bool {
+    let is_alone = load.postlist == 1 && load.signal_every == 1;
+    let is_lossy = load.service.is_unreliable() && test.is_latency();
+    is_alone && !is_lossy && !load.duplex && !load.untimed && !load.solicited
 }
 
 /// Returns true where the operations of a client of `test` with this load raise events at a peer

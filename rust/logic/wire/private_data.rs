@@ -109,6 +109,7 @@ impl PrivateData {
         | Opt::SigAll.spec().bit
         | Opt::Solicited.spec().bit
         | Opt::Mcast.spec().bit
+        | Opt::Rate.spec().bit
         | Self::FULL
         | Self::SERVICE;
     /// The flag of `validate=full`, beside that of `validate`.
@@ -173,6 +174,7 @@ impl PrivateData {
             | flag(load.untimed, Opt::Untimed)
             | flag(load.sig_all, Opt::SigAll)
             | flag(load.solicited, Opt::Solicited)
+            | flag(load.paced, Opt::Rate)
             | flag(load.biovec, Opt::BioVec)
             | if load.full { Self::FULL } else { 0 }
             | match load.service {
@@ -330,6 +332,7 @@ impl PrivateData {
             solicited: is_set(flags, Opt::Solicited),
             full: flags & Self::FULL != 0,
             sig_all: is_set(flags, Opt::SigAll),
+            paced: is_set(flags, Opt::Rate),
             qps,
             postlist,
             signal_every,

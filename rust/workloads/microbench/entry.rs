@@ -40,6 +40,7 @@ use crate::{
         data::pattern::Pattern,
         device::caps,
         failure::Failure,
+        measure::schedule::Share,
         pingpong::Violation,
         spec::{
             service::Service,
@@ -74,7 +75,12 @@ pub(crate) static ENTRY: Entry = Entry {
 fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
     let command = &client.session.command;
     let verb = verb_of(command.test)?;
-    let team = (command.load.qps > 1)
+    let share = command.rate.map(|rate| Share {
+        rate,
+        threads: command.threads,
+        queue_pairs: command.load.qps,
+    });
+    let team = (command.load.qps > 1 || share.is_some())
         .then(|| Arc::new(Team::new(), GFP_KERNEL))
         .transpose()
         .map_err(|e| failed("starting the client")(e.into()))?;
@@ -91,6 +97,7 @@ fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
             count: command.count,
             duration_ms: command.duration_ms(),
             load: command.load,
+            share,
             room: *room,
             pattern: client.pattern,
             validate: command.validate,
@@ -163,6 +170,7 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
         count: peer.count,
         duration_ms: Some(peer.duration_ms).filter(|ms| *ms > 0),
         load: peer.load,
+        share: None,
         room: *room,
         pattern: Pattern {
             kind: peer.pattern,

@@ -3,7 +3,8 @@
 //! Latency: one operation at a time, with the clock read once for each unless `untimed` is set.
 //!
 //! WRITEs and SENDs go back and forth, and their latency is half a round trip. A READ is measured
-//! from its post to its completion.
+//! from its post to its completion. In an open loop, the time from the moment at which an operation
+//! was due to its post is added.
 
 #![forbid(unsafe_code)]
 
@@ -107,7 +108,7 @@ impl Latency {
             poster,
             mark,
             leading: plan.leading,
-            timed: !plan.load.untimed,
+            timed: plan.is_timed(),
             warmup: plan.warmup(),
             duration_ms: plan.duration_ms,
             patience_ns: plan
@@ -119,7 +120,8 @@ impl Latency {
             due: false,
             arrived: 0,
             closed: false,
-            team,
+            // Those of an open loop all go at the same pace.
+            team: team.filter(|_| !plan.is_paced()),
             released: (now, 0),
             halves: None,
             begun_ns: now,
@@ -141,7 +143,13 @@ impl Latency {
         if !self.poster.window.holds() {
             return Ok(());
         }
-        self.released = (monotonic_ns(), self.arrived);
+        let now = monotonic_ns();
+        self.released = (now, self.arrived);
+        if let Some(open_loop) = &mut self.poster.open_loop {
+            open_loop.begin(now);
+            self.poster.traffic().measuring(now);
+            (self.started_ns, self.ended_ns) = (now, now);
+        }
         self.poster.window.release();
         if self.due {
             self.post(queue)?;
@@ -152,7 +160,7 @@ impl Latency {
     /// Returns true if the operations posted so far have ended and no other is posted until
     /// [`go`](Self::go).
     pub(crate) fn held(&self) -> bool {
-        self.poster.window.held() && self.arrived == self.poster.window.posted()
+        self.poster.window.held() && self.has_all()
     }
 
     fn post(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
@@ -187,6 +195,8 @@ impl Latency {
         if self.timed || first || last {
             self.take_time(first);
         }
+        self.poster.stop_in_time(self.ended_ns);
+        let last = last || self.leading && self.poster.window.all_posted();
         self.compare(last);
         if last {
             self.closed = true;
@@ -244,18 +254,49 @@ impl Latency {
         let now = monotonic_ns();
         let ns = now.saturating_sub(self.begun_ns);
         let is_answered = self.patience_ns.is_none_or(|patience| ns < patience);
+        let halvings = self.halvings();
         if self.timed && self.arrived > self.warmup && is_answered {
-            let latency = ns.checked_shr(self.halvings()).unwrap_or(0);
+            let latency = match &mut self.poster.open_loop {
+                Some(open_loop) => {
+                    open_loop.made_room(now);
+                    open_loop.ended(now, halvings)
+                }
+                None => ns.checked_shr(halvings),
+            };
+            let latency = latency.unwrap_or(0);
             self.histogram.record(latency);
             self.poster.traffic().ended(now, 1, Some(latency));
         }
-        if first {
+        if first && self.poster.open_loop.is_none() {
             self.poster.traffic().measuring(now);
             self.started_ns = now;
             self.until = self.duration_ms.map(Deadline::after_ms);
         }
         self.begun_ns = now;
         self.ended_ns = now;
+    }
+
+    /// Posts the next operation of an open loop if it is due by now, and returns the moment at
+    /// which to call this again; `None` where all are posted.
+    pub(crate) fn post_due(&mut self, queue: &mut Queue<'_>) -> Result<Option<u64>, Failure> {
+        if self.due {
+            self.post(queue)?;
+        }
+        let now = monotonic_ns();
+        self.poster.stop_in_time(now);
+        // The last one may have ended before.
+        self.closed |= self.poster.window.all_posted() && self.has_all();
+        Ok(self.poster.after(now))
+    }
+
+    /// Returns true if nothing is under way, and the next operation is not due yet.
+    pub(crate) fn rests(&self) -> bool {
+        self.poster.follows_clock() && self.has_all() && !self.poster.window.all_posted()
+    }
+
+    /// Returns true if all operations that were posted have ended.
+    fn has_all(&self) -> bool {
+        self.arrived == self.poster.window.posted()
     }
 
     /// Returns the number of times that a measured time is halved to get a latency.
@@ -297,7 +338,7 @@ impl Latency {
 
     /// Returns true if all operations are done, on the leading side.
     pub(crate) fn finished(&self) -> bool {
-        self.poster.window.finished() && self.arrived == self.poster.window.posted()
+        self.poster.window.finished() && self.has_all()
     }
 
     /// Returns the number of operations that have ended, including the warm-up.

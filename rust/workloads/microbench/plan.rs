@@ -29,6 +29,7 @@ use crate::{
             Pattern, //
         },
         measure::{
+            schedule::Share,
             slots::Slots,
             window::warmup, //
         },
@@ -67,6 +68,9 @@ pub(crate) struct Plan {
     pub(crate) duration_ms: Option<u32>,
     /// Parameters that operations are posted with.
     pub(crate) load: Load,
+    /// Share of the command's rate that this side's queue pair has, if it posts operations when
+    /// they are due.
+    pub(crate) share: Option<Share>,
     /// Limits of the queues.
     pub(crate) room: QueueLimits,
     /// Pattern of the data.
@@ -169,6 +173,17 @@ impl Plan {
         self.load.service.is_unreliable()
     }
 
+    /// Returns true if this side posts operations when they are due.
+    pub(crate) fn is_paced(&self) -> bool {
+        self.share.is_some()
+    }
+
+    /// Returns true if this side takes the time of each operation of a latency test. The side that
+    /// answers what the other one posts when it is due would time how long nothing was due.
+    pub(crate) fn is_timed(&self) -> bool {
+        !self.load.untimed && (self.leading || !self.load.paced)
+    }
+
     /// Returns true if the arrival of an operation can be seen only in memory.
     pub(crate) fn watches_memory(&self) -> bool {
         self.test.shows_in_memory() && !self.load.imm
@@ -181,10 +196,12 @@ impl Plan {
 
     /// Returns the number of operations after which this side waits until it is told to continue;
     /// `None` if it does not wait. A latency test waits one operation before the end of its
-    /// warm-up, so that both sides begin to measure after the wait.
+    /// warm-up, so that both sides begin to measure after the wait. An open loop begins when the
+    /// wait is over.
     pub(crate) fn hold(&self) -> Option<u64> {
         match self.test.is_latency() {
             _ if !self.leading && !self.load.duplex => None,
+            true if self.is_paced() => Some(self.warmup()),
             true => (self.load.qps > 1).then(|| self.warmup() - 1),
             false => Some(self.warmup()),
         }

@@ -7,7 +7,9 @@
 use super::{
     buffers::Buffers,
     numbered::Numbered,
+    open_loop::OpenLoop,
     plan::Plan,
+    team::Team,
     verb, //
 };
 use crate::{
@@ -15,6 +17,7 @@ use crate::{
         queue::Queue,
         traffic::Traffic, //
     },
+    kernel_ext::time::monotonic_ns,
     logic::{
         data::pattern::Mismatch,
         failure::Failure,
@@ -56,6 +59,8 @@ pub(crate) struct Poster {
     /// The queue pair has each request complete, so none asks for it.
     sig_all: bool,
     solicits: Solicits,
+    /// The moments at which operations are due; `None` where each is posted as soon as it can be.
+    pub(super) open_loop: Option<KBox<OpenLoop>>,
 }
 
 /// The operations that raise an event at a peer which waits for solicited ones only.
@@ -99,10 +104,15 @@ fn new_list_of_one(sges: usize) -> Result<KBox<PreparedList>> {
 }
 
 impl Poster {
-    /// Creates the poster of the operations of `plan`, which is to be [filled](Self::fill) before
-    /// it posts any. May sleep.
+    /// Creates the poster of the operations of `plan`, of a queue pair of `team`, which is to be
+    /// [filled](Self::fill) before it posts any. May sleep.
     #[inline(never)]
-    pub(crate) fn new(plan: &Plan, buffers: &Buffers, traffic: Arc<Traffic>) -> Result<Self> {
+    pub(crate) fn new(
+        plan: &Plan,
+        buffers: &Buffers,
+        traffic: Arc<Traffic>,
+        team: Option<&Arc<Team>>,
+    ) -> Result<Self> {
         let load = &plan.load;
         let mut window = Window::new(
             plan.depth(),
@@ -113,20 +123,15 @@ impl Poster {
         if let Some(hold) = plan.hold() {
             window = window.holding_at(hold);
         }
-        let capacity = if plan.posts() {
-            plan.list_capacity()
-        } else {
-            0
-        };
         let sges = usize::from(load.sge);
         let data = if plan.fetches() {
             buffers.sink
         } else {
             buffers.source
         };
-        let repeats = plan.posts() && plan.is_unreliable() && plan.test.is_latency();
+        let repeats = plan.is_unreliable() && plan.test.is_latency();
         Ok(Self {
-            list: PreparedList::new(capacity, sges)?,
+            list: PreparedList::new(plan.list_capacity(), sges)?,
             again: repeats.then(|| new_list_of_one(sges)).transpose()?,
             is_again: false,
             window,
@@ -138,6 +143,7 @@ impl Poster {
             numbered: plan.numbered().zip(data),
             sig_all: load.sig_all,
             solicits: Solicits::of(plan),
+            open_loop: OpenLoop::new(plan, team)?,
         })
     }
 
@@ -187,11 +193,18 @@ impl Poster {
         self.is_again = false;
     }
 
-    /// Posts one list. Returns false if `window` has no room for it.
+    /// Posts one list. Returns false if `window` has no room for it, or if it is not due yet.
     pub(crate) fn post(&mut self, queue: &mut Queue<'_>) -> Result<bool, Failure> {
         let count = self.window.room();
         if count == 0 {
             return Ok(false);
+        }
+        if let Some(open_loop) = &mut self.open_loop {
+            let now = monotonic_ns();
+            if !open_loop.is_due(now) {
+                return Ok(false);
+            }
+            open_loop.posted(now);
         }
         let window = &self.window;
         if let Some((numbered, source)) = self.numbered.filter(|_| !self.fetches()) {
@@ -231,6 +244,31 @@ impl Poster {
             }
         }
         Ok(first)
+    }
+
+    /// Returns true if operations have moments at which they are due, and these have begun.
+    pub(super) fn follows_clock(&self) -> bool {
+        let open_loop = self.open_loop.as_ref();
+        open_loop.is_some_and(|open_loop| open_loop.has_begun())
+    }
+
+    /// Posts no more operations if the time of an open loop has come to its end at `now`.
+    pub(super) fn stop_in_time(&mut self, now: u64) {
+        let open_loop = self.open_loop.as_mut();
+        if let Some(open_loop) = open_loop.filter(|open_loop| open_loop.is_over(now)) {
+            if !self.window.all_posted() {
+                open_loop.end();
+                self.window.end();
+            }
+        }
+    }
+
+    /// Returns the next moment after `now` at which to look whether an operation of an open loop is
+    /// due; `None` where all are posted.
+    pub(super) fn after(&self, now: u64) -> Option<u64> {
+        let open_loop = self.open_loop.as_ref();
+        let open_loop = open_loop.filter(|_| !self.window.all_posted())?;
+        Some(open_loop.after(now))
     }
 
     /// Returns the counters of the connection.

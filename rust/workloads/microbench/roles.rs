@@ -8,6 +8,7 @@
 use super::{
     control_channel::Arrival,
     losses::QUIET_MS,
+    open_loop::OpenLoop,
     poster::AGAIN,
     verb,
     Microbench,
@@ -48,6 +49,43 @@ impl Workload for Microbench {
     const OPERATIONS: &'static [Operation] = verb::OPERATIONS;
 
     fn completed(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion<'_>) -> Result<(), Failure> {
+        let result = self.take(queue, wc);
+        self.note_rest(queue);
+        result
+    }
+
+    fn iteration(&self) -> u64 {
+        match &self.work {
+            Work::Latency(latency) => latency.arrivals(),
+            Work::Bandwidth(bandwidth) => bandwidth.poster.window.done(),
+            Work::Passive => self.arrivals,
+        }
+    }
+
+    fn next_event(&self) -> NextEvent {
+        Microbench::next_event(self)
+    }
+
+    fn watches(&self) -> bool {
+        self.plan.watches_memory()
+    }
+
+    fn look(&mut self, queue: &mut Queue<'_>) -> Result<bool, Failure> {
+        let Work::Latency(latency) = &mut self.work else {
+            return Ok(false);
+        };
+        if self.phase != Phase::Running || !latency.look(queue)? {
+            return Ok(false);
+        }
+        self.step(queue)?;
+        self.note_rest(queue);
+        Ok(true)
+    }
+}
+
+impl Microbench {
+    /// Takes a successful completion and posts what follows from it.
+    fn take(&mut self, queue: &mut Queue<'_>, wc: &WorkCompletion<'_>) -> Result<(), Failure> {
         match wc.op {
             Operation::Receive if self.messages.as_ref().is_some_and(|m| m.has(wc.slot)) => {
                 self.receive_message(queue, wc)
@@ -87,33 +125,6 @@ impl Workload for Microbench {
             }
         }
     }
-
-    fn iteration(&self) -> u64 {
-        match &self.work {
-            Work::Latency(latency) => latency.arrivals(),
-            Work::Bandwidth(bandwidth) => bandwidth.poster.window.done(),
-            Work::Passive => self.arrivals,
-        }
-    }
-
-    fn next_event(&self) -> NextEvent {
-        Microbench::next_event(self)
-    }
-
-    fn watches(&self) -> bool {
-        self.plan.watches_memory()
-    }
-
-    fn look(&mut self, queue: &mut Queue<'_>) -> Result<bool, Failure> {
-        let Work::Latency(latency) = &mut self.work else {
-            return Ok(false);
-        };
-        if self.phase != Phase::Running || !latency.look(queue)? {
-            return Ok(false);
-        }
-        self.step(queue)?;
-        Ok(true)
-    }
 }
 
 impl Side for Microbench {
@@ -149,6 +160,14 @@ impl Side for Microbench {
         Ok(())
     }
 
+    fn is_paced(&self) -> bool {
+        self.plan.is_paced()
+    }
+
+    fn post_due(&mut self, queue: &mut Queue<'_>) -> Result<Option<u64>, Failure> {
+        Microbench::post_due(self, queue)
+    }
+
     fn end(&mut self) {
         if let Work::Latency(latency) = &mut self.work {
             latency.close();
@@ -167,12 +186,14 @@ impl Side for Microbench {
             peer: self.peer,
             loss: self.loss(),
         };
+        let open_loop = self.open_loop().map(OpenLoop::figures);
         match &self.work {
             Work::Latency(latency) => Summary {
                 iterations: latency.iterations(),
                 times: Some(latency.times()),
                 stretch: latency.stretch(),
                 histogram: latency.histogram(),
+                open_loop,
                 figures: Some(figures(
                     latency.poster.completions(),
                     latency.poster.posts(),
@@ -183,6 +204,8 @@ impl Side for Microbench {
             Work::Bandwidth(bandwidth) => Summary {
                 iterations: bandwidth.iterations(),
                 times: Some(bandwidth.times()),
+                histogram: bandwidth.histogram(),
+                open_loop,
                 figures: Some(figures(
                     bandwidth.poster.completions(),
                     bandwidth.poster.posts(),
@@ -206,6 +229,10 @@ impl Lead for Microbench {
 
     fn go(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         if self.phase != Phase::Running || self.has_gone {
+            return Ok(());
+        }
+        // The moments of an open loop are those of operations after the warm-up only.
+        if self.plan.is_paced() && !self.held() {
             return Ok(());
         }
         self.has_gone = true;

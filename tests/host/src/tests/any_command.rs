@@ -158,6 +158,14 @@ fn clash(one: &Word, other: &Word) -> bool {
     let excludes = |(opt, word): &Word, (other, text): &Word| match opt.spec().needs {
         Needs::Reg => text == "mem_mode=dma" || other.spec().needs == Needs::Dma,
         Needs::Dma => *other == Opt::MemMode && text != "mem_mode=dma",
+        Needs::Latencies if *opt == Opt::Rate => {
+            matches!(
+                *other,
+                Opt::Untimed | Opt::Duplex | Opt::Solicited | Opt::PostList | Opt::SignalEvery
+            ) || *other == Opt::Qp && text != "qp=rc"
+                // Slow for so many.
+                || matches!(*other, Opt::Threads | Opt::Qps) && word.len() < "rate=1000".len()
+        }
         Needs::Latencies => *other == Opt::Untimed,
         Needs::Datagrams => *other == Opt::Addr6,
         // It is refused alone, and so never here.

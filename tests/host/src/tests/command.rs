@@ -74,6 +74,7 @@ const LOAD: Load = Load {
     solicited: false,
     full: false,
     sig_all: false,
+    paced: false,
     qps: 1,
     postlist: 1,
     signal_every: 1,
@@ -94,12 +95,16 @@ fn defaults_of_each_test() {
         ("bw", Test::WriteBandwidth, 16, false),
         ("rbw", Test::ReadBandwidth, 16, false),
         ("sbw", Test::SendBandwidth, 16, false),
+        ("sbw,sig_all", Test::SendBandwidth, 1, false),
+        ("sbw,rate=5", Test::SendBandwidth, 1, false),
     ] {
         for role in ["client", "loopback"] {
             let c = parse(&format!("{role},addr=192.0.2.1,{name}"));
             let load = Load {
                 signal_every,
                 imm,
+                sig_all: name.contains("sig_all"),
+                paced: name.contains("rate"),
                 ..LOAD
             };
             assert_eq!((c.test, c.load), (test, load), "{role},{name}");

@@ -3,10 +3,14 @@
 //! Which options go together, and what is said of those that do not.
 
 use super::{
-    command_errors::invalid,
+    command_errors::{
+        check,
+        invalid, //
+    },
     sentences::TESTS, //
 };
 use crate::logic::command::{
+    limits,
     parse_error::Kind,
     Command,
     Test, //
@@ -214,6 +218,67 @@ fn a_series_is_of_the_side_that_measures() {
     ] {
         invalid(text, "interval", sentence);
     }
+}
+
+#[test]
+fn operations_are_due_one_by_one_on_the_side_that_leads() {
+    let invalid = |text: &str, option, sentence: &str| {
+        for role in ["client,addr=192.0.2.1", "loopback,addr=192.0.2.1"] {
+            for text in [
+                format!("{role},{text},rate=5"),
+                format!("rate=5,{role},{text}"),
+            ] {
+                invalid(&text, option, sentence);
+            }
+        }
+    };
+    for (text, other) in [
+        ("bw,duplex", "duplex"),
+        ("slat,solicited", "solicited"),
+        ("bw,postlist=2", "postlist"),
+        ("wlat,signal_every=16", "signal_every"),
+        ("rlat,untimed", "untimed"),
+    ] {
+        let sentence = format!("rate and {other} are both given; give one of them");
+        invalid(text, "rate", &sentence);
+    }
+    for text in ["slat,qp=ud", "wlat,qp=uc"] {
+        let test = text.split(',').next().unwrap_or_default();
+        let option = "rate with qp=uc or ud";
+        let sentence = format!("{option} does not go with {test}; it is for bw or sbw");
+        invalid(text, option, &sentence);
+    }
+    for text in [
+        "bw,postlist=1,signal_every=1",
+        "bw,sig_all",
+        "sbw,qp=ud",
+        "bw,qp=uc",
+        "slat,qp=rc",
+        "caslat,qps=4,threads=2",
+        "sbw,validate=full,spin=5",
+    ] {
+        let text = format!("client,addr=192.0.2.1,{text},rate=5");
+        let command = Command::parse(&text).expect(&text);
+        assert_eq!((command.rate, command.load.signal_every), (Some(5), 1));
+    }
+}
+
+#[test]
+fn each_queue_pair_has_an_operation_now_and_then() {
+    let text = "client,addr=192.0.2.1,bw,threads=1000,qps=100";
+    check(
+        &format!("{text},rate=83"),
+        Kind::Range,
+        "rate",
+        "rate=83 is less than one operation in 1199 seconds on each of 100000 queue pairs; \
+         lower threads or qps",
+    );
+    for (rate, ms) in [(84, 1_190_477), (100_000, 1_001), (1_000_000_000, 1)] {
+        let text = format!("{text},rate={rate}");
+        assert_eq!(Command::parse(&text).map(|c| c.silence_ms()), Ok(ms));
+        assert!(limits::ALIVE_MS.contains(&u64::from(ms)));
+    }
+    assert_eq!(Command::parse(text).map(|c| c.silence_ms()), Ok(0));
 }
 
 #[test]

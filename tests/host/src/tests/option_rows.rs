@@ -123,6 +123,15 @@ fn check_taken(side: &Side, opt: Opt, word: &str) {
         assert_eq!(after["signal_every"], "1", "{text}");
         changed.retain(|field| *field != "signal_every");
     }
+    if opt == Opt::Rate {
+        // Each operation completes.
+        assert_eq!(
+            (&*after["paced"], &*after["signal_every"]),
+            ("true", "1"),
+            "{text}"
+        );
+        changed.retain(|field| !matches!(*field, "paced" | "signal_every"));
+    }
     // A server without a test has its client's load.
     let is_load = format!("{:?}", command.load).contains(&format!(" {name}: "));
     if is_load && side.text == "server" {

@@ -78,6 +78,7 @@ fn loaded() -> PrivateData {
             solicited: false,
             full: false,
             sig_all: false,
+            paced: false,
             qps: 0x0100,
             postlist: 0x0304,
             signal_every: 0x0102,
@@ -213,7 +214,8 @@ fn each_flag_has_its_bit() {
     ];
     let sets = sets.into_iter().enumerate().map(|(i, set)| (4 + i, set));
     let solicited: (usize, fn(&mut Load)) = (13, |load| load.solicited = true);
-    for (bit, set) in sets.chain([solicited]) {
+    let paced: (usize, fn(&mut Load)) = (15, |load| load.paced = true);
+    for (bit, set) in sets.chain([solicited, paced]) {
         let mut data = PrivateData {
             load: Load::new(Test::WriteBandwidth),
             validate: false,
@@ -296,7 +298,7 @@ fn each_error_is_found() {
         bytes[8..12].copy_from_slice(&(1u32 << bit | 3).to_be_bytes());
         // Those of an unreliable service demand its queue pair.
         // That of a group is looked at by `check_request`.
-        let is_known = bit < 10 || bit == 13 || bit == 14;
+        let is_known = bit < 10 || (13..=15).contains(&bit);
         assert_eq!(PrivateData::decode(&bytes).is_ok(), is_known, "{bit}");
     }
     let mut bytes = EXAMPLE;

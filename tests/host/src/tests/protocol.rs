@@ -221,7 +221,10 @@ fn requests_that_go_together_and_those_that_do_not() {
     let full = |data: &mut PrivateData| {
         (data.validate, data.load.full, data.load.signal_every) = (true, true, 8);
     };
-    let table: [(&str, fn(&mut PrivateData)); 35] = [
+    fn paced(data: &mut PrivateData) {
+        (data.load.paced, data.load.signal_every) = (true, 1);
+    }
+    let table: [(&str, fn(&mut PrivateData)); 41] = [
         ("yyyyyyyy", |_| ()),
         ("yyyyyyyy", |data| data.pattern = PatternKind::Binary),
         ("yynnnnnn", |data| data.mem_mode = MemMode::Reg),
@@ -259,6 +262,28 @@ fn requests_that_go_together_and_those_that_do_not() {
         }),
         ("nnnnnynn", |data| {
             (data.validate, data.load.full, data.load.imm) = (true, true, true);
+        }),
+        // What is due by the clock is one operation, of one side, and completes.
+        ("nnyyyyyy", paced),
+        ("nnnnnnnn", |data| {
+            paced(data);
+            data.load.signal_every = 2;
+        }),
+        ("nnnnnnnn", |data| {
+            paced(data);
+            data.load.postlist = 2;
+        }),
+        ("nnnnnnnn", |data| {
+            paced(data);
+            data.load.duplex = true;
+        }),
+        ("nnnnnnnn", |data| {
+            paced(data);
+            data.load.untimed = true;
+        }),
+        ("nnnnnyny", |data| {
+            paced(data);
+            data.load.service = Service::Uc;
         }),
         ("nnnnnnnn", |data| data.load.full = true),
         ("nnynyyny", |data| data.load.service = Service::Uc),
@@ -327,7 +352,7 @@ fn an_answer_that_differs_is_none() {
         change(&mut answer);
         assert_eq!(check_answer(&asked, &answer), Ok(()), "{i}");
     }
-    let other: [fn(&mut PrivateData); 23] = [
+    let other: [fn(&mut PrivateData); 24] = [
         |data| data.test = Test::ReadBandwidth,
         |data| data.mem_mode = MemMode::Reg,
         |data| data.server_inv = true,
@@ -342,6 +367,7 @@ fn an_answer_that_differs_is_none() {
         |data| data.load.untimed = true,
         |data| data.load.full = true,
         |data| data.load.sig_all = true,
+        |data| data.load.paced = true,
         |data| data.load.solicited = true,
         |data| data.load.qps = 2,
         |data| data.load.postlist = 2,

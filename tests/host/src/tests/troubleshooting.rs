@@ -248,6 +248,7 @@ fn every_refusal_of_a_command_has_its_words() {
         FollowsClient,
         WrongTest { test: test, valid: one }, RegWithTest { test: test },
         SgeAboveSize { sge: 2, size: 1 }, SizeAbove { max: 1, what: "OF ALL" },
+        RateBelow { rate: 1, queue_pairs: 2 },
         TooManyUnderWay { size: 2, most: 1 }, SegsAbovePages { segs: 2, pages: 1 },
         NotStore { value: value }, NotDisk { value: value },
         NotMultiple { bytes: 1, unit: 2 }, IsFor { valid: places }, TapLoopback, SizeOfDisk,
