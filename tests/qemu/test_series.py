@@ -2,7 +2,6 @@
 # debug: yes
 """Series of intervals in results (interval=), and limits that every one must hold (every)."""
 
-import contextlib
 import errno
 import time
 
@@ -10,7 +9,7 @@ import block
 import krping
 import network
 import tap
-from krping import ADDR, new_port, new_tag, run_fails, run_ok
+from krping import ADDR, new_tag, run_fails, run_ok
 from ktap import Suite
 
 MS = 1_000_000
@@ -118,58 +117,43 @@ def many():
 	assert series["intervals"][0][0] == series["dropped"] * MS, series
 
 
-@contextlib.contextmanager
 def disturbed(words):
-	"""A client of WORDS, to a host whose cable is cut for a second in the middle of it. Within, it
-	has ended: its errno and its result."""
-	timeout = f"timeout={20000 * krping.SLOW}"
+	"""A client of WORDS, to a host whose cable is cut for a second in the middle of it: its errno
+	and its result."""
 	with network.Lab() as lab:
-		port, tag = new_port(), new_tag()
-		server = lab.command(f"server,addr={lab.FAR},port={port},{timeout}")
-		krping.wait_for(lambda: krping.listens(port), 30 * krping.SLOW)
-		client = krping.Command(f"client,addr={lab.FAR},port={port},{words},{timeout},tag={tag}")
-		krping.wait_for(lambda: any(line.counters.get("write_msgs", 0) > 200
-					    for line in krping.lines()), 30 * krping.SLOW)
-		time.sleep(0.3)
-		lab.cut()
-		time.sleep(1)
-		lab.mend()
-		number = client.wait(60 * krping.SLOW)
-		assert server.wait(60 * krping.SLOW) == 0
-		yield number, krping.result(tag, "client")
+		return lab.cut_amid(words)
 
 
 @suite.test("a stall is an interval without operations, and every notices it")
 def stall():
 	for every in ("", ",every"):
-		with disturbed(f"bw,size=4K,duration=4,interval=200,min_bw=1{every}") as (number, found):
-			rows = series_of(found, 200, False)
-			empty = [row["start_ns"] // MS for row in rows if row["operations"] == 0]
-			assert empty, rows
-			if not every:
-				assert (number, found["status"]) == (0, "ok"), found
-				continue
-			assert (number, found["errno"]) == (errno.ERANGE, "ERANGE"), found
-			assert found["reason"] == f"the bandwidth of the interval at {empty[0]} ms is 0 " \
-				"bytes per second, below the 1 of min_bw", (found["reason"], empty)
-			assert "partial" not in found, found
+		number, found = disturbed(f"bw,size=4K,duration=4,interval=200,min_bw=1{every}")
+		rows = series_of(found, 200, False)
+		empty = [row["start_ns"] // MS for row in rows if row["operations"] == 0]
+		assert empty, rows
+		if not every:
+			assert (number, found["status"]) == (0, "ok"), found
+			continue
+		assert (number, found["errno"]) == (errno.ERANGE, "ERANGE"), found
+		assert found["reason"] == f"the bandwidth of the interval at {empty[0]} ms is 0 " \
+			"bytes per second, below the 1 of min_bw", (found["reason"], empty)
+		assert "partial" not in found, found
 
 
 @suite.test("every notices one latency that the whole run hides")
 def one_latency():
 	# So few operations end in an interval that the worst is its 99th percentile.
-	words = "wlat,duration=3,interval=4,every,max_p99=300ms"
-	with disturbed(words) as (number, found):
-		rows = series_of(found, 4, True)
-		worst = max(rows, key=lambda row: row["p99_ns"])
-		assert found["p99_ns"] < 300 * MS < worst["p99_ns"], (found["p99_ns"], worst)
-		assert number == errno.ERANGE, found
-		assert found["reason"] == "the 99th percentile of the interval at " \
-			f"{worst['start_ns'] // MS} ms is {worst['p99_ns']} ns, above the {300 * MS} ns " \
-			"of max_p99", found["reason"]
-		# The operation during which the cable was cut.
-		at, took = found["series"]["worst"][0]
-		assert worst["start_ns"] <= at < worst["start_ns"] + 4 * MS and took > 300 * MS, found
+	number, found = disturbed("wlat,duration=3,interval=4,every,max_p99=300ms")
+	rows = series_of(found, 4, True)
+	worst = max(rows, key=lambda row: row["p99_ns"])
+	assert found["p99_ns"] < 300 * MS < worst["p99_ns"], (found["p99_ns"], worst)
+	assert number == errno.ERANGE, found
+	assert found["reason"] == "the 99th percentile of the interval at " \
+		f"{worst['start_ns'] // MS} ms is {worst['p99_ns']} ns, above the {300 * MS} ns " \
+		"of max_p99", found["reason"]
+	# The operation during which the cable was cut.
+	at, took = found["series"]["worst"][0]
+	assert worst["start_ns"] <= at < worst["start_ns"] + 4 * MS and took > 300 * MS, found
 
 
 @suite.test("every holds where each interval does; a miss of the whole run is said first")

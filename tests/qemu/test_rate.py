@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-2.0
+# debug: yes
+"""Open loops (rate=): operations are due at moments of the clock, and count from there."""
+
+import errno
+import time
+
+import krping
+import network
+from krping import ADDR, Command, new_port, new_tag, run_fails, run_ok, serve
+from ktap import Suite
+
+MS = 1_000_000
+SECOND = 1000 * MS
+# Of each way to find completions, and to post.
+WAYS = ("", "poll", "spin=50", "cq=pool")
+TESTS = ("wlat", "rlat", "slat", "alat", "caslat", "bw", "rbw", "sbw", "abw", "casbw")
+# Operations that are due at once fill the queue.
+FLOOD = 1_000_000_000
+
+suite = Suite(check=krping.check)
+
+
+def client_of(words, role="loopback", where=f"addr={ADDR}"):
+	"""The results of the clients of WORDS, which succeed."""
+	tag = new_tag()
+	run_ok(f"{role},{where},{words},tag={tag}")
+	return [each for each in krping.results(tag) if each["role"] == "client"]
+
+
+def check_paced(found, rate, threads=1):
+	"""The result FOUND is of a thread that kept its share of the RATE, and says how."""
+	assert found["status"] == "ok", found
+	loop, count = found["open_loop"], found["iterations"]
+	assert loop["rate"] == rate, loop
+	# Operation n is due n periods after the start, and none was posted before.
+	assert found["elapsed_ns"] >= count * threads * SECOND // rate, found
+	assert found["iterations_per_s"] <= rate // threads, found
+	krping.assert_latencies(found, count)
+	lateness = loop["lateness_ns"]
+	assert lateness["count"] == count, loop
+	ordered = [lateness[key] for key in ("min", "p50", "p90", "p99", "p99_9", "max")]
+	assert ordered == sorted(ordered), lateness
+	# Each latency has the lateness in it.
+	for key in ("min", "mean", "max"):
+		assert found[f"{key}_ns"] >= lateness[key], (key, found)
+	assert loop["late"] <= count, loop
+	# One by one, and each completes.
+	assert found["signal_every"] == 1, found
+	assert found["posts"] == found["completions"] == count + found["warmup"], found
+
+
+@suite.test("no test exceeds its rate, however it finds completions")
+def keeps_rate():
+	for test in TESTS:
+		for way in WAYS:
+			words = f"{test},rate=400,count=60" + (way and f",{way}")
+			found, = client_of(words)
+			assert found["iterations"] == 60 and found["open_loop"]["unposted"] == 0, found
+			check_paced(found, 400)
+
+
+@suite.test("other options of an open loop")
+def options():
+	for words in ("bw,imm,size=4K", "bw,inline", "sbw,sig_all,sge=2", "sbw,validate=full,size=1K",
+		      "bw,qp=uc", "sbw,qp=ud", "bw,txdepth=1", "slat,size=64K"):
+		found, = client_of(f"{words},rate=400,count=60")
+		check_paced(found, 400)
+
+
+@suite.test("threads share the rate, and their queue pairs take turns")
+def shares():
+	for test in ("rlat", "slat,poll", "sbw"):
+		start = time.time_ns() + SECOND * krping.SLOW
+		found = client_of(f"{test},rate=300,threads=2,qps=3,count=20,start_at={start},"
+				  f"timeout={10000 * krping.SLOW}")
+		assert len(found) == 2, found
+		for each in found:
+			assert each["iterations"] == 60, each
+			check_paced(each, 300, threads=2)
+
+
+@suite.test("duration= ends with the last that is due by then")
+def duration():
+	for words in ("rlat,rate=50", "sbw,rate=50,qps=3", "slat,poll,rate=50"):
+		found, = client_of(f"{words},duration=2")
+		check_paced(found, 50)
+		assert found["iterations"] + found["open_loop"]["unposted"] == 100, found
+
+
+@suite.test("what is due and finds no room is late, counts from its moment, or is never posted")
+def flood():
+	for words in ("rlat", "rbw", "bw,txdepth=8", "rlat,poll"):
+		found, = client_of(f"{words},rate={FLOOD},duration=1")
+		check_paced(found, FLOOD)
+		loop, count = found["open_loop"], found["iterations"]
+		assert count + loop["unposted"] == FLOOD, found
+		assert 0 < loop["late"] < count < FLOOD, found
+		# The last one was due when as many nanoseconds had passed as there were operations.
+		assert found["max_ns"] >= found["elapsed_ns"] - count, found
+		assert found["max_ns"] > SECOND // 2, found
+
+
+def slow(found):
+	"""How many operations of the result FOUND took more than 300 ms."""
+	return sum(count for low, _, count in found["histogram_ns"] if low > 300 * MS)
+
+
+@suite.test("a stall delays all that is due meanwhile, and a closed loop hides it")
+def stall():
+	for test in ("rlat", "wlat", "bw"):
+		with network.Lab() as lab:
+			number, found = lab.cut_amid(f"{test},rate=200,duration=4,interval=200")
+			assert number == 0, found
+			check_paced(found, 200)
+			# For 0.7 s operations were due that could not end within 0.3 s.
+			assert slow(found) >= 140 and found["p90_ns"] > 300 * MS, found
+			series = dict(zip(found["series"]["columns"],
+					  zip(*found["series"]["intervals"], strict=True), strict=True))
+			assert sum(series["operations"]) == found["iterations"], found
+			assert max(series["max_ns"]) == found["max_ns"], found
+			if test == "bw":
+				continue
+			# As if there had been one that took long.
+			number, found = lab.cut_amid(f"{test},duration=4")
+			assert number == 0 and "open_loop" not in found, found
+			assert 0 < slow(found) < 20 and found["p99_ns"] < 300 * MS < found["max_ns"], found
+
+
+@suite.test("only one side of a round trip knows what was due")
+def server_is_not_timed():
+	for test in ("wlat", "slat,poll"):
+		tag = new_tag()
+		run_ok(f"loopback,addr={ADDR},{test},rate=100,count=20,tag={tag}")
+		found = krping.result(tag, "server")
+		assert found["iterations"] == 20 and found["status"] == "ok", found
+		assert not {"p50_ns", "open_loop", "histogram_ns"} & set(found), found
+
+
+# The timeout in ms, and queue pairs with a longer time from one operation to the next.
+TIMEOUT, QPS = (6000, 12) if krping.SLOW > 1 else (1000, 2)
+
+
+@suite.test("no timeout passes while nothing is due")
+def no_timeout():
+	commands = [Command(f"loopback,addr={ADDR},{test},rate=1,qps={QPS},count=2,timeout={TIMEOUT},"
+			    f"tag={new_tag()}")
+		    for test in ("wlat", "rlat", "slat", "bw", "bw,imm", "sbw", "slat,spin=10",
+				 "rbw,poll")]
+	for command in commands:
+		assert command.wait() == 0, (command.text, krping.Log().text())
+
+
+def resting(words):
+	"""A server and a client of WORDS that has nothing under way for most of the time."""
+	port = new_port()
+	server = serve(f"server,port={port}")
+	client = Command(f"client,addr={ADDR},port={port},{words},rate=1,qps=20")
+	krping.wait_for(lambda: sum(each["type"] == "RC" and each["state"] == "RTS"
+				    for each in krping.rdma("resource", "show", "qp")) >= 40)
+	time.sleep(1)
+	return server, client
+
+
+@suite.test("a signal ends it while nothing is due")
+def interrupted():
+	for words in ("rlat", "slat,poll", "sbw,spin=10", "wlat,timeout=1000"):
+		server, client = resting(words)
+		assert client.interrupt(10) == errno.EINTR
+		server.interrupt()
+
+
+@suite.test("the end of its peer ends it while nothing is due")
+def peer_ends():
+	for words in ("rlat", "slat,poll", "sbw"):
+		server, client = resting(words)
+		assert server.interrupt(10) == errno.EINTR
+		assert client.wait(10) == errno.ECONNRESET, krping.name(client.errno)
+
+
+@suite.test("the removal of the device ends it while nothing is due")
+def unplugged():
+	for words in ("slat", "rlat,poll"):
+		server, client = resting(words)
+		try:
+			network.unplug()
+			assert client.wait(10) == errno.ENODEV, krping.name(client.errno)
+			server.wait(10)
+		finally:
+			network.plug()
+
+
+@suite.test("a peer that is not there any more is noticed")
+def peer_is_gone():
+	timeout = 3000 * krping.SLOW
+	for test in ("slat", "sbw", "rlat"):
+		with network.Lab() as lab:
+			port = new_port()
+			server = lab.command(f"server,addr={lab.FAR},port={port},timeout={timeout}")
+			krping.wait_for(lambda port=port: krping.listens(port))
+			tag = new_tag()
+			client = Command(f"client,addr={lab.FAR},port={port},{test},rate=1,"
+					 f"timeout={timeout},tag={tag}")
+			krping.wait_for(lambda: any(line.device for line in krping.lines()))
+			time.sleep(2)
+			lab.cut()
+			try:
+				assert client.wait() not in (0, errno.EINTR), krping.name(client.errno)
+				assert server.wait() not in (0, errno.EINTR), krping.name(server.errno)
+			finally:
+				lab.mend()
+			found = krping.result(tag, "client")
+			assert found["partial"] and found["open_loop"]["rate"] == 1, found
+
+
+@suite.test("options that do not go together")
+def refused():
+	for words, number, sentence in (
+			("rlat,rate=0", errno.ERANGE,
+			 "rate=0: must be from 1 to 1000000000 operations per second"),
+			("rlat,rate=1K", errno.EINVAL, "rate=1K: must be a number"),
+			("bw,rate=5,duplex", errno.EINVAL, "rate and duplex are both given"),
+			("bw,rate=5,postlist=4", errno.EINVAL, "rate and postlist are both given"),
+			("wlat,rate=5,signal_every=4", errno.EINVAL,
+			 "rate and signal_every are both given"),
+			("slat,rate=5,solicited", errno.EINVAL, "rate and solicited are both given"),
+			("wlat,rate=5,untimed", errno.EINVAL, "rate and untimed are both given"),
+			("slat,rate=5,qp=ud", errno.EINVAL, "rate with qp=uc or ud does not go with slat"),
+			("rlat,rate=1,threads=1000,qps=2", errno.ERANGE,
+			 "rate=1 is less than one operation in 1199 seconds on each of 2000 queue pairs"),
+			("rate=5", errno.EINVAL, "rate does not go with the ping/pong"),
+			("stream,rate=5", errno.EINVAL, "rate does not go with stream"),
+			("rwread,rate=5", errno.EINVAL, "rate does not go with rwread")):
+		run_fails(f"loopback,addr={ADDR},{words}", number, sentence)
+	run_fails("server,rlat,rate=5", errno.EINVAL, "rate is for the client or loopback")
+
+
+suite.main()
