@@ -16,8 +16,8 @@ ROLES = tuple(option["name"] for option in TABLES["options"] if "role" in option
 SCALES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 # Options that do not change what is measured, or that have a place of their own.
-PLACE = frozenset(ROLES + ("addr", "addr6", "port", "size", "count", "duration", "tag", "timeout",
-			   "max_p99", "min_bw", "expect")) | frozenset(OPTIONS)
+PLACE = frozenset(ROLES + ("addr", "addr6", "port", "size", "count", "duration", "rate", "tag",
+			   "timeout", "max_p99", "min_bw", "expect")) | frozenset(OPTIONS)
 
 
 def number(text: str, scaled: bool = False) -> int | None:

@@ -59,6 +59,20 @@ def sizes(text: str) -> list[int]:
 	return sorted(found)
 
 
+def rates(text: str) -> list[int]:
+	"""Rates as in "1000..64000" (doubling), "500,2000", or both: a list, ascending."""
+	most = option("rate").get("max", 0)
+	found = set()
+	for part in text.split(","):
+		ends = [number(end.strip()) or 0 for end in part.split("..")]
+		if len(ends) > 2 or not 0 < ends[0] <= ends[-1] <= most:
+			raise argparse.ArgumentTypeError(
+				f"{part!r} is no rate from 1 to {most} per second, and no range such "
+				"as 1000..64000")
+		found |= {ends[0] << bit for bit in range((ends[-1] // ends[0]).bit_length())}
+	return sorted(found)
+
+
 def kinds(known: dict[str, Kind]) -> Callable[[str], list[Kind]]:
 	"""A type for names of tests, with commas, or "all", which are those that one server serves: a
 	list of those of KNOWN (a dict of kinds.Kind), each once."""

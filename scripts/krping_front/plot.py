@@ -2,7 +2,6 @@
 """krping plot: pictures of results, by matplotlib, which only this subcommand needs."""
 
 import argparse
-import operator
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -11,19 +10,19 @@ from typing import Any
 from . import over_time, picture, report, results, rows, stats
 from .command import is_made_up
 from .errors import FAILED, NO_PLOTS, OK, Quit
+from .kinds import SIZED
 from .over_time import Run
 from .results import Loaded
 from .rows import Row
-from .table import MEASURES
 
 # Rows by size, and those of several curves with their labels.
 Points = dict[int, Row | None]
 Series = list[tuple[str, Points]]
 
 DESCRIPTION = """\
-Draw results: the latency distribution of some runs, runs over time, or
-bandwidth or latency percentiles by size. FILEs, and what of them is meant, are
-as in 'krping report'. Needs matplotlib (python3-matplotlib).
+Draw results: the latency distribution of some runs, runs over time, bandwidth
+or latency percentiles by size, or latency by load. FILEs, and what of them is
+meant, are as in 'krping report'. Needs matplotlib (python3-matplotlib).
 """
 EXAMPLES = """\
 kinds:
@@ -32,6 +31,8 @@ kinds:
                the same room as the one before
   percentiles  50%, 99% and 99.9% by size
   bandwidth    bandwidth and message rate by size
+  load         50%, 99% and 99.9% of the latency by the rate that was done, of
+               runs with rate=
   series       rate, and latency if it was measured, over time, of runs with
                interval=; the ten longest operations are marked
 
@@ -41,6 +42,8 @@ examples:
   krping plot monday.json friday.json --kind bandwidth -o bandwidth.svg
   krping run loopback,addr=192.0.2.2,bw,duration=60,interval=500 --json >a.json
   krping plot a.json --kind series -o series.svg
+  krping sweep --addr 192.0.2.1 --test rlat --rates 1000..64000 --json load.json
+  krping plot load.json --kind load -o load.svg
 
 exit status:
   0    written
@@ -176,6 +179,20 @@ def _over_time(loaded: list[Loaded]) -> list[tuple[str, Run]]:
 	return list(zip(labels(traits), [run for _, _, run in found]))
 
 
+def _loads(loaded: list[Loaded]) -> list[tuple[str, list[Row]]]:
+	"""For load: the Rows of open loops, each test of each file with its size and options as one
+	curve, by the rate that was due."""
+	curves: dict[tuple[str, ...], list[Row]] = {}
+	for name, row in _all_rows(loaded):
+		if row.due and row.has_figures and "p50_ns" in row.latency:
+			traits = (row.kind.name, picture.bytes_text(row.size, "B"),
+				  row.variant or "default options", row.role, row.device, name)
+			curves.setdefault(traits, []).append(row)
+	_too_many(list(curves), "an open loop; give the run rate=")
+	return [(label, sorted(found, key=lambda row: row.due or 0))
+		for label, found in zip(labels(list(curves)), curves.values())]
+
+
 def _tag(tag: str) -> str:
 	"""TAG as a label; those that 'run' and 'sweep' made up are none."""
 	return "no tag" if is_made_up(tag) or not tag else f"tag={tag}"
@@ -213,7 +230,8 @@ def _latencies(loaded: list[Loaded]) -> Series:
 def _bandwidths(loaded: list[Loaded]) -> Series:
 	series = _by_size(_all_rows(loaded), lambda row: row.has_figures and row.rate
 			  and row.kind.measure == "bandwidth")
-	_too_many(series, f"a bandwidth; {', '.join(MEASURES)} are measured by different tests")
+	measures = dict.fromkeys(kind.measure for kind in SIZED.values())
+	_too_many(series, f"a bandwidth; {', '.join(measures)} are measured by different tests")
 	return series
 
 
@@ -255,25 +273,46 @@ def _cdf(pyplot: Any, series: list[tuple[str, Row]]) -> Any:
 	return figure
 
 
-def _percentiles(pyplot: Any, series: Series) -> Any:
-	figure, axes = pyplot.subplots(figsize=picture.SIZE)
+def _latency_curves(pyplot: Any, axes: Any, found: list[Row],
+		    curves: list[tuple[str, list[float | None], list[Row | None]]]) -> list[Any]:
+	"""Draw three percentiles of each of CURVES: a label, and the place and the Row of each
+	point. FOUND are all their Rows. Return the handles of the legend."""
 	handles = []
-	for colour, marker, (label, points) in zip(picture.COLOURS, picture.MARKERS, series):
+	for colour, marker, (label, places, points) in zip(picture.COLOURS, picture.MARKERS, curves):
 		for name, _, style in PERCENTILES:
-			values = _curve(points, operator.methodcaller("microseconds", name))
-			curve, = axes.plot(list(points), values, style, color=colour,
-					   marker=marker, markersize=4, label=label)
-			if style == "-" and len(series) > 1:
+			values = [row.microseconds(name) if row else float("nan") for row in points]
+			curve, = axes.plot(places, values, style, color=colour, marker=marker,
+					   markersize=4, label=label)
+			if style == "-" and len(curves) > 1:
 				handles.append(curve)
-	# What the styles mean, whatever the colour.
-	handles += [pyplot.Line2D([], [], linestyle=style, color="#555555", label=percent)
-		    for _, percent, style in PERCENTILES]
 	axes.set_yscale("log")
-	picture.size_axis(axes, list(series[0][1]))
-	picture.plain_axis(axes.yaxis, [row.latency[name] for row in _rows(series)
+	picture.plain_axis(axes.yaxis, [row.latency[name] for row in found
 				 for name, _, _ in PERCENTILES])
 	axes.set_ylabel("latency [usec]")
+	# What the styles mean, whatever the colour.
+	return handles + [pyplot.Line2D([], [], linestyle=style, color="#555555", label=percent)
+			  for _, percent, style in PERCENTILES]
+
+
+def _percentiles(pyplot: Any, series: Series) -> Any:
+	figure, axes = pyplot.subplots(figsize=picture.SIZE)
+	handles = _latency_curves(pyplot, axes, _rows(series), [
+		(label, list(points), list(points.values())) for label, points in series])
+	picture.size_axis(axes, list(series[0][1]))
 	axes.set_title(picture.title(_rows(series), "Latency by size"))
+	picture.legend(axes, handles)
+	return figure
+
+
+def _load(pyplot: Any, series: list[tuple[str, list[Row]]]) -> Any:
+	figure, axes = pyplot.subplots(figsize=picture.SIZE)
+	found = [row for _, points in series for row in points]
+	handles = _latency_curves(pyplot, axes, found, [
+		(label, [row.rate for row in points], list(points)) for label, points in series])
+	axes.set_xscale("log")
+	picture.plain_axis(axes.xaxis, [row.rate for row in found])
+	axes.set_xlabel("operations done [per second]")
+	axes.set_title(picture.title(found, "Latency by load"))
 	picture.legend(axes, handles)
 	return figure
 
@@ -305,5 +344,6 @@ KINDS: dict[str, tuple[Callable[[list[Loaded]], Any], Callable[[Any, Any], Any]]
 	"cdf": (_runs, _cdf),
 	"percentiles": (_latencies, _percentiles),
 	"bandwidth": (_bandwidths, _bandwidth),
+	"load": (_loads, _load),
 	"series": (_over_time, over_time.draw),
 }

@@ -100,10 +100,11 @@ def main(arguments: argparse.Namespace) -> int:
 def lines(loaded: Loaded, with_counters: bool = False) -> list[str]:
 	"""The tables of one results.Loaded, and of its counters if WITH_COUNTERS."""
 	shown = [found for found in loaded.results if not results.is_answer(found)]
-	groups: dict[tuple[str, str, str, str, bool], list[Row]] = {}
+	groups: dict[tuple[str, str, str, str, str, bool], list[Row]] = {}
 	for row in rows.by_command(shown):
 		if row.has_figures:
-			key = (row.kind.name, row.role, row.device, row.variant, row.duplex)
+			key = (row.kind.name, row.measure, row.role, row.device, row.variant,
+			       row.duplex)
 			groups.setdefault(key, []).append(row)
 	text = []
 	for group in groups.values():

@@ -39,6 +39,15 @@ class Series(typing.TypedDict):
 	worst: typing.NotRequired[list[tuple[int, int]]]
 
 
+class OpenLoop(typing.TypedDict):
+	"""A run whose operations were due at moments of the clock."""
+
+	rate: int
+	# Operations for which there was no room when they were due, and those that never had any.
+	late: int
+	unposted: int
+
+
 class Trial(typing.TypedDict):
 	"""A case of conformance."""
 
@@ -139,6 +148,7 @@ class Result(_Always, total=False):
 	p99_99_ns: int
 	histogram_ns: Histogram
 	series: Series
+	open_loop: OpenLoop
 	bytes_per_s: int
 	total_bytes_per_s: int
 	usage: dict[str, int]

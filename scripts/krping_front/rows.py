@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from . import counters, stats
-from .command import variant
+from .command import number as number_of
+from .command import split, variant
 from .counters import Counters
 from .kinds import SIZED, Kind
 from .result import Histogram, Result
@@ -43,6 +44,15 @@ class Row:
 	histogram: Histogram | None
 	# What moved meanwhile.
 	counters: Counters
+	# The operations per second that were due in an open loop, and how many of them waited for
+	# others.
+	due: int | None = None
+	late: int | None = None
+
+	@property
+	def measure(self) -> str:
+		"""What its table has: that of its test, or of an open loop "load"."""
+		return self.kind.measure if self.due is None else "load"
 
 	@property
 	def has_figures(self) -> bool:
@@ -102,7 +112,9 @@ def of(result: Result) -> Row:
 		   duplex=total is not None, tag=result["tag"],
 		   iterations=iterations, elapsed_ns=elapsed, bytes_per_s=bandwidth, rate=rate,
 		   latency=latency, histogram=result.get("histogram_ns"),
-		   counters=counters.of(result))
+		   counters=counters.of(result),
+		   due=number_of(split(result["options"]).get("rate", "")),
+		   late=result["open_loop"]["late"] if "open_loop" in result else None)
 
 
 def device(result: Result) -> str:
@@ -128,10 +140,16 @@ def together(rows: list[Row]) -> Row:
 		iterations=sum(row.iterations for row in rows),
 		elapsed_ns=max(row.elapsed_ns for row in rows),
 		bytes_per_s=_sum(row.bytes_per_s for row in measured),
-		rate=_sum(row.rate for row in measured), latency=_latency(measured))
+		rate=_sum(row.rate for row in measured), latency=_latency(measured),
+		late=_sum_whole(row.late for row in measured))
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
+	known = [value for value in values if value is not None]
+	return sum(known) if known else None
+
+
+def _sum_whole(values: Iterable[int | None]) -> int | None:
 	known = [value for value in values if value is not None]
 	return sum(known) if known else None
 

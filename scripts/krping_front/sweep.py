@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import sys
 
-from . import options, progress, results, rows, runner, table
+from . import options, progress, results, rows, runner, table, tables
 from .command import PLACE, Command, place, variant
 from .errors import FAILED, INTERRUPTED, MISSED, OK, Quit, stdout_gone
 from .kinds import SIZED, Kind
@@ -26,10 +26,15 @@ examples:
   krping sweep --addr 192.0.2.1 --test bw --sizes 64..1M --duration 5
   krping sweep --addr 192.0.2.1 --test bw,rbw --option qps=4,postlist=8 --csv -
   krping sweep --addr 192.0.2.1 --test all --sizes 64,64K --count 1000
+  krping sweep --addr 192.0.2.1 --test rlat,bw --rates 1000..64000
 
 Tests whose operations have one size, such as alat, are run once, with that.
 
-iterations of each run, without --count and --duration:
+With --rates each run is an open loop (rate=): operations are due at so many per
+second, and count from when they were. The size is then 64 without --sizes, and
+a run takes 5 seconds without --count and --duration.
+
+iterations of other runs, without --count and --duration:
   latency    1000, from 64 KiB on as many as move 64 MiB, at least 20
   bandwidth  5000, from 53 KiB on as many as move 256 MiB, at least 20
   fastreg    1000
@@ -47,6 +52,10 @@ What there is until then is printed, and written to --json and --csv.
 # Moved by each run at most, and how often at most and at least.
 DEFAULTS = {"latency": (1000, 64 << 20), "bandwidth": (5000, 256 << 20), "rate": (1000, None)}
 LEAST = 20
+SIZES = options.sizes("2..8M")
+# With --rates.
+RATES_SIZES = [64]
+RATES_SECONDS = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,8 +74,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 			    help=f"{', '.join(SIZED)}, or all that one server "
 				 "serves (default wlat,bw)")
 	parser.add_argument("--sizes", metavar="SIZES", type=options.sizes,
-			    default=options.sizes("2..8M"),
 			    help="2..8M doubles (default), 64,4K,1M is a list")
+	parser.add_argument("--rates", metavar="RATES", type=options.rates,
+			    help="operations per second: 1000..64000 doubles, 500,2000 is a list")
 	parser.add_argument("--option", metavar="OPTION", action="append", default=[],
 			    help="an option for each command, such as poll; may be repeated")
 	parser.add_argument("--count", metavar="N", type=options.whole(1),
@@ -93,6 +103,7 @@ class Sweep:
 def main(arguments: argparse.Namespace) -> int:
 	"""Run it, and return the exit status."""
 	extra = extra_options(arguments.option)
+	_complete(arguments, extra)
 	files = [path for path in (arguments.json, arguments.csv) if path is not None]
 	if files.count("-") > 1:
 		raise Quit("--json - and --csv - are both given; stdout has room for one")
@@ -116,12 +127,29 @@ def main(arguments: argparse.Namespace) -> int:
 	return sweep.status
 
 
+def _complete(arguments: argparse.Namespace, extra: list[str]) -> None:
+	"""Set what ARGUMENTS leave out and what depends on others of them, and see whether --rates
+	goes with them and with the EXTRA options."""
+	if arguments.sizes is None:
+		arguments.sizes = RATES_SIZES if arguments.rates else SIZES
+	if not arguments.rates:
+		return
+	if any(each.partition("=")[0] == "rate" for each in extra):
+		raise Quit("--rates and --option rate= are both given")
+	goes = tables.option("rate")["goes"]["client"]
+	for kind in arguments.test:
+		if kind.name not in goes:
+			raise Quit(f"--rates is for {', '.join(goes)}; not for {kind.name}")
+	if not arguments.count and not arguments.duration:
+		arguments.duration = RATES_SECONDS
+
+
 def extra_options(words: list[str]) -> list[str]:
 	"""The options of --option WORDS as a list, none of which the sweep itself sets."""
 	found = [option.strip() for word in words for option in word.split(",")]
 	for option in found:
 		name = option.partition("=")[0]
-		if not name or name in PLACE - {"timeout", "max_p99", "min_bw"}:
+		if not name or name in PLACE - {"timeout", "max_p99", "min_bw", "rate"}:
 			raise Quit(f"--option {option!r}: the sweep sets that itself" if name
 				   else "--option: an option is empty")
 	return found
@@ -135,8 +163,9 @@ def iterations(kind: Kind, size: int, arguments: argparse.Namespace) -> int:
 	return most if amount is None else max(LEAST, min(most, amount // size))
 
 
-def command(kind: Kind, size: int, arguments: argparse.Namespace, extra: list[str]) -> Command:
-	"""The Command of a run."""
+def command(kind: Kind, size: int, rate: int | None, arguments: argparse.Namespace,
+	    extra: list[str]) -> Command:
+	"""The Command of a run, of an open loop with RATE."""
 	count = iterations(kind, size, arguments)
 	words = [arguments.role, place(arguments.addr)]
 	words += [f"port={arguments.port}"] if arguments.port else []
@@ -144,18 +173,21 @@ def command(kind: Kind, size: int, arguments: argparse.Namespace, extra: list[st
 	words += [f"size={size}"] if kind.size is None else []
 	words += [f"count={count}"] if count else []
 	words += [f"duration={arguments.duration}"] if arguments.duration else []
+	words += [f"rate={rate}"] if rate else []
 	return Command(",".join(words + extra))
 
 
 def _test(kind: Kind, arguments: argparse.Namespace, extra: list[str], sweep: Sweep,
 	  place: int | None) -> bool:
-	"""Run KIND over all sizes, and print its table unless PLACE is None (else it is the
-	table's number). Return whether the next test is to be run."""
+	"""Run KIND over all sizes, and rates if there are any, and print its table unless PLACE is
+	None (else it is the table's number). Return whether the next test is to be run."""
 	shown = None
 	sizes = arguments.sizes if kind.size is None else [kind.size]
-	for number, size in enumerate(sizes, 1):
-		label = f"{kind.name} {size} bytes ({number} of {len(sizes)})"
-		outcome = runner.run(command(kind, size, arguments, extra),
+	runs = [(size, rate) for size in sizes for rate in arguments.rates or [None]]
+	for number, (size, rate) in enumerate(runs, 1):
+		at = f" at {rate}/s" if rate else ""
+		label = f"{kind.name} {size} bytes{at} ({number} of {len(runs)})"
+		outcome = runner.run(command(kind, size, rate, arguments, extra),
 				     progress.wanted(arguments.quiet), label)
 		clients = [each for each in outcome.results if each["role"] == "client"]
 		sweep.results += clients
@@ -168,7 +200,7 @@ def _test(kind: Kind, arguments: argparse.Namespace, extra: list[str], sweep: Sw
 				print(shown.line(row), flush=True)
 		if outcome.missed:
 			sweep.status = MISSED
-			print(f"krping: {size} bytes: {outcome.message}", file=sys.stderr)
+			print(f"krping: {size} bytes{at}: {outcome.message}", file=sys.stderr)
 		elif outcome.errno:
 			return _stop(kind, size, outcome, sweep, place)
 		if outcome.signal is not None:
@@ -182,7 +214,7 @@ def _begin(row: Row, place: int) -> table.Table:
 	"""Print what stands above the table of ROW and those after it."""
 	if place:
 		print()
-	shown = table.Table(table.columns(row.kind.measure))
+	shown = table.Table(table.columns(row.measure))
 	print(f"# {table.title(row)}")
 	print(shown.heading(), flush=True)
 	return shown

@@ -47,7 +47,19 @@ BANDWIDTH = (
 RATE = (
 	Column("rate[1/sec]", lambda row: fixed(row.rate, 0)),
 )
-MEASURES: dict[str, tuple[Column, ...]] = {"latency": LATENCY, "bandwidth": BANDWIDTH, "rate": RATE}
+DUE = Column("due[1/sec]", lambda row: str(row.due))
+# Of open loops: what was due, and what was done of it.
+LOAD = (
+	DUE,
+	Column("done[1/sec]", lambda row: fixed(row.rate, 0)),
+	Column("late", lambda row: "-" if row.late is None else str(row.late)),
+	_usec("t_typical", "p50_ns"),
+	_usec("99%", "p99_ns"),
+	_usec("99.9%", "p99_9_ns"),
+	_usec("t_max", "max_ns"),
+)
+MEASURES: dict[str, tuple[Column, ...]] = {"latency": LATENCY, "bandwidth": BANDWIDTH, "rate": RATE,
+					   "load": LOAD}
 
 # What --csv has: names, and what they are of a row.
 CSV: dict[str, Callable[[Row], object]] = {
@@ -64,6 +76,9 @@ CSV: dict[str, Callable[[Row], object]] = {
 	"bw_mib_per_sec": lambda row: _plain(row.mib_per_s, 3),
 	"msg_rate_mpps": lambda row: _plain(row.mpps, 6),
 	"note": lambda row: row.note,
+	"due_per_sec": lambda row: "" if row.due is None else row.due,
+	"done_per_sec": lambda row: "" if row.due is None else _plain(row.rate, 0),
+	"late": lambda row: "" if row.late is None else row.late,
 }
 
 
@@ -115,7 +130,7 @@ def title(row: Row, role: bool = True) -> str:
 
 def lines(rows: list[Row], named: bool = False) -> list[str]:
 	"""The table of ROWS, which are of one measure."""
-	table = Table(columns(rows[0].kind.measure, named), rows)
+	table = Table(columns(rows[0].measure, named), rows)
 	return [table.heading()] + [table.line(row) for row in rows]
 
 

@@ -181,6 +181,32 @@ def gaps():
 		assert holes(figure) == [[]], holes(figure)
 
 
+def open_loop(rate, **changes):
+	"""A run of an open loop at RATE."""
+	values = canned.times(500, 2000 + rate)
+	return canned.result("rlat", iterations=rate, elapsed_ns=10**9, **canned.latency(values),
+			     options=f"client,addr=192.0.2.1,rlat,rate={rate},duration=1",
+			     open_loop={"rate": rate, "late": 0, "unposted": 0}, **changes)
+
+
+@suite.test("latency by load: a curve of three percentiles, by the rate that was done")
+def load():
+	with front.directory():
+		path = saved("a.json", *[open_loop(rate, number=rate)
+					 for rate in (4000, 1000, 2000)], runs(100))
+		figure, err = figure_of(path, "--kind", "load")
+		assert err == "", err
+		axes, = figure.axes
+		lines = [line for line in axes.get_lines() if len(line.get_xdata())]
+		assert [list(line.get_xdata()) for line in lines] == [[1000, 2000, 4000]] * 3, lines
+		assert [line.get_ydata()[0] <= line.get_ydata()[-1] for line in lines] == [True] * 3
+		drawn(path, "--kind", "load", "-o", "x.svg")
+		for text in ("operations done [per second]", "latency [usec]", "50%", "99.9%", "2000"):
+			assert text in texts("x.svg"), (text, texts("x.svg"))
+		err = drawn(saved("b.json", runs(100)), "--kind", "load", "-o", "x.svg", status=1)
+		assert "none of these results has an open loop; give the run rate=" in err, err
+
+
 def over_time(test="wlat", **changes):
 	"""A run of ten seconds with a stall, and in the latency a spike."""
 	timed = test == "wlat"
@@ -260,7 +286,7 @@ def small():
 	with front.directory():
 		one = canned.result(iterations=3, elapsed_ns=30, **canned.latency([10, 10, 10]),
 				    series=canned.series([(10, 10), (20, 10), (30, 10)]))
-		path = saved("a", one, canned.result("bw"))
+		path = saved("a", one, canned.result("bw"), open_loop(5))
 		for kind in plot.KINDS:
 			drawn(path, "--kind", kind, "-o", "x.svg")
 			texts("x.svg")

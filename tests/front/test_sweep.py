@@ -276,6 +276,69 @@ def iterations():
 		assert sweep.iterations(KINDS[name], size, arguments) == expected, (name, size)
 
 
+def loaded(module, text):
+	"""A device that does 4000 operations per second at most."""
+	due = text.value("rate", 0)
+	values = canned.times(200, 1000 + due)
+	module.result(text, iterations=min(due, 4000), elapsed_ns=10**9,
+		      open_loop={"rate": due, "late": max(0, due - 4000), "unposted": 0},
+		      **canned.latency(values))
+	return 0
+
+
+@suite.test("rates double, are listed, or both, each with each size")
+def rates():
+	for text, expected in (("2..16", [2, 4, 8, 16]), ("3..13", [3, 6, 12]), ("500", [500]),
+			       ("5,2,2..4", [2, 4, 5]), ("1000000000", [10**9])):
+		assert options.rates(text) == expected, text
+	with front.directory():
+		module, out, err = run(loaded, "--test", "rlat,bw", "--rates", "1000..8000", "--csv", "x")
+		found = list(csv.DictReader(open("x", encoding="utf-8")))
+	assert err == "", err
+	assert [text.text.split(",tag=")[0] for text in module.commands] == [
+		f"client,addr=192.0.2.1,{test},size=64,duration=5,rate={rate}"
+		for test in ("rlat", "bw") for rate in (1000, 2000, 4000, 8000)], module.commands
+	lines = out.splitlines()
+	assert lines[1].split()[2:5] == ["due[1/sec]", "done[1/sec]", "late"], lines
+	assert [line.split()[2:5] for line in lines[2:6]] == [
+		["1000", "1000", "0"], ["2000", "2000", "0"], ["4000", "4000", "0"],
+		["8000", "4000", "4000"]], lines
+	# One table for each test, as its rows differ in the rate.
+	assert out.count("# ") == 2, out
+	assert [(each["due_per_sec"], each["done_per_sec"], each["late"]) for each in found[3:5]] == [
+		("8000", "4000", "4000"), ("1000", "1000", "0")], found
+	with front.directory():
+		module, _, _ = run(loaded, "--test", "rlat", "--rates", "5", "--sizes", "2,4",
+				   "--count", "7")
+	assert [text.text.split(",tag=")[0] for text in module.commands] == [
+		f"client,addr=192.0.2.1,rlat,size={size},count=7,rate=5" for size in (2, 4)]
+
+
+@suite.test("rates that are none, and tests without one")
+def refused_rates():
+	for words, word in (
+			(["--rates", "0"], "'0' is no rate from 1 to 1000000000"),
+			(["--rates", "1K"], "'1K' is no rate"), (["--rates", "8..4"], "'8..4' is no rate"),
+			(["--rates", "5", "--test", "pingpong"], "not for pingpong"),
+			(["--rates", "5", "--option", "poll,rate=6"], "are both given")):
+		with front.directory():
+			module, out, err = run(loaded, *words, status=2)
+		assert word in err and not out and not module.commands, (words, err)
+
+
+@suite.test("open loops are reported and compared by their rates")
+def compared_rates():
+	with front.directory():
+		run(loaded, "--test", "bw", "--rates", "1000,8000", "--json", "x")
+		run(loaded, "--test", "bw", "--rates", "500..8000", "--json", "y")
+		status, out, _ = krping("report", "x")
+		assert status == 0 and "8000" in out and out.count("# bw") == 1, out
+		status, out, _ = krping("report", "x", "y")
+	rows = [line.split() for line in out.splitlines() if line.strip().startswith("64 ")]
+	assert status == 0 and [row[1] for row in rows] == ["500", "1000", "2000", "4000", "8000"], out
+	assert rows[0][2:5] == ["-", "500", "-"] and rows[1][2:5] == ["1000", "1000", "+0.0%"], out
+
+
 @suite.test("tests without sizes are none for a sweep")
 def no_sizes():
 	with front.directory(), Module() as module:
