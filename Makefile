@@ -31,6 +31,9 @@ demo: ## see krping run, in a virtual machine with soft-RoCE
 shell: ## get a shell in such a virtual machine
 	@scripts/guest --shell
 
+pair: ## get a shell in one of two such machines; ssh guest2 is the other
+	@scripts/guest --peers 1 --shell
+
 test: ## run all tests; KERNEL=7.3 tests on that kernel, ALL=1 on the debug kernel too
 	@tests/run $(if $(ALL),--all)
 
@@ -56,4 +59,4 @@ bench-plots: ## measure, and draw the plots of docs/plots
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
 
-.PHONY: all install clean demo shell test test-debug soak fuzz lint bench bench-plots help
+.PHONY: all install clean demo shell pair test test-debug soak fuzz lint bench bench-plots help
