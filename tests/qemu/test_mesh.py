@@ -2,20 +2,16 @@
 """krping mesh between network namespaces, each with an RDMA device of its own."""
 
 import json
-import os
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 
 import hosts
 import krping
 from ktap import Suite
+from meshes import begin, cells, mesh
 
 COUNT = 5
-PROGRAM = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
-		       "scripts", "krping")
 PAIRS = COUNT * (COUNT - 1)
 
 
@@ -32,24 +28,6 @@ def check():
 suite = Suite(check=check, limit=600)
 
 
-def begin(names, *words, **more):
-	"""A mesh of the hosts NAMES, which has begun."""
-	return subprocess.Popen((sys.executable, PROGRAM, "mesh", "--launcher", "netns", "--hosts", names,
-				 "--connect-timeout", "120", *words), stdin=subprocess.DEVNULL,
-				stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
-
-
-def mesh(names, *words, status=0):
-	"""Run a mesh of the hosts NAMES, which ends with STATUS: its document, and what it prints."""
-	with tempfile.TemporaryDirectory() as path:
-		document = os.path.join(path, "mesh.json")
-		running = begin(names, *words, "--json", document)
-		out, err = running.communicate()
-		assert running.returncode == status, (running.returncode, out[-2000:], err[-2000:])
-		with open(document, encoding="utf-8") as file:
-			return json.load(file), out + err
-
-
 def accused(document):
 	"""Who is an outlier: hosts, and pairs of hosts that none of these is. Emulated CPUs are
 	noisy, and what is injected here is far beyond that."""
@@ -63,15 +41,6 @@ def accused(document):
 		else:
 			names.add(client or server)
 	return {each for each in names if isinstance(each, str) or not each & names}
-
-
-def cells(document, figure, test="wlat"):
-	"""The figures of each pair of a test, by the names of client and server."""
-	matrix, = (each for each in document["matrices"] if each["test"] == test)
-	names = [host["name"] for host in document["hosts"]]
-	return {(client, server): value
-		for client, row in zip(names, matrix["figures"][figure])
-		for server, value in zip(names, row) if value is not None}
 
 
 QUICK = ("--test", "wlat", "--sizes", "64", "--count", "50")
