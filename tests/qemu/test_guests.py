@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-2.0
+# guest: --peers 2
+"""Client and server on machines of their own: two kernels with a wire between them, each with an
+RDMA device; user space against the module; a disk whose server's machine loses its cable or its
+power."""
+
+import errno
+import os
+import re
+import threading
+
+import block
+import guests
+import krping
+from block import MIB, Raw
+from krping import ADDR, ADDR6, Program, new_port, new_tag, run_ok, wait_for
+from ktap import Suite
+
+suite = Suite(check=guests.check, limit=400)
+
+COUNT = 100
+MOUNT = "/tmp/srv"
+
+
+def far():
+	"""The guest at the other end."""
+	return guests.others()[0]
+
+
+def results(guest, tag, role):
+	"""The one result of TAG and ROLE, of another guest or, without one, of this."""
+	return guest.ask("result", tag, role) if guest else krping.result(tag, role)
+
+
+def pingpong(here, there, size, options):
+	"""COUNT iterations of SIZE bytes with OPTIONS, of a client of the guest HERE and a server on
+	THERE. None is this guest. Both have moved what they must."""
+	port, tag = new_port(), new_tag()
+	text = f"port={port},tag={tag},{options}"
+	server = (there.serve if there else krping.serve)(f"server,{text}")
+	client = (here.command if here else krping.Command)(
+		f"client,{text},size={size},count={COUNT},validate")
+	number = client.wait()
+	assert number == 0, (krping.name(number), client.text)
+	assert server.wait() == 0, text
+	for guest, role in ((here, "client"), (there, "server")):
+		krping.assert_done(results(guest, tag, role), COUNT, size)
+
+
+@suite.test("ping/pong with a server on another machine, with data that is checked")
+def there():
+	addr = f"addr={far().addr}"
+	pingpong(None, far(), 64, f"{addr},mem_mode=dma")
+	pingpong(None, far(), 65536, f"{addr},mem_mode=reg")
+	pingpong(None, far(), 4096, f"{addr},server_inv")
+	pingpong(None, far(), 1000, "addr6=fd99::2")
+
+
+@suite.test("ping/pong with a client on another machine")
+def here():
+	pingpong(far(), None, 64, f"addr={ADDR}")
+	pingpong(far(), None, 65536, f"addr={ADDR},mem_mode=reg")
+	pingpong(far(), None, 1000, f"addr6={ADDR6}")
+
+
+@suite.test("microbenchmarks to and from another machine, four connections at a time")
+def measured():
+	port = new_port()
+	for guest, addr in ((far(), far().addr), (None, ADDR)):
+		server = (guest.serve if guest else krping.serve)(f"server,persist,port={port}")
+		command = krping.Command if guest else far().command
+		for test in ("wlat", "slat", "rbw,size=16K", "bw,size=16K,threads=4"):
+			tag = new_tag()
+			client = command(f"client,addr={addr},port={port},tag={tag},count={COUNT},{test}")
+			assert client.wait() == 0, test
+			found = far().ask("results", tag) if not guest else krping.results(tag)
+			assert len(found) == (4 if "threads" in test else 1), found
+			assert all(each["iterations"] == COUNT for each in found), found
+		assert server.interrupt() == errno.EINTR
+
+
+def heard(output, what, count):
+	"""rping has printed the data of COUNT iterations, as "server" or as "" for a client."""
+	numbers = [int(number) for number in
+		   re.findall(rf"^{what}ping data: rdma-ping-([0-9]+): ", output, re.MULTILINE)]
+	assert numbers == list(range(count)), output[-1000:]
+
+
+@suite.test("rping in user space and the module on two machines, each as client and as server")
+def rping():
+	other = far()
+	for module, rping_at, addr, run in ((None, other, other.addr, other.program),
+					    (other, None, ADDR, Program)):
+		# The module is the client, and rping the server.
+		port, tag = new_port(), new_tag()
+		server = run("rping", "-s", "-v", "-a", addr, "-p", str(port), "-S", "1000", "-C", str(COUNT))
+		wait_for(lambda: rping_at.ask("listens", port) if rping_at else krping.listens(port))
+		text = f"client,addr={addr},port={port},tag={tag},count={COUNT},size=1000,validate"
+		client = (module.command if module else krping.Command)(text)
+		assert client.wait() == 0
+		_, output = server.finish()
+		heard(output, "server ", COUNT)
+		assert results(module, tag, "client")["peer_kind"] == "legacy"
+		# And the other way round: the module serves at the same end.
+		port, tag = new_port(), new_tag()
+		addr = module.addr if module else ADDR
+		server = (module.serve if module else krping.serve)(f"server,port={port},tag={tag}")
+		client = run("rping", "-c", "-v", "-V", "-a", addr, "-p", str(port), "-S", "1000",
+			     "-C", str(COUNT))
+		status, output = client.finish()
+		assert (status, server.wait()) == (0, 0), output[-1000:]
+		heard(output, "", COUNT)
+		found = results(module, tag, "server")
+		# rping does not say how large its messages are.
+		assert (found["iterations"], found["write_bytes"]) == (COUNT, 1000 * COUNT), found
+
+
+class Store:
+	"""A file on the other machine's disk, which survives its power. Within, it is served."""
+
+	SIZE = 32 * MIB
+
+	def __init__(self, guest):
+		self.guest = guest
+		self.port = new_port()
+		self.server = None
+
+	def __enter__(self):
+		self.guest.exec("modprobe", "-a", "virtio_blk", "ext4")
+		# Its node may come a moment later.
+		self.guest.exec("sh", "-c", "for i in $(seq 100); do [ ! -b /dev/vda ] || exit 0; "
+				"sleep 0.1; done; exit 1")
+		self.guest.exec("mkfs.ext4", "-q", "-F", "/dev/vda")
+		self.serve()
+		return self
+
+	def serve(self):
+		"""Mount it, and serve it."""
+		self.guest.exec("modprobe", "-a", "virtio_blk", "ext4")
+		self.guest.exec("sh", "-c", f"mkdir -p {MOUNT} && mount /dev/vda {MOUNT}")
+		self.server = self.guest.serve(f"server,blk,persist,port={self.port},"
+					       f"store={MOUNT}/image,size={self.SIZE}")
+
+	def disk(self, options="reconnect=600"):
+		"""A disk of it, here."""
+		return block.Disk(f"client,blk,addr={self.guest.addr},port={self.port},{options}")
+
+	def __exit__(self, kind, *_):
+		if kind:
+			self.guest.part()
+			self.guest.exec("umount", "-l", MOUNT)
+			return
+		assert self.server.interrupt() == errno.EINTR
+		self.guest.exec("umount", MOUNT)
+
+
+def pattern(number):
+	"""What block NUMBER of the disk is to have."""
+	return number.to_bytes(8, "little") * 512
+
+
+class Writer(threading.Thread):
+	"""A thread that writes BLOCKS blocks to a disk, each flushed, and then reads all of them."""
+
+	def __init__(self, disk, blocks):
+		super().__init__(daemon=True)
+		self.disk = disk
+		self.blocks = blocks
+		self.written = 0
+		self.error = None
+		self.start()
+
+	def run(self):
+		krping.block_signals()
+		try:
+			with Raw(self.disk, flags=os.O_RDWR | os.O_DSYNC) as raw:
+				for number in range(self.blocks):
+					raw.put(number * 4096, pattern(number))
+					self.written += 1
+				for number in range(self.blocks):
+					block.compare(raw.get(number * 4096, 4096), pattern(number),
+						      f"block {number}")
+		except BaseException as error:
+			self.error = error
+
+	def finish(self, timeout=200):
+		"""Wait for its end, which must be a good one."""
+		self.join(timeout * krping.SLOW)
+		assert not self.is_alive(), f"{self.written} of {self.blocks} blocks after {timeout} s"
+		if self.error:
+			raise self.error
+
+
+def survives(trouble):
+	"""A disk of the other machine is written to, and TROUBLE(store, log) comes in the middle, after
+	which the store is served: the disk has come back, and all data is there."""
+	other = far()
+	log = krping.Log()
+	with Store(other) as store, store.disk() as disk:
+		writer = Writer(disk, 400)
+		wait_for(lambda: writer.written > 20, 60)
+		trouble(store, log)
+		writer.finish()
+		assert disk.figures()["reconnects"] >= 1, disk.figures()
+		assert disk.figures()["errors"] == 0, disk.figures()
+
+
+@suite.test("a disk goes on when the cable of its server's machine was out, and has all data")
+def cable():
+	def trouble(store, log):
+		with store.guest.monitor.unplugged():
+			log.wait("connection lost", 120)
+	survives(trouble)
+
+
+@suite.test("a disk goes on when its server's machine lost its power: what was flushed is there")
+def power():
+	def trouble(store, log):
+		store.guest.restart()
+		store.serve()
+		log.expect("connection lost")
+	survives(trouble)
+
+
+@suite.test("a flush fails after such a loss of power if a write was answered and not flushed")
+def unflushed():
+	other = far()
+	with Store(other) as store, store.disk() as disk:
+		with Raw(disk) as raw:
+			raw.put(0, pattern(1))
+			os.fsync(raw.fd)
+			raw.put(4096, pattern(2))
+			other.restart()
+			store.serve()
+			try:
+				os.fsync(raw.fd)
+			except OSError as error:
+				assert error.errno == errno.EIO, error
+			else:
+				raise AssertionError("the flush succeeded, and the write is lost")
+			block.compare(raw.get(0, 4096), pattern(1), "the flushed block")
+		# Whoever opens it now has lost nothing.
+		with Raw(disk) as raw:
+			raw.put(4096, pattern(3))
+			os.fsync(raw.fd)
+			block.compare(raw.get(4096, 4096), pattern(3), "the block written again")
+
+
+@suite.test("a client whose server's machine hangs ends by itself; later ones are served again")
+def hangs():
+	other = far()
+	port = new_port()
+	server = other.serve(f"server,persist,port={port}")
+	client = krping.Command(f"client,addr={other.addr},port={port},wlat,duration=600,timeout=4000")
+	wait_for(lambda: any(line.counters.get("write_msgs", 0) > 100 for line in krping.lines()), 60)
+	with other.monitor.frozen():
+		number = client.wait(120)
+		assert number in (errno.ETIMEDOUT, errno.EIO, errno.ECONNRESET), krping.name(number)
+	run_ok(f"client,addr={other.addr},port={port},count=10,validate")
+	assert server.interrupt() == errno.EINTR
+
+
+suite.main()
