@@ -252,6 +252,7 @@ def check():
 						       "h5": {"unreachable": 0}}, status=1)
 		assert f"h[2-3]: {lack}" in out and "h5: cannot be reached: ssh:" in out, out
 		assert "mlx5_0 10.0.0.1/16" in out and not hosts.of("round"), out
+		assert "5 of 8 hosts are ready" in out, out
 		_, out, _ = play("--check", hosts="a")
 		assert "1 of 1 hosts are ready" in out, out
 

@@ -167,5 +167,5 @@ def check_lines(outcome: Outcome) -> Iterator[str]:
 			groups[lack].append(host.name)
 	yield from _listed("what is missing", [
 		f"{nodeset.fold(hosts)}: {reason}" for reason, hosts in groups.items()])
-	ready = sum(not host.reason for host in outcome.hosts)
+	ready = sum(not host.reason and not host.lacks for host in outcome.hosts)
 	yield f"# {ready} of {len(outcome.hosts)} hosts are ready"
