@@ -34,6 +34,8 @@ class Hosts:
 	def __exit__(self, *_):
 		self._tear_down()
 
+	bridge = BRIDGE
+
 	@property
 	def names(self):
 		"""The names of all, as a node set."""
