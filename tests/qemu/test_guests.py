@@ -141,7 +141,7 @@ class Store:
 		self.server = self.guest.serve(f"server,blk,persist,port={self.port},"
 					       f"store={MOUNT}/image,size={self.SIZE}")
 
-	def disk(self, options="reconnect=600"):
+	def disk(self, options="reconnect=600,timeout=3000"):
 		"""A disk of it, here."""
 		return block.Disk(f"client,blk,addr={self.guest.addr},port={self.port},{options}")
 
