@@ -93,7 +93,8 @@ def rping():
 					    (other, None, ADDR, Program)):
 		# The module is the client, and rping the server.
 		port, tag = new_port(), new_tag()
-		server = run("rping", "-s", "-v", "-a", addr, "-p", str(port), "-S", "1000", "-C", str(COUNT))
+		server = run("rping", "-s", "-v", "-a", addr, "-p", str(port), "-S", "1000",
+			     "-C", str(COUNT))
 		wait_for(lambda: rping_at.ask("listens", port) if rping_at else krping.listens(port))
 		text = f"client,addr={addr},port={port},tag={tag},count={COUNT},size=1000,validate"
 		client = (module.command if module else krping.Command)(text)
