@@ -8,7 +8,9 @@ import os
 
 from .document import Document
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page")
+# One script: the later ones use what the earlier ones have.
+SCRIPTS = ("figures.js", "map.js", "pair.js", "main.js")
 # What ends a script, opens a comment, or is a line's end in JavaScript only. Names of hosts and
 # sentences come from outside.
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -30,7 +32,8 @@ def page(found: Document) -> str:
 	data = json.dumps(found, separators=(",", ":"), ensure_ascii=True)
 	for char, escape in ESCAPES.items():
 		data = data.replace(char, escape)
-	style, script = _read("page.css"), _read("page.js")
+	style = _read("page.css")
+	script = '"use strict";\n(() => {\n' + "".join(map(_read, SCRIPTS)) + "})();\n"
 	policy = f"default-src 'none'; style-src {_source(style)}; script-src {_source(script)}"
 	parts = {"POLICY": policy, "STYLE": style, "SCRIPT": script, "DATA": data}
 	whole = []
