@@ -4,6 +4,7 @@
 import dataclasses
 import json
 import os
+import re
 import sys
 import typing
 from collections.abc import Iterable
@@ -16,6 +17,8 @@ from .result import SCHEMA, SWEEP, Result, Stopped, Sweep
 
 # How many results the module keeps.
 KEPT = 256
+# Tags that JSON has as they are.
+PLAIN = re.compile(r"[0-9A-Za-z._-]+")
 
 
 @dataclasses.dataclass
@@ -112,18 +115,30 @@ def load(path: str) -> Loaded:
 		raise Quit(f"{name}: not text") from None
 
 
-def _kept_values() -> list[tuple[str, typing.Any]]:
+def _kept_text() -> str:
 	try:
 		with paths.open_debugfs(paths.RESULTS) as file:
-			return _values(file.read(), paths.RESULTS)
+			return file.read()
 	except OSError as error:
 		raise paths.results_trouble(error) from None
+
+
+def _kept_values(tags: Iterable[str] | None = None) -> list[tuple[str, typing.Any]]:
+	"""The JSON values of what the module keeps. With TAGS those that may have one of them:
+	most are others', and long."""
+	text = _kept_text()
+	if tags is not None and all(map(PLAIN.fullmatch, wanted := list(tags))):
+		quoted = [f'"{tag}"' for tag in wanted]
+		return [(f"{paths.RESULTS}:{number}", _parse(line, f"{paths.RESULTS}:{number}"))
+			for number, line in enumerate(text.split("\n"), 1)
+			if any(each in line for each in quoted)]
+	return _values(text, paths.RESULTS)
 
 
 def kept(tag: str | None = None) -> Loaded:
 	"""The Loaded of what the module keeps, only those of TAG if it is given: others may
 	be of tests that this program does not know."""
-	values = _kept_values()
+	values = _kept_values(None if tag is None else [tag])
 	return Loaded(paths.RESULTS, [check(found, where) for where, found in values
 				      if tag is None or _field(found, "tag") == tag])
 
@@ -131,7 +146,7 @@ def kept(tag: str | None = None) -> Loaded:
 def by_tag(tags: Iterable[str]) -> dict[str, list[Result]]:
 	"""Of each of TAGS the results that the module keeps."""
 	found: dict[str, list[Result]] = {tag: [] for tag in tags}
-	for where, each in _kept_values():
+	for where, each in _kept_values(found):
 		tag = _field(each, "tag")
 		if isinstance(tag, str) and tag in found:
 			found[tag].append(check(each, where))
