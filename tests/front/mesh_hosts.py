@@ -173,7 +173,7 @@ def play(*words, hosts="h[0-7]", faults=None, slow=None, at_round=None, offsets=
 	Hosts.faults, Hosts.slow, Hosts.clock_offsets = faults or {}, slow or {}, offsets or {}
 	Hosts.at_round = staticmethod(at_round or (lambda number: None))
 	with front.patched(launch, LAUNCHERS={"ssh": Hosts}), \
-			front.patched(controller, LEADS=(0, 0)):
+			front.patched(controller, LEADS=(0, 0, 0)):
 		found, out, err = front.krping("mesh", "--hosts", hosts, "--launcher", "ssh", *words)
 	assert found == status, (found, out[-2000:], err[-2000:])
 	return Hosts.made[0] if Hosts.made else None, out, err

@@ -177,9 +177,23 @@ def jumps():
 
 @suite.test("a round is announced long enough before it begins")
 def leads():
-	assert clock.lead([], 200, 5000) == 200
-	assert clock.lead([Clock(0, 100), Clock(0, 10)], 200, 5000) == 800
-	assert clock.lead([Clock(0, 10 ** 9)], 200, 5000) == 5000
+	lead = clock.Lead(200, 20, 5000)
+	assert lead.ahead([]) == 200
+	assert lead.ahead([Clock(0, 100), Clock(0, 10)]) == 800
+	assert lead.ahead([Clock(0, 10 ** 9)]) == 5000
+	# It becomes shorter, until a round was late: then it is never as short again.
+	for _ in range(50):
+		lead.learn(0)
+	assert lead.ahead([]) == 20
+	lead.learn(30)
+	assert lead.ahead([]) == 40
+	for _ in range(50):
+		lead.learn(0)
+	assert lead.ahead([]) == 40
+	# And never longer than the first one was, however late somebody is.
+	for _ in range(50):
+		lead.learn(10 ** 9)
+	assert lead.ahead([]) == 200
 
 
 suite.main()

@@ -47,7 +47,24 @@ class Clock:
 		return moved if abs(moved) > allowed else 0
 
 
-def lead(clocks: list[Clock], least: int, most: int) -> int:
-	"""How long before its start a round must be announced: four times the longest way there,
-	so that each host has it in time."""
-	return min(most, max([least] + [8 * clock.error for clock in clocks]))
+class Lead:
+	"""How long before its start a round is announced, so that each host has it in time, and has
+	made its connections. That time is lost, so it becomes shorter until a host was late."""
+
+	def __init__(self, first: int, least: int, most: int) -> None:
+		"""It is FIRST for the first round, and then LEAST or more. MOST is for clocks that are
+		known badly only."""
+		self.now = self.first = first
+		self.least, self.most = least, most
+
+	def ahead(self, clocks: list[Clock]) -> int:
+		"""For the next round: at least four times the longest way to one of CLOCKS."""
+		return min(self.most, max([self.now] + [8 * clock.error for clock in clocks]))
+
+	def learn(self, late: int) -> None:
+		"""A round began so many ns LATE, or 0 in time."""
+		if late > 0:
+			# Not as short again, but a host that is late for once costs the others nothing.
+			self.least = self.now = min(self.first, 2 * self.now)
+		else:
+			self.now = max(self.least, self.now * 3 // 4)

@@ -201,8 +201,10 @@ class Mesh:
 					  self.arguments.resume)
 			journal.restore(outcome)
 		self.outcome, self.journal = outcome, journal
+		outcome.spent = controller.spent
 		controller.introduce(self.arguments.port)
-		await controller.run(whole, lambda step: given.commands(self.arguments, step),
+		await controller.run(whole, whole.steps(),
+				     lambda step: given.commands(self.arguments, step),
 				     journal.has if journal and journal.done else None,
 				     lambda number: self._show(number, whole.step_count))
 

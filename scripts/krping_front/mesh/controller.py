@@ -19,14 +19,18 @@ from . import clock, plan, rails, wire
 from .host import Host, plain
 from .launch.base import Launcher
 from .matrix import Run
+from .outcome import Spent
 from .plan import Pair, Plan, Step
 from .rails import Wish
 from .wire import Message
 
 SECOND = 10 ** 9
 PROBES = 5
-# The shortest and the longest time from the announcement of a round to its start, in ns.
-LEADS = (SECOND // 5, 5 * SECOND)
+# The time from the announcement of the first round to its start, and the shortest and the longest
+# that it may become, in ns.
+LEADS = (SECOND // 5, SECOND // 50, 5 * SECOND)
+# Hosts that begin a round later than that, in ns, are told of.
+LATE = SECOND // 100
 # A host that has no part any more, and a server that does not listen.
 DOWN, REFUSED = "EHOSTDOWN", "ECONNREFUSED"
 NO_DATA = "ENODATA"
@@ -72,6 +76,10 @@ class Controller:
 		self.open: set[Pair] = set()
 		self.refused: dict[int, str] = {}
 		self.offsets_changed = False
+		self.lead_time = clock.Lead(*LEADS)
+		self.spent = Spent()
+		# By how many ns the clients of this step began late at most, and what the longest took.
+		self.late = self.longest = 0
 
 	# What hosts say.
 
@@ -139,8 +147,9 @@ class Controller:
 			self._answered(host)
 
 	def _take_runs(self, host: Host, message: Message) -> None:
-		late = int(message.get("late", 0))
-		if late > 0:
+		late = max(0, int(message.get("late", 0)))
+		self.late = max(self.late, late)
+		if late > LATE:
 			host.late_rounds += 1
 			host.latest = max(host.latest, late)
 		for each in message["runs"]:
@@ -148,6 +157,7 @@ class Controller:
 				   for name, value in each.get("figures", {}).items()
 				   if math.isfinite(float(value)) and float(value) >= 0}
 			errno = plain(each.get("errno", ""))
+			self.longest = max(self.longest, int(each.get("took", 0)))
 			self._close((host.number, int(each["peer"])),
 				    Run((host.number, int(each["peer"])), figures, errno,
 					plain(each.get("reason", "")), late))
@@ -265,12 +275,13 @@ class Controller:
 			    "addresses": [host.addresses for host in self.hosts],
 			    "offsets": self._offsets})
 
-	async def run(self, whole: Plan, command: Callable[[Step], tuple[str, str, float]],
+	async def run(self, whole: Plan, steps: Iterable[Step],
+		      command: Callable[[Step], tuple[str, str, float]],
 		      done: Callable[[Step, Pair], bool] | None,
 		      progress: Callable[[int], object]) -> None:
-		"""Run the plan WHOLE. COMMAND says what servers and clients of a step are told, and
-		how many seconds it takes at least. Pairs that are DONE are left out."""
-		for step in whole.steps():
+		"""Run STEPS of the plan WHOLE. COMMAND says what servers and clients of a step are
+		told, and how many seconds it takes at least. Pairs that are DONE are left out."""
+		for step in steps:
 			progress(step.number)
 			spec = step.spec
 			if done:
@@ -284,7 +295,9 @@ class Controller:
 	async def _round(self, step: Step, spec: plan.Spec, pairs: set[Pair], rail: int,
 			 command: tuple[str, str, float]) -> None:
 		"""Run PAIRS, which SPEC means, as STEP says on RAIL."""
+		began = time.monotonic()
 		self.step, self.number, self.open, self.refused = step, step.number, pairs, {}
+		self.late = self.longest = 0
 		self._close_those_without(rail)
 		server, client, least = command
 		seconds = least + self.deadlines.run
@@ -296,6 +309,8 @@ class Controller:
 				    "listen": self.deadlines.listen, "seconds": seconds})
 			await self._servers()
 			await self._clients(seconds)
+			self.lead_time.learn(self.late)
+			self.spent.add(time.monotonic() - began, self.longest / SECOND)
 		for pair in sorted(self.open):
 			self._close(pair, self._lost(pair))
 
@@ -316,7 +331,7 @@ class Controller:
 		if self.offsets_changed:
 			self._send({"do": "offsets", "offsets": self._offsets})
 			self.offsets_changed = False
-		ahead = clock.lead([host.clock for host in self.present], *LEADS)
+		ahead = self.lead_time.ahead([host.clock for host in self.present])
 		self._send({"do": "go", "n": self.number, "start": time.time_ns() + ahead,
 			    "skip": sorted(skip)})
 		limit = ahead / SECOND + seconds + self.deadlines.answer

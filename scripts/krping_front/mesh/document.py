@@ -25,6 +25,8 @@ def document(outcome: Outcome, accused: list[Accusation], misses: list[Miss], st
 		"krping_mesh": VERSION, **about, "status": status,
 		"interrupted": outcome.interrupted,
 		"rounds": {"planned": outcome.plan.step_count, "begun": outcome.last_round + 1},
+		"spent": {"rounds": outcome.spent.rounds, "whole_s": round(outcome.spent.whole, 3),
+			  "tests_s": round(outcome.spent.tests, 3)},
 		"runs": {"all": outcome.runs, "failed": outcome.failed},
 		"hosts": [_host(host, outcome.plan.rails) for host in outcome.hosts],
 		"matrices": [_matrix(grid) for grid in outcome.grids.values()],

@@ -28,12 +28,24 @@ class Job:
 		"""Run the command TEXT with TAG, and call ENDED() in another thread at its end."""
 		self.command = Command(f"{text},tag={tag}")
 		self.tag = tag
+		self.began_ns = self.ended_ns = time.time_ns()
+		self.ended = ended
 		self.fd = proc.open_to_write()
 		try:
-			self.writer = proc.Writer(self.fd, os.fsencode(self.command.text), ended)
+			self.writer = proc.Writer(self.fd, os.fsencode(self.command.text), self._over)
 		except RuntimeError:
 			os.close(self.fd)
 			raise Quit("there can be no more threads on this host") from None
+
+	def _over(self) -> None:
+		"""It has ended. In its thread."""
+		self.ended_ns = time.time_ns()
+		self.ended()
+
+	def took_ns(self, start: int) -> int:
+		"""How long it ran, which has ended, where it was to begin at START by this host's
+		clock."""
+		return max(0, self.ended_ns - max(self.began_ns, start))
 
 	@property
 	def done(self) -> bool:

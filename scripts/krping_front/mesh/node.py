@@ -347,6 +347,7 @@ class Node:
 			reason = str(trouble)
 		for peer, job in ended.items():
 			del current.running[peer]
+			took = job.took_ns(current.start)
 			if job.tag in found:
 				sent = jobs.outcome(job, current.log, found[job.tag])
 			else:
@@ -355,7 +356,9 @@ class Node:
 			if current.overdue and sent.get("errno") == "EINTR":
 				sent |= {"errno": "ETIMEDOUT",
 					 "reason": f"{current.too_long}, and was interrupted"}
-			current.runs.append({"peer": peer} | sent)
+			current.late = max(current.late, *[
+				each.get("start_late_ns", 0) for each in found.get(job.tag, [])], 0)
+			current.runs.append({"peer": peer, "took": took} | sent)
 
 	def _end_round(self) -> None:
 		"""Have done with the round that there is, if any."""

@@ -59,6 +59,23 @@ class Accusation:
 	finding: Finding
 
 
+@dataclasses.dataclass
+class Spent:
+	"""The seconds that rounds took."""
+
+	rounds: int = 0
+	# From the announcement of each to its end.
+	whole: float = 0.0
+	# Of that from the start on until the last client of the round had ended.
+	tests: float = 0.0
+
+	def add(self, whole: float, tests: float) -> None:
+		"""Take in a round."""
+		self.rounds += 1
+		self.whole += whole
+		self.tests += tests
+
+
 class Outcome:
 	"""What a mesh has come to so far."""
 
@@ -67,6 +84,7 @@ class Outcome:
 		self.hosts = hosts
 		self.limits = limits
 		self.grids = {key: Grid(key, plan.count) for key in plan.runs}
+		self.spent = Spent()
 		self.failures: list[Failure] = []
 		self.failed = 0
 		self.runs = 0

@@ -47,8 +47,17 @@ def lines(outcome: Outcome, accused: list[Accusation], misses: list[Miss]) -> It
 	yield from _listed("clocks and starts", [
 		f"{host.name}: {note}" for host in outcome.hosts for note in host.notes])
 	well = sum(not host.reason for host in outcome.hosts)
+	yield from _times(outcome)
 	yield (f"# {outcome.runs} runs of {well} of {len(outcome.hosts)} hosts; {outcome.failed} "
 	       f"failed, {len(misses)} beyond limits, {len(accused)} outliers")
+
+
+def _times(outcome: Outcome) -> Iterator[str]:
+	"""What the rounds took, and how much of that the tests themselves."""
+	spent = outcome.spent
+	if spent.rounds:
+		yield (f"# {spent.rounds} rounds in {spent.whole:.1f} s, of which the tests took "
+		       f"{spent.tests:.1f} s")
 
 
 def _listed(what: str, texts: list[str]) -> Iterator[str]:
