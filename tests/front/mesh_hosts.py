@@ -24,6 +24,8 @@ class Played(Launcher):
 	faults = {}
 	# Times a figure of a host's or pair's runs, by names.
 	slow = {}
+	# The same, but only until that round.
+	passing = {}
 	seed = 1
 	# Called with the number of each round.
 	at_round = staticmethod(lambda number: None)
@@ -148,12 +150,18 @@ class Played(Launcher):
 				return {"peer": peer, "errno": "ETIMEDOUT",
 					"reason": "nothing happened for 10000 ms"}
 		factor = (self.slow.get(host, 1) * self.slow.get(server, 1)
-			  * self.slow.get((host, server), 1) * math.exp(self.rng.gauss(0, SPREAD)))
+			  * self.slow.get((host, server), 1)
+			  * self._passing(host) * self._passing(server) * self._passing((host, server))
+			  * math.exp(self.rng.gauss(0, SPREAD)))
 		client = self.round["client"]
 		if client.split(",")[0] in ("bw", "rbw", "sbw"):
 			return {"peer": peer, "figures": {"bytes_per_s": int(1e10 / factor)}}
 		return {"peer": peer, "figures": {"p50_ns": int(TYPICAL * factor),
 						  "p99_ns": int(3 * TYPICAL * factor)}}
+
+	def _passing(self, who):
+		factor, until = self.passing.get(who, (1, 0))
+		return factor if self.round["n"] < until else 1
 
 	def drop(self, host):
 		self.dropped.append(host)
@@ -162,15 +170,17 @@ class Played(Launcher):
 		self.stopped = True
 
 
-def play(*words, hosts="h[0-7]", faults=None, slow=None, at_round=None, offsets=None, status=0):
-	"""Run krping mesh WORDS with HOSTS, some of which have FAULTS or are SLOW: the launcher,
-	stdout and stderr."""
+def play(*words, hosts="h[0-7]", faults=None, slow=None, passing=None, at_round=None, offsets=None,
+	 status=0):
+	"""Run krping mesh WORDS with HOSTS, some of which have FAULTS, are SLOW, or are so in
+	PASSING: the launcher, stdout and stderr."""
 	class Hosts(Played):
 		"""Those of this mesh."""
 
 		made = []
 
 	Hosts.faults, Hosts.slow, Hosts.clock_offsets = faults or {}, slow or {}, offsets or {}
+	Hosts.passing = passing or {}
 	Hosts.at_round = staticmethod(at_round or (lambda number: None))
 	with front.patched(launch, LAUNCHERS={"ssh": Hosts}), \
 			front.patched(controller, LEADS=(0, 0, 0)):

@@ -54,6 +54,11 @@ def answer(module, text):
 		front.sleep()
 		note("interrupted")
 		return errno.EINTR
+	if fault("clock"):
+		# Somebody sets it, once.
+		os.unlink(os.path.join(PLAYED, f"clock.{NAME}"))
+		now = time.time_ns
+		time.time_ns = lambda: now() + 3 * 10 ** 9
 	with LOCK:
 		if fault("link"):
 			return module.fail(text, errno.ETIMEDOUT, "nothing happened for 10000 ms")

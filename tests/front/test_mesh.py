@@ -65,7 +65,8 @@ def thousand():
 		found = loaded()
 		size = os.path.getsize("y")
 	taken = time.process_time() - start
-	assert hosts.runs == 523_776 and len(hosts.of("round")) == 1023, hosts.runs
+	# The host that stands out is run again with some others, four for each of its sides.
+	assert hosts.runs == 523_776 + 8 * 512 and len(hosts.of("round")) == 1023 + 8, hosts.runs
 	assert found["runs"] == {"all": 523_776, "failed": 0}
 	assert {(each["kind"], each["client"]) for each in found["outliers"]} == {("host", "h700")}
 	assert "host h700" in out and size > 1 << 20
@@ -183,10 +184,48 @@ def limits():
 		play("--max-p99", "1ms", *ONE)
 		_, out, _ = play("--min-bw", "5G", "--test", "bw", "--sizes", "64K", slow={"h4": 3},
 				 status=3)
-		assert "14 beyond limits" in out and "host h4: bytes_per_s is" in out, out
+		assert "14 beyond limits" in out and "host h4: bandwidth is" in out, out
 		play(*ONE, slow={"h4": 5})
 		_, out, _ = play("--fail-on-outliers", *ONE, slow={"h4": 5}, status=3)
 		assert "host h4: p50 is" in out, out
+
+
+@suite.test("who stands out is run again: who does not stand out again is not accused")
+def again():
+	bad = {"h4": 5, ("h1", "h2"): 20}
+	with front.directory():
+		hosts, out, _ = play("--json", "x", *ONE, slow=bad, passing={
+			"h6": (4, 14), ("h0", "h3"): (20, 14)})
+		found = loaded()
+	who = {(each["kind"], each["client"], each["server"]) for each in found["outliers"]}
+	assert who == {("host", "h4", "h4"), ("pair", "h1", "h2")}, who
+	assert all(each["again"]["factor"] > 3 for each in found["outliers"]), found["outliers"]
+	who = {(each["kind"], each["client"], each["server"]) for each in found["dismissed"]}
+	assert who == {("host", "h6", "h6"), ("pair", "h0", "h3")}, who
+	assert all(each["again"]["factor"] < 1.5 for each in found["dismissed"]), found["dismissed"]
+	assert "# stood out once, and not when they were run again" in out, out
+	# The matrix is what was measured the first time, and the document has both.
+	matrix, = found["matrices"]
+	assert matrix["runs"][1][2] == 1 and found["runs"]["all"] == 56 == found["rounds"]["planned"] * 4
+	pair, = (each for each in matrix["again"] if (each["client"], each["server"]) == (1, 2))
+	assert pair["runs"] == len(pair["figures"]["p50_ns"]) == 3, pair
+	assert min(pair["figures"]["p50_ns"]) > 200_000
+	# The rounds are the same ones, with all of their pairs.
+	rounds = hosts.of("round")
+	first = {json.dumps(each["spec"]) for each in rounds[:14]}
+	assert len(rounds) > 14 and {json.dumps(each["spec"]) for each in rounds[14:]} <= first
+	assert [each["n"] for each in rounds] == list(range(len(rounds)))
+	# Where they are not run again, all are accused; where nobody is, nothing is run again.
+	with front.directory():
+		play("--json", "x", "--confirm", "0", *ONE, slow=bad, passing={"h6": (4, 14)})
+		found = loaded()
+		assert {each["client"] for each in found["outliers"]} == {"h4", "h1", "h6"}
+		assert not found["dismissed"] and not any(each["again"] for each in found["outliers"])
+		hosts, _, _ = play("--json", "x", *ONE)
+		assert len(hosts.of("round")) == 14 and not loaded()["matrices"][0]["again"]
+		# A pattern with one round runs all of that again.
+		hosts, _, _ = play("--json", "x", "--pattern", "storm", *ONE, slow={"h4": 5})
+		assert [each["spec"] for each in hosts.of("round")] == ["all"] * 2
 
 
 @suite.test("Ctrl-C ends all hosts, and --resume goes on")
@@ -300,6 +339,7 @@ def schema():
 		found = loaded()
 		jsonschema.validate(found, rules)
 		assert found["misses"] and found["outliers"] and found["failures"]
+		assert any(matrix["again"] for matrix in found["matrices"])
 		for name in ("krping_mesh", "hosts", "matrices"):
 			less = {key: value for key, value in found.items() if key != name}
 			try:

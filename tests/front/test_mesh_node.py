@@ -224,6 +224,20 @@ def failing():
 	assert ("a", "c") not in reasons and ("a", "e") not in reasons
 
 
+@suite.test("a clock that is set in mid-mesh is told, and its host goes on")
+def clock_is_set():
+	with played("clock.b", "starts.a", "starts.b", "starts.c") as environment:
+		found, out = run(environment, hosts="a,b,c")
+	assert found["runs"] == {"all": 6, "failed": 0}, out
+	jumps = {host["name"]: host["clock_jumps"] for host in found["hosts"]}
+	assert not jumps["a"] and not jumps["c"], jumps
+	jump, = jumps["b"]
+	assert jump["round"] >= 0 and abs(jump["ns"] - 3 * 10 ** 9) < 5 * 10 ** 8, jump
+	assert "b: its clock was set by +3" in out, out
+	# Later rounds begin at the right time there, too.
+	assert found["hosts"][1]["latest_ns"] < 2 * 10 ** 9, found["hosts"][1]
+
+
 @suite.test("a node that is killed is a row, and the others go on")
 def killed():
 	with played("stuck.c") as environment:

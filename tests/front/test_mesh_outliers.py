@@ -85,6 +85,58 @@ def together():
 		assert found == [("host", host, host), ("pair", client, server)], (number, found)
 
 
+def judge(matrix, fresh, more_is_worse=True):
+	"""Who of MATRIX stands out, and whether they do so by what is measured again, FRESH."""
+	return [(found.kind, outliers.stands(found, second)) for found in
+		outliers.find(matrix, more_is_worse)
+		if (second := outliers.again(matrix, fresh, found, more_is_worse))]
+
+
+def partly(matrix, *pairs):
+	"""Only the cells PAIRS of MATRIX."""
+	return [[cell if (client, server) in pairs else None for server, cell in enumerate(line)]
+		for client, line in enumerate(matrix)]
+
+
+@suite.test("measured again, what is bad stands out again, and what was chance does not")
+def measured_again():
+	rng = random.Random(10)
+	for number in range(MATRICES):
+		matrix, fresh, other = noise(rng), noise(rng), noise(rng)
+		matrix[2][5] *= 20
+		fresh[2][5] *= 20
+		assert judge(matrix, partly(fresh, (2, 5))) == [("pair", True)], number
+		assert judge(matrix, partly(other, (2, 5))) == [("pair", False)], number
+		# Nothing was measured again: nobody can say.
+		assert judge(matrix, partly(fresh, (1, 5))) == [], number
+		some = [(3, host) for host in (0, 2, 5, 7)] + [(host, 3) for host in (1, 2, 4, 6)]
+		matrix, fresh = noise(rng), noise(rng)
+		slow_host(matrix, 3, 6)
+		slow_host(fresh, 3, 6)
+		assert ("host", True) in judge(matrix, partly(fresh, *some)), number
+		assert ("host", False) in judge(matrix, partly(other, *some)), number
+		assert judge(matrix, partly(fresh, *some[:2])) == [], number
+
+
+@suite.test("a device with two speeds, such as soft-RoCE: nobody is accused twice")
+def two_speeds():
+	rng = random.Random(11)
+	once = twice = 0
+	for _ in range(20 * MATRICES):
+		def speeds():
+			return [[cell and cell * (1.7 if rng.random() < 0.06 else 1) for cell in line]
+				for line in noise(rng, spread=0.05)]
+		matrix = speeds()
+		found = outliers.find(matrix, True)
+		once += bool(found)
+		pairs = {(each.client, each.server) for each in found if each.kind == "pair"}
+		tries = [speeds() for _ in range(3)]
+		middle = [[None if client == server else sorted(each[client][server] for each in tries)[1]
+			   for server in range(8)] for client in range(8)]
+		twice += any(sure for _, sure in judge(matrix, partly(middle, *pairs)))
+	assert once > 5 * MATRICES and twice * 20 < once, (once, twice)
+
+
 @suite.test("of bandwidths the lower ones are worse")
 def bandwidths():
 	rng = random.Random(6)

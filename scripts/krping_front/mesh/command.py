@@ -5,18 +5,19 @@ import argparse
 import datetime
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from krping_front import progress, results
 from krping_front.errors import FAILED, INTERRUPTED, OK, Quit, printing
 
+from . import again
 from . import arguments as given
 from . import document, html, nodeset, plan, table
 from .journal import Journal
 from .matrix import Run
-from .outcome import Limits, Outcome
-from .plan import Step
+from .outcome import ERRORS, Limits, Outcome
+from .plan import Pair, Step
 
 DESCRIPTION = """\
 Run tests between the pairs of many hosts, in rounds: pairs of a round run at
@@ -157,12 +158,13 @@ class Mesh:
 		if self.outcome is None:
 			return self._nobody(controller)
 		self.outcome.interrupted = self.interrupted
-		accused, misses = self.outcome.accusations(), list(self.outcome.misses())
-		status = self.outcome.status(bool(misses), bool(accused))
+		found, misses = self.outcome.accusations(), list(self.outcome.misses())
+		status = self.outcome.status(
+			bool(misses), any(each.confirmed is not False for each in found))
 		if self.arguments.json != "-":
 			with printing():
-				print("\n".join(table.lines(self.outcome, accused, misses)))
-		whole = document.document(self.outcome, accused, misses, status, self._about())
+				print("\n".join(table.lines(self.outcome, found, misses)))
+		whole = document.document(self.outcome, found, misses, status, self._about())
 		# Where the disk is full the journal stays, and --resume writes what is missing here.
 		if self.arguments.json is not None:
 			results.save(self.arguments.json, document.text(whole))
@@ -203,15 +205,33 @@ class Mesh:
 		self.outcome, self.journal = outcome, journal
 		outcome.spent = controller.spent
 		controller.introduce(self.arguments.port)
-		await controller.run(whole, whole.steps(),
-				     lambda step: given.commands(self.arguments, step),
-				     journal.has if journal and journal.done else None,
-				     lambda number: self._show(number, whole.step_count))
+		await self._run(controller, whole.steps(), whole.step_count,
+				journal.has if journal and journal.done else None)
+		await self._run_again(controller)
+
+	async def _run(self, controller: Any, steps: Iterable[Step], count: int,
+		       done: Callable[[Step, Pair], bool] | None = None) -> None:
+		assert self.outcome
+		await controller.run(self.outcome.plan, steps,
+				     lambda step: given.commands(self.arguments, step), done,
+				     lambda number: self._show(number, count))
+
+	async def _run_again(self, controller: Any) -> None:
+		"""Run again what stood out, so that chance accuses nobody."""
+		assert self.outcome
+		whole, times = self.outcome.plan, self.arguments.confirm
+		if not times:
+			return
+		found = [(each.key, each.finding) for each in self.outcome.accusations()
+			 if each.figure != ERRORS]
+		chosen = again.wanted(whole, found, times)
+		await self._run(controller, again.steps(whole, chosen, times),
+				whole.step_count + again.count(chosen))
 
 	def _take(self, step: Step, run: Run) -> None:
 		assert self.outcome
 		self.outcome.add(step, run)
-		if self.journal:
+		if self.journal and not self.outcome.is_again(step):
 			self.journal.add(step, run)
 
 	def _show(self, number: int, total: int) -> None:
@@ -247,7 +267,8 @@ class Mesh:
 		return {"started": self.started.isoformat(timespec="seconds"),
 			"ended": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
 			"host": host, "kernel": kernel, "launcher": self.launcher,
-			"asked": depends | {"rails": list(self.outcome.plan.rails)},
+			"asked": depends | {"rails": list(self.outcome.plan.rails),
+					    "confirm": self.arguments.confirm},
 			"limits": {"max_p99_ns": self.arguments.max_p99,
 				   "min_bytes_per_s": self.arguments.min_bw,
 				   "outliers": self.arguments.fail_on_outliers}}

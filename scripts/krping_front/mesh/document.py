@@ -3,6 +3,7 @@
 I/O."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from .matrix import Grid
@@ -13,13 +14,24 @@ VERSION = 1
 Document = dict[str, Any]
 
 
-def document(outcome: Outcome, accused: list[Accusation], misses: list[Miss], status: int,
+def document(outcome: Outcome, found: list[Accusation], misses: list[Miss], status: int,
 	     about: Document) -> Document:
-	"""The document of OUTCOME. ABOUT is what it was asked for, and when."""
+	"""The document of OUTCOME, in which those that were FOUND stood out. ABOUT is what it was
+	asked for, and when."""
 	names = [host.name for host in outcome.hosts]
 
 	def key(each: tuple[str, int, str]) -> Document:
 		return {"test": each[0], "size": each[1], "rail": each[2]}
+
+	def accusation(each: Accusation) -> Document:
+		again = each.second and {"factor": round(each.second.factor, 4),
+					 "score": round(each.second.score, 2)}
+		return key(each.key) | {
+			"figure": each.figure, "kind": each.finding.kind,
+			"client": _name(names, each.finding.client),
+			"server": _name(names, each.finding.server),
+			"factor": round(each.finding.factor, 4), "score": round(each.finding.score, 2),
+			"again": again, "sentence": outcome.accuse(each)}
 
 	return {
 		"krping_mesh": VERSION, **about, "status": status,
@@ -29,13 +41,10 @@ def document(outcome: Outcome, accused: list[Accusation], misses: list[Miss], st
 			  "tests_s": round(outcome.spent.tests, 3)},
 		"runs": {"all": outcome.runs, "failed": outcome.failed},
 		"hosts": [_host(host, outcome.plan.rails) for host in outcome.hosts],
-		"matrices": [_matrix(grid) for grid in outcome.grids.values()],
-		"outliers": [key(each.key) | {
-			"figure": each.figure, "kind": each.finding.kind,
-			"client": _name(names, each.finding.client),
-			"server": _name(names, each.finding.server),
-			"factor": round(each.finding.factor, 4), "score": round(each.finding.score, 2),
-			"sentence": outcome.accuse(each)} for each in accused],
+		"matrices": [_matrix(grid, outcome.again.get(name))
+			     for name, grid in outcome.grids.items()],
+		"outliers": [accusation(each) for each in found if each.confirmed is not False],
+		"dismissed": [accusation(each) for each in found if each.confirmed is False],
 		"misses": [key(each.key) | {
 			"client": names[each.pair[0]], "server": names[each.pair[1]],
 			"figure": each.figure, "value": each.value, "limit": each.limit}
@@ -62,13 +71,24 @@ def _host(host: Any, rails: tuple[str, ...]) -> Document:
 		"late_rounds": host.late_rounds, "latest_ns": host.latest}
 
 
-def _matrix(grid: Grid) -> Document:
+def _matrix(grid: Grid, again: Grid | None) -> Document:
 	whole = {name: [[None if cell is None else round(cell) for cell in line] for line in values]
 		 for name, values in grid.values.items()}
 	return {"test": grid.test, "size": grid.size, "rail": grid.rail, "figures": whole,
 		"runs": grid.tried, "errors": grid.errors,
 		"series": [{"client": client, "server": server, "figures": figures}
-			   for (client, server), figures in sorted(grid.series.items())]}
+			   for (client, server), figures in sorted(grid.series.items())],
+		"again": list(_again(again)) if again else []}
+
+
+def _again(grid: Grid) -> Iterator[Document]:
+	"""The pairs of GRID with all that each has measured."""
+	for client, line in enumerate(grid.tried):
+		for server, runs in enumerate(line):
+			if runs:
+				yield {"client": client, "server": server, "runs": runs,
+				       "figures": {name: grid.all_of(name, (client, server))
+						   for name in grid.figures}}
 
 
 def text(found: Document) -> str:

@@ -73,9 +73,19 @@ class Grid:
 			each.append(value)
 			self.values[name][client][server] = statistics.median(each)
 
+	def all_of(self, name: str, pair: Pair) -> list[float]:
+		"""All values of the figure NAME of PAIR, in their order."""
+		value = self.values[name][pair[0]][pair[1]]
+		return self.series.get(pair, {}).get(name) or ([] if value is None else [value])
+
 	def known(self, name: str) -> list[float]:
 		"""All values of the figure NAME."""
 		return [cell for line in self.values[name] for cell in line if cell is not None]
+
+
+def label(name: str) -> str:
+	"""The figure NAME for people."""
+	return {"bytes_per_s": "bandwidth"}.get(name, name.removesuffix("_ns"))
 
 
 def sentence(name: str, value: float | None) -> str:

@@ -9,12 +9,14 @@ from krping_front.errors import FAILED, INTERRUPTED, MISSED, OK
 
 from . import outliers
 from .host import Host
-from .matrix import Grid, Key, Run, sentence
+from .matrix import Grid, Key, Run, label, sentence
 from .outliers import Finding
 from .plan import Pair, Plan, Step
 
 # Failures whose sentences are kept; all are counted.
 SENTENCES = 20_000
+# What stands for a figure where failures accuse somebody.
+ERRORS = "errors"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,9 +56,16 @@ class Accusation:
 	"""A Finding with what it is about."""
 
 	key: Key
-	# A figure, or "errors".
+	# A figure, or ERRORS.
 	figure: str
 	finding: Finding
+	# The same when it was measured again, None where it was not.
+	second: Finding | None = None
+
+	@property
+	def confirmed(self) -> bool | None:
+		"""Whether they stood out again; None where nothing was measured again."""
+		return None if self.second is None else outliers.stands(self.finding, self.second)
 
 
 @dataclasses.dataclass
@@ -84,6 +93,8 @@ class Outcome:
 		self.hosts = hosts
 		self.limits = limits
 		self.grids = {key: Grid(key, plan.count) for key in plan.runs}
+		# What those that stood out measured again.
+		self.again: dict[Key, Grid] = {}
 		self.spent = Spent()
 		self.failures: list[Failure] = []
 		self.failed = 0
@@ -91,9 +102,19 @@ class Outcome:
 		self.interrupted = False
 		self.last_round = -1
 
+	def is_again(self, step: Step) -> bool:
+		"""Whether STEP is one of those that run again what stood out."""
+		return step.number >= self.plan.step_count
+
 	def add(self, step: Step, run: Run) -> None:
 		"""Take in RUN of STEP."""
 		key = (step.test, step.size, step.rail)
+		if self.is_again(step):
+			# It is large, where there are many hosts.
+			if key not in self.again:
+				self.again[key] = Grid(key, self.plan.count)
+			self.again[key].add(run)
+			return
 		self.grids[key].add(run)
 		self.runs += 1
 		self.last_round = max(self.last_round, step.number)
@@ -120,15 +141,25 @@ class Outcome:
 								   value, limit)
 
 	def accusations(self) -> list[Accusation]:
-		"""Who is worse than the others."""
+		"""Who is worse than the others, or seemed to be so: see Accusation.confirmed."""
 		found = []
 		for key, grid in self.grids.items():
-			found += [Accusation(key, "errors", finding)
+			found += [Accusation(key, ERRORS, finding)
 				  for finding in outliers.failing(grid.tried, grid.errors)]
 			for figure, more_is_worse in grid.figures.items():
-				found += [Accusation(key, figure, finding) for finding
-					  in outliers.find(grid.values[figure], more_is_worse)]
+				found += [Accusation(key, figure, finding,
+						     self._second(key, figure, finding))
+					  for finding in outliers.find(grid.values[figure],
+								       more_is_worse)]
 		return found
+
+	def _second(self, key: Key, figure: str, finding: Finding) -> Finding | None:
+		"""FINDING, as it is by what was measured again."""
+		if key not in self.again:
+			return None
+		grid = self.grids[key]
+		return outliers.again(grid.values[figure], self.again[key].values[figure], finding,
+				      grid.figures[figure])
 
 	def status(self, missed: bool, accused: bool) -> int:
 		"""The exit status, where limits were MISSED and somebody is ACCUSED."""
@@ -156,15 +187,17 @@ class Outcome:
 	def accuse(self, each: Accusation) -> str:
 		"""EACH as a sentence."""
 		finding = each.finding
-		if each.figure == "errors":
+		if each.figure == ERRORS:
 			return f"{self.who(finding)}: {finding.factor:.0%} of its runs failed"
-		has = ""
+		has = again = ""
 		if finding.kind == "pair":
 			assert finding.client is not None and finding.server is not None
 			value = self.grids[each.key].values[each.figure][finding.client][finding.server]
 			has = f", {sentence(each.figure, value)}"
-		return (f"{self.who(finding)}: {each.figure.removesuffix('_ns')} is "
-			f"{finding.factor:.3g} times worse than typical{has} (score {finding.score:.1f})")
+		if each.second:
+			again = f"; when run again, {each.second.factor:.3g} times"
+		return (f"{self.who(finding)}: {label(each.figure)} is {finding.factor:.3g} times worse "
+			f"than typical{has} (score {finding.score:.1f}{again})")
 
 
 def title(key: Key) -> str:

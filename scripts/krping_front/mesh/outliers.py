@@ -7,6 +7,9 @@ the host; what is left of a cell when both are taken out accuses the pair. So a 
 finding, and not one for each of its pairs. Medians and MADs, the medians of absolute deviations,
 are not moved by those whom they are to find.
 
+Of many healthy cells one may be the worst by chance. That chance does not come twice: who is
+accused is measured again, and again() judges them by that alone.
+
 Nothing here does I/O."""
 
 import dataclasses
@@ -28,6 +31,10 @@ FALSE = 0.0001
 # Fewer cells say nothing of their row or column, fewer rows nothing of each other.
 CELLS = 3
 TURNS = 4
+# Who is measured again is one of one: this score is enough. And what is real is about as bad the
+# second time, so at least this share of the first effect, in logarithms.
+SURE = 3.0
+SHARE = 0.5
 # Hosts really differ where their spread is larger than the standard error of one by this, over
 # the root of their number. One of them stands out by so many standard errors.
 REAL = 4.0
@@ -54,25 +61,72 @@ class Finding:
 		return "host" if self.client == self.server else "pair"
 
 
+@dataclasses.dataclass(frozen=True)
+class Apart:
+	"""A matrix that is taken apart."""
+
+	# What is left of each cell, and the standard deviation of such a one that is only noise.
+	rest: Matrix
+	noise: float
+	# The score of each host, and how much it adds, as client and as server.
+	by_row: dict[int, tuple[float, float]]
+	by_column: dict[int, tuple[float, float]]
+
+
 def find(matrix: Matrix, more_is_worse: bool) -> list[Finding]:
 	"""The Findings of MATRIX, whose rows are clients, and whose cells are figures, None where
 	there is none. The worst hosts come first, then the worst pairs."""
-	logs = _logs(matrix, 1 if more_is_worse else -1)
-	rows, columns, rest = _polish(logs)
-	if sum(cell is not None for line in rest for cell in line) <= CELLS:
+	apart = _take_apart(matrix, more_is_worse)
+	if apart is None:
 		return []
-	rest, noise = _real(rows, columns, rest)
-	known = [cell for line in rest for cell in line if cell is not None]
-	by_row = _hosts(rows, [_count(line) for line in rest], noise)
-	by_column = _hosts(columns, [_count(list(line)) for line in zip(*rest)], noise)
-	found = _named(by_row, by_column)
+	found = _named(apart.by_row, apart.by_column)
 	pairs = []
-	limit = _limit(len(known))
-	for client, line in enumerate(rest):
+	limit = _limit(sum(map(_count, apart.rest)))
+	for client, line in enumerate(apart.rest):
 		for server, cell in enumerate(line):
-			if cell is not None and cell > LEAST and cell / noise > limit:
-				pairs.append(Finding(client, server, math.exp(cell), cell / noise))
+			if cell is not None and cell > LEAST and cell / apart.noise > limit:
+				pairs.append(Finding(client, server, math.exp(cell), cell / apart.noise))
 	return found + sorted(pairs, key=lambda finding: -finding.score)
+
+
+def again(matrix: Matrix, fresh: Matrix, finding: Finding, more_is_worse: bool) -> Finding | None:
+	"""FINDING, which is of MATRIX, as the FRESH figures make it, which are None where nothing
+	was measured again. The other hosts and pairs are taken from both. None is returned where
+	too little was measured again to say."""
+	whole = [[one if other is None else other for one, other in zip(*lines)]
+		 for lines in zip(matrix, fresh)]
+	sides = (finding.client, finding.server)
+	if finding.kind == "pair":
+		client, server = sides
+		assert client is not None and server is not None
+		if fresh[client][server] is None:
+			return None
+	else:
+		rows, columns = fresh, [list(line) for line in zip(*fresh)]
+		counts = [_count(lines[host]) for host, lines in zip(sides, (rows, columns))
+			  if host is not None]
+		if min(counts) < CELLS:
+			return None
+		# What was measured before says nothing of them any more.
+		for client, line in enumerate(whole):
+			for server in range(len(line)):
+				if client == sides[0] or server == sides[1]:
+					line[server] = fresh[client][server]
+	apart = _take_apart(whole, more_is_worse)
+	if apart is None:
+		return None
+	if finding.kind == "pair":
+		cell = apart.rest[client][server] or 0.0
+		return dataclasses.replace(finding, factor=math.exp(cell), score=cell / apart.noise)
+	score, effect = max((known[host] for host, known in zip(sides, (apart.by_row, apart.by_column))
+			     if host is not None and host in known), default=(0.0, 0.0))
+	return dataclasses.replace(finding, factor=math.exp(effect), score=score)
+
+
+def stands(first: Finding, second: Finding) -> bool:
+	"""Whether who is accused by the FIRST finding is so by the SECOND one, too."""
+	effect = math.log(second.factor)
+	return second.score > SURE and effect > max(LEAST, SHARE * math.log(first.factor))
 
 
 def failing(tried: list[list[int]], errors: list[list[int]]) -> list[Finding]:
@@ -105,6 +159,16 @@ def failing(tried: list[list[int]], errors: list[list[int]]) -> list[Finding]:
 							 tried[client][server]), 0.0)
 			  for server in sorted(left) if errors[client][server]]
 	return found
+
+
+def _take_apart(matrix: Matrix, more_is_worse: bool) -> Apart | None:
+	"""MATRIX, taken apart; None where there are too few cells."""
+	rows, columns, rest = _polish(_logs(matrix, 1 if more_is_worse else -1))
+	if sum(map(_count, rest)) <= CELLS:
+		return None
+	rest, noise = _real(rows, columns, rest)
+	return Apart(rest, noise, _hosts(rows, [_count(line) for line in rest], noise),
+		     _hosts(columns, [_count(list(line)) for line in zip(*rest)], noise))
 
 
 def _share(part: int, whole: int) -> float:

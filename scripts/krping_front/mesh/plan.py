@@ -177,15 +177,18 @@ class Plan:
 		"""How many steps() there are."""
 		return len(self.chosen) * len(self.runs) * self.repeats
 
+	def rounds(self) -> Iterator[tuple[int, Spec]]:
+		"""The pattern's rounds that are run, with their places in it."""
+		chosen = set(self.chosen)
+		return ((place, spec) for place, spec in enumerate(rounds(self.pattern, self.count))
+			if place in chosen)
+
 	def steps(self) -> Iterator[Step]:
 		"""All of it, in order: what a pair runs comes one after the other, so that its
 		figures are of about the same time."""
 		number = 0
-		chosen = set(self.chosen)
 		for repeat in range(self.repeats):
-			for place, spec in enumerate(rounds(self.pattern, self.count)):
-				if place not in chosen:
-					continue
+			for _, spec in self.rounds():
 				for test, size, rail in self.runs:
 					yield Step(number, spec, test, size, rail, repeat)
 					number += 1

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from krping_front.kinds import KINDS
 
 from . import nodeset
-from .matrix import Grid, sentence, summary
+from .matrix import Grid, label, sentence, summary
 from .outcome import Accusation, Miss, Outcome, title
 
 # Matrices of more hosts do not fit; then the worst hosts are shown.
@@ -26,17 +26,21 @@ def columns(rows: list[list[str]]) -> list[str]:
 		for row in rows]
 
 
-def lines(outcome: Outcome, accused: list[Accusation], misses: list[Miss]) -> Iterator[str]:
-	"""All that is to be said of OUTCOME, in which ACCUSED stand out and MISSES are beyond
-	limits."""
+def lines(outcome: Outcome, found: list[Accusation], misses: list[Miss]) -> Iterator[str]:
+	"""All that is to be said of OUTCOME, in which those that were FOUND stood out and MISSES
+	are beyond limits."""
+	accused = [each for each in found if each.confirmed is not False]
 	names = [host.name for host in outcome.hosts]
 	for grid in outcome.grids.values():
 		if any(map(any, grid.tried)):
 			yield from _grid(grid, names)
 			yield ""
 	yield from _listed("worse than the others", _accusations(outcome, accused))
+	yield from _listed("stood out once, and not when they were run again", [
+		f"{outcome.accuse(each)}; {title(each.key)}"
+		for each in found if each.confirmed is False])
 	yield from _listed("beyond limits", [
-		f"{title(each.key)}: {outcome.names(each.pair)}: {each.figure.removesuffix('_ns')} is "
+		f"{title(each.key)}: {outcome.names(each.pair)}: {label(each.figure)} is "
 		f"{sentence(each.figure, each.value)}, and the limit {sentence(each.figure, each.limit)}"
 		for each in misses])
 	yield from _failures(outcome)
@@ -86,7 +90,7 @@ def _accusations(outcome: Outcome, accused: list[Accusation]) -> list[str]:
 		for each in many:
 			worst[each.figure] = max(worst.get(each.figure, 0.0), each.finding.factor)
 		texts = [f"up to {factor:.0%} of its runs failed" if figure == "errors"
-			 else f"{figure.removesuffix('_ns')} is up to {factor:.3g} times worse than typical"
+			 else f"{label(figure)} is up to {factor:.3g} times worse than typical"
 			 for figure, factor in worst.items()]
 		found.append(f"{who}: {', '.join(texts)}; in {len(keys)} of {len(outcome.grids)} "
 			     f"matrices, such as {title(keys[0])}")
@@ -117,9 +121,9 @@ def _grid(grid: Grid, names: list[str]) -> Iterator[str]:
 	for figure in grid.figures:
 		found = summary(grid.known(figure))
 		if found is None:
-			yield f"  {figure.removesuffix('_ns')}: nothing was measured"
+			yield f"  {label(figure)}: nothing was measured"
 			continue
-		yield (f"  {figure.removesuffix('_ns')}: least {sentence(figure, found[0])}, median "
+		yield (f"  {label(figure)}: least {sentence(figure, found[0])}, median "
 		       f"{sentence(figure, found[1])}, most {sentence(figure, found[2])}")
 		rows = _matrix(grid, figure, names) if len(names) <= FITS else _worst(grid, figure, names)
 		yield from columns(rows)
