@@ -31,6 +31,7 @@ use crate::{
             rate::per_second,
             schedule::OpenLoopFigures,
             series::Series,
+            served::Served,
             sharing::SharingFigures,
             stats::{
                 BlockFigures,
@@ -125,7 +126,9 @@ pub(crate) struct Report<'a> {
     /// Events of the completion queues, for a run that counts them.
     pub(crate) events: Option<u64>,
     /// Figures of the shared receive queue that a server's connection took part in.
-    pub(crate) sharing: Option<SharingFigures>,
+    pub(crate) sharing: Option<&'a SharingFigures>,
+    /// Sums over the connections that the server has served until then.
+    pub(crate) served: Option<&'a Served>,
     /// Figures of a disk, a tap or a server of one.
     pub(crate) block: Option<BlockFigures>,
     /// Latency of each request of a disk or tap in nanoseconds, by stage.
@@ -184,6 +187,7 @@ impl<'a> Report<'a> {
             device_counters: None,
             events: None,
             sharing: None,
+            served: None,
             block: None,
             stages: &[],
             caps: None,
@@ -289,8 +293,11 @@ impl<'a> Report<'a> {
         if let Some(events) = self.events {
             object.num("events", events)?;
         }
-        if let Some(figures) = &self.sharing {
+        if let Some(figures) = self.sharing {
             figures.write(&mut object)?;
+        }
+        if let Some(served) = self.served {
+            served.write(&mut object)?;
         }
         if let Some(usage) = self.usage {
             usage.write(&mut object)?;

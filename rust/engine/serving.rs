@@ -58,6 +58,7 @@ use crate::{
     logic::{
         command::{
             MulticastGroup,
+            Role,
             Test, //
         },
         failure::Failure,
@@ -305,11 +306,16 @@ impl Accepting<'_> {
             let deadline = disconnect_deadline(self.session, &result);
             self.id.wait_disconnected(deadline);
         }
-        if let Some(server) = &server {
-            let (operations, ns) = server.summary().measured();
+        let measured = server.as_ref().map(|server| server.summary().measured());
+        let (operations, ns) = measured.unwrap_or_default();
+        if measured.is_some() {
             queue_pair.note_rate(operations, ns);
         }
-        report.sharing = queue_pair.sharing();
+        let counts = came && self.session.command.role == Role::Server;
+        let failed = result.is_err();
+        let add = || self.session.add_served(failed, operations, report.size, ns);
+        let served = counts.then(add);
+        let sharing = queue_pair.sharing();
         let moved = counters.moved(self.id);
         report.events = params.polling.events(iter::once(&queue_pair));
         drop(queue_pair);
@@ -319,6 +325,8 @@ impl Accepting<'_> {
         let report = Report {
             usage,
             device_counters: Some(&moved),
+            sharing: sharing.as_ref(),
+            served: served.as_ref(),
             ..*report
         };
         match &server {

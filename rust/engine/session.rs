@@ -49,7 +49,8 @@ use crate::{
             errno,
             verdict::apply_expectation,
             Failure, //
-        }, //
+        },
+        measure::served::Served, //
     },
     mr::Budget, //
 };
@@ -111,6 +112,9 @@ pub(crate) struct Session {
     pub(crate) peer_log: PeerLog,
     #[pin]
     threads: Mutex<Threads>,
+    /// Sums over the connections that a server has served.
+    #[pin]
+    served: Mutex<Served>,
     #[pin]
     ended: Completion,
 }
@@ -180,6 +184,7 @@ impl Session {
                     },
                     "krping_threads"
                 ),
+                served <- new_mutex!(Served::default(), "krping_served"),
                 ended <- Completion::new(),
             }),
             GFP_KERNEL,
@@ -279,6 +284,14 @@ impl Session {
             Failure::Interrupted => Failure::Interrupted,
             _ => Failure::Cancelled,
         });
+    }
+
+    /// Adds a connection of a server that has ended to the sums over all, which it returns: see
+    /// [`Served::add`]. May sleep.
+    pub(crate) fn add_served(&self, failed: bool, operations: u64, size: u32, ns: u64) -> Served {
+        let mut served = self.served.lock();
+        served.add(failed, operations, size, ns);
+        *served
     }
 
     /// Stores the result of one connection.

@@ -10,6 +10,7 @@
 //! - [`window`] - work requests in flight
 //! - [`rate`] - rates per second
 //! - [`usage`] - CPU time and context switches
+//! - [`served`] - all connections of a server
 //! - [`sharing`] - a shared receive queue
 //! - [`sequence`], [`loss`] - the messages of an unreliable queue pair
 //! - [`slots`] - the places of messages that are all compared
@@ -21,6 +22,7 @@ pub(crate) mod rate;
 pub(crate) mod schedule;
 pub(crate) mod sequence;
 pub(crate) mod series;
+pub(crate) mod served;
 pub(crate) mod sharing;
 pub(crate) mod slots;
 pub(crate) mod stats;

@@ -55,6 +55,7 @@ mod segments;
 mod sentences;
 mod sequence;
 mod series;
+mod served;
 mod sides;
 mod stats;
 mod stream_control;

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0
+
+use crate::logic::{
+    measure::served::Served,
+    text::json::Object, //
+};
+use serde_json::{
+    json,
+    Value, //
+};
+
+fn written(served: &Served) -> Value {
+    let mut out = String::new();
+    let mut object = Object::new(&mut out).unwrap();
+    served.write(&mut object).unwrap();
+    object.finish().unwrap();
+    serde_json::from_str(&out).unwrap()
+}
+
+#[test]
+fn connections_are_summed_up() {
+    let mut served = Served::default();
+    served.add(false, 100, 64, 1_000_000_000);
+    served.add(false, 300, 64, 1_000_000_000);
+    // One that failed, and one that did nothing, have no rate.
+    served.add(true, 5, 64, 1);
+    served.add(false, 0, 64, 0);
+    assert_eq!(
+        written(&served),
+        json!({"served": {
+            "connections": 4, "failed": 1, "operations": 405, "bytes": 405 * 64, "measured": 2,
+            "slowest_per_s": 100, "fastest_per_s": 300,
+        }})
+    );
+}
+
+#[test]
+fn what_peers_claim_does_not_wrap() {
+    let mut served = Served::default();
+    for _ in 0..2 {
+        served.add(false, u64::MAX, u32::MAX, 1);
+    }
+    let found = written(&served);
+    assert_eq!(found["served"]["operations"], json!(u64::MAX));
+    assert_eq!(found["served"]["bytes"], json!(u64::MAX));
+}

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Servers of many clients: what they say of all of them."""
+
+import errno
+
+import krping
+from krping import ADDR, Command, listens, name, new_port, new_tag, run_fails, run_ok, wait_for
+from ktap import Suite
+
+suite = Suite(check=krping.check)
+
+
+def start(*options):
+	"""A server on a port of its own, which listens: the command, the port and the tag."""
+	port, tag = new_port(), new_tag()
+	server = Command(",".join(("server", f"port={port}", f"tag={tag}") + options))
+	wait_for(lambda: server.errno is not None or listens(port))
+	assert server.is_alive(), f"the server ended at once: {name(server.errno)}"
+	return server, port, tag
+
+
+def sums(tag, number):
+	"""What the last of NUMBER results of the server TAG says of all its connections."""
+	found = wait_for(lambda: found if len(found := krping.results(tag)) >= number else None, 20)
+	assert len(found) == number, found
+	counts = sorted(each["served"]["connections"] for each in found)
+	assert counts == list(range(1, number + 1)), counts
+	return max((each["served"] for each in found), key=lambda served: served["connections"])
+
+
+@suite.test("sums and rates of all connections are those of each")
+def sums_of_all():
+	server, port, tag = start("threads=4")
+	client = f"client,addr={ADDR},port={port}"
+	run_ok(f"{client},wlat,size=64,count=100")
+	run_ok(f"{client},bw,size=4096,count=50,threads=2")
+	run_ok(f"{client},size=1000,count=7")
+	assert server.wait(20) == 0
+	found = sums(tag, 4)
+	assert (found["failed"], found["measured"]) == (0, 4), found
+	# The ping/pong's server counts its WRITEs, as results have it.
+	own = {each["test"]: each for each in krping.results(tag)}["pingpong"]
+	assert found["operations"] == 100 + 2 * 50 + own["iterations"], found
+	assert found["bytes"] == 100 * 64 + 100 * 4096 + own["iterations"] * 1000, found
+	rates = [each["peer_iterations"] * 10**9 // each["peer_elapsed_ns"]
+		 for each in krping.results(tag) if each["test"] != "pingpong"]
+	rates.append(own["iterations"] * 10**9 // own["elapsed_ns"])
+	assert (found["slowest_per_s"], found["fastest_per_s"]) == (min(rates), max(rates)), (found, rates)
+
+
+@suite.test("a connection that fails counts, and its rate does not; a client and a loopback have none")
+def failures():
+	server, port, tag = start("persist")
+	client = f"client,addr={ADDR},port={port}"
+	run_ok(f"{client},wlat,count=100")
+	endless = Command(f"{client},wlat,count=0")
+	wait_for(lambda: any(line.counters.get("write_msgs", 0) > 100 for line in krping.lines()))
+	endless.interrupt()
+	found = sums(tag, 2)
+	assert found["measured"] == 2 - found["failed"], found
+	# A client that was refused was never served.
+	run_fails(f"{client},stream,count=1", errno.ECONNREFUSED, "rsocket")
+	tag_2 = new_tag()
+	run_ok(f"loopback,addr={ADDR},wlat,count=10,tag={tag_2}")
+	assert not any("served" in each for each in krping.results(tag_2)), krping.results(tag_2)
+	run_ok(f"{client},wlat,count=10")
+	found = max((each["served"] for each in krping.results(tag) if "served" in each),
+		    key=lambda served: served["connections"])
+	assert found["connections"] == 3, found
+	assert server.interrupt() == errno.EINTR
+
+
+suite.main()
