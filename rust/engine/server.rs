@@ -129,16 +129,33 @@ fn listen(session: &Arc<Session>, listener: &Listener, outcome: &Outcome) -> Res
     let timeout = client_timeout(session);
     // Number of further connections expected from clients that have begun to connect.
     let mut missing = 0u32;
+    // True for a server that ends without clients, once it had one; and while there was one since
+    // it was last looked.
+    let (mut ends, mut busy) = (false, false);
     while left != Some(0) {
         // A client that has begun to connect soon makes the rest of its connections.
         let timeout = if missing > 0 {
             Some(session.timeout())
+        } else if ends {
+            command.idle_ms
         } else {
             timeout
         };
-        let Some(request) = next_request(session, listener, outcome, timeout)? else {
+        let request = match next_request(session, listener, outcome, timeout) {
+            Err(Failure::TimedOut(..)) if ends && missing == 0 => {
+                let serves = session.running() > 1;
+                if !serves && !busy {
+                    break;
+                }
+                busy = serves;
+                continue;
+            }
+            request => request?,
+        };
+        let Some(request) = request else {
             continue;
         };
+        (ends, busy) = (command.idle_ms.is_some(), true);
         session.reap();
         if session.running() > most {
             reject_as_busy(&request);

@@ -157,6 +157,8 @@ pub(crate) struct Command {
     pub(crate) threads: u32,
     /// The timeout of each wait, in milliseconds; `None` is the default.
     pub(crate) timeout_ms: Option<u32>,
+    /// The time after which a server without a client ends, once it had one, in milliseconds.
+    pub(crate) idle_ms: Option<u32>,
     /// The time for which a client tries until there is a server, in milliseconds.
     pub(crate) wait_ms: Option<u32>,
     /// The time of day at which clients begin, in nanoseconds since 1970; `None` is at once.
@@ -224,6 +226,7 @@ impl Command {
             txdepth: limits::DEFAULT_TXDEPTH,
             threads: 1,
             timeout_ms: None,
+            idle_ms: None,
             wait_ms: None,
             start_at_ns: None,
             interval_ms: None,

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Servers of many clients: what they say of all of them."""
+"""Servers of many clients: what they say of all of them, and when they end (idle=)."""
 
 import errno
+import time
 
 import krping
 from krping import ADDR, Command, listens, name, new_port, new_tag, run_fails, run_ok, wait_for
@@ -68,6 +69,47 @@ def failures():
 		    key=lambda served: served["connections"])
 	assert found["connections"] == 3, found
 	assert server.interrupt() == errno.EINTR
+
+
+@suite.test("idle: a server ends by itself when its clients have gone, and not before")
+def idle():
+	limit = 1000 * krping.SLOW
+	server, port, tag = start("persist", f"idle={limit}")
+	client = f"client,addr={ADDR},port={port}"
+	# It waits for the first one for as long as that takes.
+	time.sleep(2.5 * limit / 1000)
+	assert server.is_alive(), "nobody had come"
+	# A client that stays for longer than it.
+	run_ok(f"{client},wlat,count=0,duration={-(-3 * limit // 1000)}")
+	assert server.is_alive(), "a client had just gone"
+	for _ in range(3):
+		run_ok(f"{client},count=3")
+	assert server.wait(10 + 4 * limit / 1000) == 0
+	assert sums(tag, 4)["failed"] == 0
+	assert not listens(port)
+
+
+@suite.test("idle: with threads= a server ends with the last client, or when no other comes")
+def idle_and_threads():
+	for words in ("threads=2,idle=3600000", f"threads=9,idle={500 * krping.SLOW}"):
+		server, port, tag = start(words)
+		for _ in range(2):
+			run_ok(f"client,addr={ADDR},port={port},count=3")
+		assert server.wait(20 * krping.SLOW) == 0, words
+		assert len(krping.results(tag)) == 2, words
+	# A stream's server, too; a signal ends one that waits.
+	server, port, _ = start("stream", "persist", f"idle={500 * krping.SLOW}")
+	run_ok(f"client,addr={ADDR},port={port},stream,count=3")
+	assert server.wait(20 * krping.SLOW) == 0
+	server, _, _ = start("persist", "idle=100")
+	assert server.interrupt() == errno.EINTR
+
+
+@suite.test("idle: it is refused for clients, and for servers that end in another way")
+def refused():
+	for words in (f"client,addr={ADDR}", f"loopback,addr={ADDR}", "server,blk,size=4M",
+		      "server,messenger"):
+		run_fails(f"{words},idle=100", errno.EINVAL, "idle")
 
 
 suite.main()

@@ -459,6 +459,9 @@ options! {
     Srq = optional!("srq", "512", limits::SRQ, PLAIN, srq).goes(shares);
     /// Serves clients until interrupted.
     Persist = flag!("persist", persist).goes(server);
+    /// A server ends once it has had no client for so long, in milliseconds.
+    Idle = optional!("idle", "10000", limits::TIMEOUT_MS, PLAIN, idle_ms)
+        .goes(|role, test| server(role, test) && !test.is_block() && !test.is_messenger());
     /// The command ends, and leaves its server or disk.
     Detach = flag!("detach", detach)
         .placed(|role, test| server(role, test) || disk(role, test));
