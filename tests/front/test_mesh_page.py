@@ -107,7 +107,8 @@ def clicks():
 @suite.test("an address chooses a pair, and what is chosen is in the address")
 def addresses():
 	with opened() as (found, path):
-		play("--html", "x.html", "--test", "wlat,bw", "--sizes", "64,4K", slow={"h4": 5})
+		play("--html", "x.html", "--test", "wlat,bw", "--sizes", "64,4K", slow={"h4": 5},
+		     passing={("h0", "h3"): (20, 56)})
 		found.open(f"{path}/x.html#h4,h2,bw,4096")
 		assert found.text("#pair") == "h4 to h2"
 		assert found.value("document.getElementById('figure').value") == "bytes_per_s"
@@ -123,6 +124,10 @@ def addresses():
 		# The lists lead to a pair, too.
 		found.value("document.querySelector('#outliers button').click()")
 		assert "h4" in found.text("#pair"), found.text("#pair")
+		# So does that of those who stood out once.
+		found.value("document.querySelector('#dismissed button').click()")
+		assert found.text("#pair") == "h0 to h3", found.text("#pair")
+		assert "h0" in found.text("#dismissed") and "h0" not in found.text("#outliers")
 		# What is nobody's name chooses nothing.
 		for address in ("#h99,h1", "#%", "#,,,", "#h1,h2,wlat,7,none,none"):
 			found.open(f"{path}/x.html{address}")

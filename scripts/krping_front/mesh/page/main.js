@@ -161,6 +161,7 @@ window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", dra
 window.addEventListener("resize", draw);
 window.addEventListener("hashchange", addressed);
 listed("outliers", together(mesh.outliers), accused);
+listed("dismissed", together(mesh.dismissed), accused);
 listed("misses", mesh.misses.map((each) => [each]), ([each]) => `${title(each)}: ${each.client} to `
 	+ `${each.server}: ${label(each.figure)} is ${sentence(each.figure, each.value)}, and the `
 	+ `limit ${sentence(each.figure, each.limit)}`);
