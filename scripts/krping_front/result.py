@@ -137,6 +137,7 @@ class Result(_Always, total=False):
 	errno_number: int
 	reason: str
 	partial: bool
+	start_late_ns: int
 	min_ns: int
 	max_ns: int
 	mean_ns: int

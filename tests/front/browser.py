@@ -50,7 +50,8 @@ class Browser:
 		self.requests = []
 		self.troubles = []
 		target = self.call("Target.createTarget", url="about:blank")["targetId"]
-		self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+		attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
+		self.session = attached["sessionId"]
 		for domain in ("Page", "Runtime", "Network", "Log"):
 			self.call(f"{domain}.enable")
 

@@ -156,8 +156,9 @@ def looks():
 			# The map is no single colour.
 			colours = found.value(
 				"(() => { const map = document.getElementById('map');"
-				"const data = new Uint32Array(map.getContext('2d').getImageData("
-				"0, 0, map.width, map.height).data.buffer); return new Set(data).size; })()")
+				"const data = map.getContext('2d')"
+				".getImageData(0, 0, map.width, map.height);"
+				"return new Set(new Uint32Array(data.data.buffer)).size; })()")
 			assert colours > 20 and len(set(pixels[:1 << 20])) > 20, (name, colours)
 		assert grounds[0] != grounds[1], grounds
 		fine(found)

@@ -15,6 +15,8 @@ PARTNERS = 4
 
 # By test, size and rail: the places of rounds in the pattern, and how often each is run.
 Wanted = dict[Key, dict[int, int]]
+# A pair, or a host as client or as server: who is not meant is None.
+Who = tuple[int | None, int | None]
 
 
 def wanted(whole: Plan, found: Iterable[tuple[Key, Finding]], times: int) -> Wanted:
@@ -35,15 +37,14 @@ def wanted(whole: Plan, found: Iterable[tuple[Key, Finding]], times: int) -> Wan
 	return {key: rounds for key, rounds in chosen.items() if rounds}
 
 
-def _places(whole: Plan, found: list[tuple[Key, Finding]]
-	    ) -> dict[tuple[int | None, int | None], list[int]]:
+def _places(whole: Plan, found: list[tuple[Key, Finding]]) -> dict[Who, list[int]]:
 	"""The places of the rounds of each pair that was FOUND, and of each side of a host."""
 	pairs = {(each.client, each.server) for _, each in found if each.kind == "pair"}
 	clients = {each.client for _, each in found if each.kind != "pair"}
 	servers = {each.server for _, each in found if each.kind != "pair"}
-	places = collections.defaultdict(list)
+	places: dict[Who, list[int]] = collections.defaultdict(list)
 	for place, spec in whole.rounds():
-		sides = set()
+		sides: set[Who] = set()
 		for client, server in plan.pairs_of(spec, whole.count):
 			if (client, server) in pairs:
 				places[client, server].append(place)

@@ -11,9 +11,8 @@ from typing import Any
 from krping_front import progress, results
 from krping_front.errors import FAILED, INTERRUPTED, OK, Quit, printing
 
-from . import again
+from . import again, document, html, nodeset, plan, table
 from . import arguments as given
-from . import document, html, nodeset, plan, table
 from .journal import Journal
 from .matrix import Run
 from .outcome import ERRORS, Limits, Outcome

@@ -4,7 +4,6 @@
 import argparse
 import contextlib
 import os
-import secrets
 import selectors
 import sys
 import time
@@ -89,7 +88,7 @@ class Node:
 	"""This host, and what runs on it."""
 
 	def __init__(self, name: str) -> None:
-		self.ident = secrets.token_hex(8)
+		self.ident = os.urandom(8).hex()
 		self.sender = wire.Sender(name, self.ident)
 		self.me: int | None = None
 		self.plan: Message = {}

@@ -97,9 +97,7 @@ def again(matrix: Matrix, fresh: Matrix, finding: Finding, more_is_worse: bool) 
 		 for lines in zip(matrix, fresh)]
 	sides = (finding.client, finding.server)
 	if finding.kind == "pair":
-		client, server = sides
-		assert client is not None and server is not None
-		if fresh[client][server] is None:
+		if _cell(fresh, finding) is None:
 			return None
 	else:
 		rows, columns = fresh, [list(line) for line in zip(*fresh)]
@@ -116,11 +114,17 @@ def again(matrix: Matrix, fresh: Matrix, finding: Finding, more_is_worse: bool) 
 	if apart is None:
 		return None
 	if finding.kind == "pair":
-		cell = apart.rest[client][server] or 0.0
+		cell = _cell(apart.rest, finding) or 0.0
 		return dataclasses.replace(finding, factor=math.exp(cell), score=cell / apart.noise)
 	score, effect = max((known[host] for host, known in zip(sides, (apart.by_row, apart.by_column))
 			     if host is not None and host in known), default=(0.0, 0.0))
 	return dataclasses.replace(finding, factor=math.exp(effect), score=score)
+
+
+def _cell(matrix: Matrix, finding: Finding) -> float | None:
+	"""The cell of MATRIX that FINDING, which is of a pair, is about."""
+	assert finding.client is not None and finding.server is not None
+	return matrix[finding.client][finding.server]
 
 
 def stands(first: Finding, second: Finding) -> bool:
