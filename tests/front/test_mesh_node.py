@@ -324,6 +324,20 @@ def rails():
 			front.write(f"class/mlx5_1/ports/1/gids/{number}", gid + "\n")
 		assert devices.rails(local, []) == [Rail("mlx5_0", "ib0", "10.1.0.1", 24),
 						    Rail("mlx5_1", "eth0.7", "10.7.0.1", 24)]
+		# A few places may be free; behind many of them there is nothing.
+		for number, expected in ((1 + devices.FREE, True), (400, False)):
+			os.rename("class/mlx5_1/ports/1/gid_attrs/ndevs/1", "ndev")
+			os.rename("class/mlx5_1/ports/1/gids/1", "gid")
+			for name, old in (("gid_attrs/ndevs", "ndev"), ("gids", "gid")):
+				for free in range(3, number):
+					# As a place that is free: it is there, and cannot be read.
+					os.makedirs(f"class/mlx5_1/ports/1/{name}/{free}", exist_ok=True)
+				os.rename(old, f"class/mlx5_1/ports/1/{name}/{number}")
+			has = Rail("mlx5_1", "eth0.7", "10.7.0.1", 24) in devices.rails(local, [])
+			assert has == expected, number
+			for name in ("gid_attrs/ndevs", "gids"):
+				os.rename(f"class/mlx5_1/ports/1/{name}/{number}",
+					  f"class/mlx5_1/ports/1/{name}/1")
 
 
 suite.main()

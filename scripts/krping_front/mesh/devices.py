@@ -13,6 +13,9 @@ CLASS = "/sys/class/infiniband"
 ADDRESSES = ("ip", "-j", "addr", "show")
 LINKS = ("rdma", "-j", "link", "show")
 SECONDS = 10
+# The kernel takes the first free place of a table of GIDs, and tables are long: after so many
+# places that cannot be read, since they are free, none is looked at.
+FREE = 32
 
 
 class Rail(NamedTuple):
@@ -85,14 +88,19 @@ def _devices() -> list[str]:
 def _gids(device: str) -> list[tuple[str, str]]:
 	"""Each interface that DEVICE has an address of, with the address."""
 	found = []
-	for path in glob.glob(f"{CLASS}/{device}/ports/*/gid_attrs/ndevs/*"):
-		try:
-			# Places without an entry cannot be read.
-			with open(path, encoding="ascii") as file:
-				netdev = file.read().strip()
-			with open(path.replace("gid_attrs/ndevs", "gids"), encoding="ascii") as file:
-				gid = ipaddress.IPv6Address(file.read().strip())
-		except (OSError, ValueError):
-			continue
-		found.append((netdev, str(gid.ipv4_mapped or gid)))
+	for port in glob.glob(f"{CLASS}/{device}/ports/*"):
+		free = 0
+		for place in sorted(_names(f"{port}/gid_attrs/ndevs"), key=lambda name: (len(name), name)):
+			try:
+				with open(f"{port}/gid_attrs/ndevs/{place}", encoding="ascii") as file:
+					netdev = file.read().strip()
+				with open(f"{port}/gids/{place}", encoding="ascii") as file:
+					gid = ipaddress.IPv6Address(file.read().strip())
+			except (OSError, ValueError):
+				free += 1
+				if free > FREE:
+					break
+				continue
+			free = 0
+			found.append((netdev, str(gid.ipv4_mapped or gid)))
 	return found
