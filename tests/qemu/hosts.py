@@ -4,6 +4,7 @@
 	with hosts.Hosts(8) as mesh:
 		mesh.slow(3)			# all that host 3 sends
 		mesh.slow(2, only=5)		# what host 2 sends to host 5
+		mesh.lose(4)			# 1% of what host 4 sends
 """
 
 import subprocess
@@ -69,19 +70,24 @@ class Hosts:
 
 	def slow(self, number, milliseconds=20, only=None):
 		"""Delay what a host sends, to all or to ONLY one."""
+		self._netem(number, f"delay {milliseconds}ms", only)
+
+	def lose(self, number, percent=1, only=None):
+		"""Lose some of what a host sends, to all or to ONLY one."""
+		self._netem(number, f"loss {percent}%", only)
+
+	def _netem(self, number, what, only):
 		device = f"eth{number}"
-		if only is None:
-			self.exec(number, "tc", "qdisc", "add", "dev", device, "root", "netem", "delay",
-				  f"{milliseconds}ms")
-			return
-		for words in (f"qdisc add dev {device} root handle 1: prio",
-			      f"qdisc add dev {device} parent 1:3 netem delay {milliseconds}ms",
-			      f"filter add dev {device} parent 1: protocol ip u32 match ip dst "
-			      f"{self.address(only)}/32 flowid 1:3"):
+		commands = [f"qdisc add dev {device} root netem {what}"] if only is None else [
+			f"qdisc add dev {device} root handle 1: prio",
+			f"qdisc add dev {device} parent 1:3 netem {what}",
+			f"filter add dev {device} parent 1: protocol ip u32 match ip dst "
+			f"{self.address(only)}/32 flowid 1:3"]
+		for words in commands:
 			self.exec(number, "tc", *words.split())
 
 	def calm(self, number):
-		"""Delay nothing any more."""
+		"""Delay and lose nothing any more."""
 		self.exec(number, "tc", "qdisc", "del", "dev", f"eth{number}", "root")
 
 	def cut(self, number):

@@ -11,21 +11,22 @@ PROGRAM = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
 		       "scripts", "krping")
 
 
-def begin(names, *words, launcher="netns", before=()):
+def begin(names, *words, launcher="netns", before=(), **more):
 	"""A mesh of the hosts NAMES, which has begun. BEFORE are words before the command."""
 	return subprocess.Popen((*before, sys.executable, PROGRAM, "mesh", "--launcher", launcher,
 				 "--hosts", names, "--connect-timeout", "120", *words),
 				stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-				stderr=subprocess.PIPE, text=True)
+				stderr=subprocess.PIPE, text=True, **more)
 
 
 def mesh(names, *words, status=0, **more):
-	"""Run a mesh of the hosts NAMES, which ends with STATUS: its document, and what it prints."""
+	"""Run a mesh of the hosts NAMES, which ends with STATUS, unless that is None: its document,
+	and what it prints."""
 	with tempfile.TemporaryDirectory() as path:
 		document = os.path.join(path, "mesh.json")
 		running = begin(names, *words, "--json", document, **more)
 		out, err = running.communicate()
-		assert running.returncode == status, (running.returncode, out[-2000:], err[-2000:])
+		assert status in (None, running.returncode), (running.returncode, out[-2000:], err[-2000:])
 		with open(document, encoding="utf-8") as file:
 			return json.load(file), out + err
 
@@ -37,3 +38,15 @@ def cells(document, figure, test="wlat"):
 	return {(client, server): value
 		for client, row in zip(names, matrix["figures"][figure])
 		for server, value in zip(names, row) if value is not None}
+
+
+def accused(document):
+	"""Who is an outlier: hosts, and pairs of hosts that none of these is."""
+	names = set()
+	for each in document["outliers"]:
+		client, server = each["client"], each["server"]
+		if each["kind"] == "pair":
+			names.add(frozenset((client, server)))
+		else:
+			names.add(client or server)
+	return {each for each in names if isinstance(each, str) or not each & names}

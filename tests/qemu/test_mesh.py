@@ -2,6 +2,7 @@
 """krping mesh between network namespaces, each with an RDMA device of its own."""
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -9,7 +10,7 @@ import time
 import hosts
 import krping
 from ktap import Suite
-from meshes import begin, cells, mesh
+from meshes import PROGRAM, accused, begin, cells, mesh
 
 COUNT = 5
 PAIRS = COUNT * (COUNT - 1)
@@ -27,22 +28,6 @@ def check():
 
 suite = Suite(check=check, limit=600)
 
-
-def accused(document):
-	"""Who is an outlier: hosts, and pairs of hosts that none of these is. Emulated CPUs are
-	noisy, and what is injected here is far beyond that."""
-	names = set()
-	for each in document["outliers"]:
-		if each["factor"] < 20:
-			continue
-		client, server = each["client"], each["server"]
-		if each["kind"] == "pair":
-			names.add(frozenset((client, server)))
-		else:
-			names.add(client or server)
-	return {each for each in names if isinstance(each, str) or not each & names}
-
-
 QUICK = ("--test", "wlat", "--sizes", "64", "--count", "50")
 
 
@@ -59,9 +44,11 @@ def all_pairs():
 		assert len(found["misses"]) == 2, (found["misses"], text)
 
 
-@suite.test("a slow host is named, and then a slow pair, and nobody else")
+@suite.test("nobody is named, then a slow host, and then a slow pair, and nobody else")
 def outliers():
 	with hosts.Hosts(6) as net:
+		found, text = mesh(net.names, *QUICK)
+		assert not accused(found), (found["outliers"], text)
 		net.slow(3)
 		found, text = mesh(net.names, *QUICK)
 		assert accused(found) == {"h3"}, (found["outliers"], text)
@@ -94,6 +81,49 @@ def failures():
 		healthy = {"h2", "h3", "h5"}
 		values = cells(found, "p50_ns")
 		assert all((a, b) in values for a in healthy for b in healthy - {a}), values
+
+
+# What stands for krping on the hosts: it takes the module from h2, and fills the disk of h3.
+WRAPPER = f"""#!/bin/bash
+set -e
+case "$*" in
+*"--name h2") mount -t proc -o subset=pid proc /proc ;;
+*"--name h3")
+	mount -t tmpfs -o size=16k tmpfs /tmp
+	! cat /dev/zero >/tmp/zeros 2>/dev/null
+	cd /tmp
+	;;
+esac
+exec python3 {PROGRAM} "$@"
+"""
+
+
+@suite.test("a host that hangs, and one without the module, are rows; a full disk costs nothing")
+def broken_hosts():
+	with hosts.Hosts(COUNT) as net:
+		with open("/tmp/wrapper", "w", encoding="utf-8") as file:
+			file.write(WRAPPER)
+			os.fchmod(file.fileno(), 0o755)
+		running = begin(net.names, "--test", "wlat", "--sizes", "64", "--duration", "1",
+				"--option", "timeout=2000", "--timeout", "4", "--krping", "/tmp/wrapper",
+				"--json", "/tmp/broken.json")
+		krping.wait_for(lambda: any(line.counters.get("write_msgs", 0) > 1000
+					    for line in krping.lines()), 120)
+		pid, = subprocess.run(("pgrep", "-f", "krping node --name h1"), capture_output=True,
+				      text=True, check=True).stdout.split()
+		os.kill(int(pid), signal.SIGSTOP)
+		out, err = running.communicate(timeout=500)
+		assert running.returncode == 1, (out[-2000:], err[-2000:])
+		with open("/tmp/broken.json", encoding="utf-8") as file:
+			found = json.load(file)
+	reasons = {host["name"]: host["reason"] for host in found["hosts"]}
+	assert "did not answer in round" in reasons["h1"], reasons
+	assert "/proc/krping" in reasons["h2"] and "module" in reasons["h2"], reasons
+	assert not any(reasons[name] for name in ("h3", "h4", "h5")), reasons
+	values = cells(found, "p50_ns")
+	healthy = {"h3", "h4", "h5"}
+	assert all((a, b) in values for a in healthy for b in healthy - {a}), values
+	assert f"h1: {reasons['h1']}" in out and f"h2: {reasons['h2']}" in out, out
 
 
 @suite.test("Ctrl-C ends all that runs on all hosts; what was measured until then is kept")

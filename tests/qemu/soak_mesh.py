@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Meshes of network namespaces, with and without a host or a pair that is worse than the others:
+who that is must be named, where it is slow, and nobody else.
+
+A host or a pair is slow by 20 ms, or loses 1% of what is sent, as netem does it. Every second
+mesh has none of that.
+
+Of 300 operations 1% is few: some pairs of a lossy host lose none. So whoever is accused must have to
+do with who is lossy; how often they were named themselves is counted.
+"""
+
+import hosts
+import krping
+import meshes
+import soak
+from ktap import Suite
+
+COUNT = 8
+KINDS = ("slow host", "slow pair", "lossy host", "lossy pair")
+WORDS = ("--test", "wlat,bw", "--sizes", "64", "--count", "300")
+
+
+def check():
+	"""Nothing runs."""
+	assert not krping.lines(), krping.lines()
+
+
+suite = Suite(check=check, limit=600 * soak.SLOW)
+
+
+def injected(net, kind, rng):
+	"""Have a host or a pair of NET be as KIND says. Return who that is."""
+	host, other = rng.sample(list(net.numbers), 2)
+	only = other if "pair" in kind else None
+	if "slow" in kind:
+		net.slow(host, only=only)
+	else:
+		net.lose(host, only=only)
+	return host, frozenset((f"h{host}", f"h{other}")) if only else f"h{host}"
+
+
+def involves(accused, bad):
+	"""Whether a host or pair that is ACCUSED has to do with one that is BAD."""
+	one, other = ({each} if isinstance(each, str) else each for each in (accused, bad))
+	return bool(one & other)
+
+
+def add_round(options, net, number):
+	"""The test of round NUMBER, between the hosts of NET."""
+	kind = options.deal(KINDS, number // 2) if number % 2 == 0 else "none"
+	count = options.counts
+
+	def play():
+		host, bad = injected(net, kind, options.rng(number)) if kind != "none" else (None, None)
+		try:
+			# Runs may fail where packets are lost.
+			found, text = meshes.mesh(net.names, *WORDS, status=None)
+		finally:
+			if host:
+				net.calm(host)
+		who = meshes.accused(found)
+		name = kind.replace(" ", "_")
+		count[f"meshes.{name}"] += 1
+		count[f"named.{name}"] += bad in who
+		healthy = who - {bad}
+		if "lossy" in kind:
+			healthy = {each for each in healthy if not involves(each, bad)}
+		count[f"healthy_accused.{name}"] += bool(healthy)
+		count["once_only"] += len(found["dismissed"])
+		figures = {each["figure"] for each in found["outliers"]}
+		print(f"# {kind}: {bad}: named {sorted(map(str, who))} by {sorted(figures)}, dismissed "
+		      f"{[each['sentence'] for each in found['dismissed']]}; {found['spent']}", flush=True)
+		assert not healthy and (bad in who or "slow" not in kind), (bad, who, text)
+	suite.test(f"round {number}: {kind}")(play)
+
+
+def main(argv=None):
+	"""Run the rounds, or what ARGV says."""
+	options = soak.options(__doc__, rounds=16, argv=argv)
+	with hosts.Hosts(COUNT) as net:
+		for number in options.numbers():
+			add_round(options, net, number)
+		soak.main(suite, options)
+
+
+if __name__ == "__main__":
+	main()
