@@ -93,15 +93,6 @@ def blocks():
 	assert found["usage"]["wall_ns"] <= found["elapsed_ns"], found
 
 
-@suite.test("a result on a device without a port counter that moves has no member for it")
-def only_moved():
-	tag = new_tag()
-	run_ok(f"loopback,addr={ADDR},wlat,count=10,tag={tag}")
-	found = krping.result(tag, "client")
-	for group in GROUPS:
-		assert all(found.get(group, {1: 1}).values()), found
-
-
 @suite.test("both sides of every test say what they have used")
 def everywhere():
 	for words, single in CLIENTS:
