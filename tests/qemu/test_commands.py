@@ -196,7 +196,8 @@ REFUSED = (
 	(",", "an option is empty"),
 	(f"{BASE},,poll", "an option is empty; give options with one comma between them"),
 	(f"{BASE},", "an option is empty"),
-	(f"client addr={ADDR} count=1", "is more than one option; separate options by commas"),
+	(f"client addr={ADDR} count=1",
+	 f"'client addr={ADDR} count=1' is more than one option; separate options by commas"),
 	(f"{BASE} count=1", f"'addr={ADDR} count=1' is more than one option"),
 	(f"{BASE}\n\n", "holds what is not printable ASCII"),
 	# Roles.
