@@ -41,7 +41,9 @@ def series_of(client, interval_ms, timed):
 	assert series["interval_ns"] == interval_ms * MS and series["dropped"] == 0, series
 	rows = [dict(zip(columns, row, strict=True)) for row in series["intervals"]]
 	assert [row["start_ns"] for row in rows] == [n * interval_ms * MS for n in range(len(rows))]
-	assert sum(row["operations"] for row in rows) == client["iterations"], client
+	# A datagram that is answered too late has no latency, and is in no interval.
+	ended = sum(count for *_, count in client["histogram_ns"]) if timed else client["iterations"]
+	assert sum(row["operations"] for row in rows) == ended, client
 	for row in rows:
 		assert row["bytes"] == row["operations"] * size, row
 		if timed:
@@ -50,7 +52,7 @@ def series_of(client, interval_ms, timed):
 	assert len(rows) == series["ended_ns"] // (interval_ms * MS) + 1, series
 	if timed:
 		worst = series["worst"]
-		assert len(worst) == min(10, client["iterations"]), worst
+		assert len(worst) == min(10, ended), worst
 		assert worst == sorted(worst, key=lambda pair: -pair[1]), worst
 		assert worst[0][1] == client["max_ns"] == max(row["max_ns"] for row in rows), client
 		assert all(at <= series["ended_ns"] for at, _ in worst), series
@@ -76,7 +78,7 @@ def assert_requests(found, interval_ms):
 	rows = [dict(zip(TIMED, row, strict=True)) for row in series["intervals"]]
 	assert len(rows) == series["ended_ns"] // (interval_ms * MS) + 1, series
 	total = found["total_ns"]
-	assert sum(row["operations"] for row in rows) == total["count"] == found["requests"] > 100, found
+	assert sum(row["operations"] for row in rows) == total["count"] == found["requests"] > 50, found
 	assert sum(row["bytes"] for row in rows) \
 		== found["disk_read_bytes"] + found["disk_write_bytes"], found
 	assert max(row["max_ns"] for row in rows) == series["worst"][0][1] == total["max"], found
