@@ -253,8 +253,8 @@ def sweep_loopback():
 	out, _ = front("report", f"{path}.json")
 	assert out.split() == tables.split(), (out, tables)
 	out, _ = front("report", f"{path}.json", f"{path}.json")
-	rows = "\n".join(line for line in out.splitlines() if line[:2] == "  ")
-	assert rows.count("+0.0%") == 4 * 4 + 4 * 2, out
+	compared = "\n".join(line for line in out.splitlines() if line[:2] == "  ")
+	assert compared.count("+0.0%") == 4 * 4 + 4 * 2, out
 	# Below each test are counters, of which none differs either.
 	counters = [line for line in out.splitlines() if line.startswith(" hw_counters.")]
 	assert counters and all(line.endswith("+0.0%") for line in counters), out
