@@ -20,7 +20,7 @@ use super::{
     },
     start_time::await_start,
     totals::Totals,
-    usage::UsageMeter,
+    usage::metered,
     worker::Worker, //
 };
 use crate::{
@@ -146,12 +146,7 @@ impl Client<'_> {
         let started = result.and_then(|()| self.await_start(&connections));
         report.late_ns = started.ok().flatten();
         let mut usage = None;
-        let result = started.and_then(|_| {
-            let meter = UsageMeter::begin();
-            let result = self.converse(&connections);
-            usage = Some(meter.used());
-            result
-        });
+        let result = started.and_then(|_| metered(&mut usage, || self.converse(&connections)));
         let result = result.or_else(|failure| end(&connections, failure));
         match result {
             Ok(()) => self.session.led(),

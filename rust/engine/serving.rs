@@ -34,7 +34,7 @@ use super::{
         Side,
         Summary, //
     },
-    usage::UsageMeter,
+    usage::metered,
     worker::Worker, //
 };
 use crate::{
@@ -235,17 +235,16 @@ impl Accepting<'_> {
         let counters = DeviceCounters::begin(self.id);
         let mut usage = None;
         let result = self.accept(answer, params.limits).and_then(|()| {
-            let meter = UsageMeter::begin();
-            let result = drive(
-                iter::once(&queue_pair),
-                Progress::Finished,
-                params.polling,
-                Some(params.timeout),
-                Some(params.keepalive_ms),
-                || queue_pair.with(Side::keepalive).unwrap_or(Ok(())),
-            );
-            usage = Some(meter.used());
-            result
+            metered(&mut usage, || {
+                drive(
+                    iter::once(&queue_pair),
+                    Progress::Finished,
+                    params.polling,
+                    Some(params.timeout),
+                    Some(params.keepalive_ms),
+                    || queue_pair.with(Side::keepalive).unwrap_or(Ok(())),
+                )
+            })
         });
         let measured = (&counters, usage.as_ref());
         self.finish(params, queue_pair, result, measured, report);

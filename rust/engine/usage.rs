@@ -17,17 +17,25 @@ use crate::{
     logic::measure::usage::Usage, //
 };
 
+/// Calls `run` in this thread, and stores what that has used in `usage`. Process context.
+pub(crate) fn metered<R>(usage: &mut Option<Usage>, run: impl FnOnce() -> R) -> R {
+    let meter = UsageMeter::begin();
+    let result = run();
+    *usage = Some(meter.used());
+    result
+}
+
 /// The accounts of the calling thread and of the host when a run began.
-pub(crate) struct UsageMeter {
+struct UsageMeter {
     began_ns: u64,
     task: TaskAccount,
     softirq_ns: u64,
 }
 
 impl UsageMeter {
-    /// Begins to measure the calling thread. Process context.
+    /// Begins to measure the calling thread.
     #[inline(never)]
-    pub(crate) fn begin() -> Self {
+    fn begin() -> Self {
         Self {
             began_ns: monotonic_ns(),
             task: TaskAccount::current(),
@@ -37,7 +45,7 @@ impl UsageMeter {
 
     /// Returns what has been used since. In the thread that has begun.
     #[inline(never)]
-    pub(crate) fn used(&self) -> Usage {
+    fn used(&self) -> Usage {
         let task = TaskAccount::current();
         Usage {
             wall_ns: monotonic_ns().saturating_sub(self.began_ns),

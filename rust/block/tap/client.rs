@@ -47,7 +47,7 @@ use crate::{
         },
         results::Report,
         session::Session,
-        usage::UsageMeter,
+        usage::metered,
         worker::{
             Detail,
             Worker, //
@@ -262,9 +262,7 @@ impl Forwarding<'_> {
             .and_then(|hooks| {
                 self.announce();
                 let mut watch = Watch::default();
-                let meter = UsageMeter::begin();
-                let result = self.forward(&mut watch);
-                usage = Some(meter.used());
+                let result = metered(&mut usage, || self.forward(&mut watch));
                 view.ring.close();
                 // No probe runs any more after this.
                 drop(hooks);

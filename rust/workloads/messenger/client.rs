@@ -57,7 +57,7 @@ use crate::{
         session::Session,
         side::PrivateBytes,
         traffic::Traffic,
-        usage::UsageMeter, //
+        usage::metered, //
     },
     kernel_ext::time::{
         monotonic_ns,
@@ -277,12 +277,7 @@ pub(super) fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), F
         .map(|each| DeviceCounters::begin(&each.id));
     let mut usage = None;
     let result = result
-        .and_then(|()| {
-            let meter = UsageMeter::begin();
-            let result = converse(&pool, &outcome, &mut clients);
-            usage = Some(meter.used());
-            result
-        })
+        .and_then(|()| metered(&mut usage, || converse(&pool, &outcome, &mut clients)))
         .map_err(|failure| {
             let ids = clients.members.iter().map(|each| &*each.id);
             best_cause(ids, |outcome| outcome.failure().map(|_| failure), failure)

@@ -66,7 +66,7 @@ use crate::{
         },
         session::Session,
         traffic::Traffic,
-        usage::UsageMeter,
+        usage::metered,
         worker::Worker, //
     },
     kernel_ext::{
@@ -181,8 +181,8 @@ fn serve(
         };
         servers.take(request)?;
         let pool = servers.pool.clone();
-        let meter = UsageMeter::begin();
-        let served = match &pool {
+        let mut usage = None;
+        let served = metered(&mut usage, || match &pool {
             None => Ok(()),
             Some(pool) => dispatch(
                 pool,
@@ -191,9 +191,9 @@ fn serve(
                 &mut servers,
                 monotonic_ns(),
             ),
-        };
+        });
         left = servers.left;
-        servers.end(served.err(), &meter.used());
+        servers.end(served.err(), usage.as_ref());
         served?;
     }
     Ok(())
@@ -369,7 +369,7 @@ impl Servers<'_, '_> {
     /// Takes all connections down, because of `failure` if any are left, and reports the result of
     /// the thread, which has used `usage`.
     #[inline(never)]
-    fn end(&mut self, failure: Option<Failure>, usage: &Usage) {
+    fn end(&mut self, failure: Option<Failure>, usage: Option<&Usage>) {
         if let Some(member) = self.members.first() {
             self.moved = self.counters.moved(&member.id);
         }
@@ -387,7 +387,7 @@ impl Servers<'_, '_> {
         self.report.failure = self.report.failure.or(failure);
         self.report.counters = self.traffic.snapshot();
         let report = Report {
-            usage: Some(usage),
+            usage,
             device_counters: Some(&self.moved),
             ..*self.report
         };
