@@ -45,6 +45,8 @@ struct Before {
     device: DeviceName,
     /// Counters that the driver keeps, of each of [`StatsOf::ALL`].
     hw: [Option<KVec<u64>>; 2],
+    /// Counters of 64 bits that the port's agent has.
+    extended: Extended,
     /// Counters that the transport demands of each port.
     port: KVec<(&'static str, u64)>,
 }
@@ -73,10 +75,13 @@ impl DeviceCounters {
 
 impl Before {
     fn of(device: &Device<'_>) -> Result<KBox<Self>> {
+        let info = device.performance(port_counters::CLASS_PORT_INFO);
+        let extended = info.map_or(Extended::None, |info| Extended::of(info.bytes()));
         let before = Self {
             device: device.name(),
             hw: StatsOf::ALL.map(|of| hw_values(device, of).ok()),
-            port: port_values(device).unwrap_or_default(),
+            extended,
+            port: port_values(device, extended).unwrap_or_default(),
         };
         Ok(KBox::new(before, GFP_KERNEL)?)
     }
@@ -89,7 +94,7 @@ impl Before {
                 let _ = hw_difference(before, device, of, &mut moved.hw);
             }
         }
-        let after = port_values(device).unwrap_or_default();
+        let after = port_values(device, self.extended).unwrap_or_default();
         for ((name, before), (same, after)) in self.port.iter().zip(&after) {
             let by = difference(*before, *after);
             if by > 0 && name == same && moved.port.push((*name, by), GFP_KERNEL).is_err() {
@@ -130,9 +135,7 @@ fn hw_difference(
     Ok(())
 }
 
-fn port_values(device: &Device<'_>) -> Result<KVec<(&'static str, u64)>> {
-    let info = device.performance(port_counters::CLASS_PORT_INFO);
-    let extended = info.map_or(Extended::None, |info| Extended::of(info.bytes()));
+fn port_values(device: &Device<'_>, extended: Extended) -> Result<KVec<(&'static str, u64)>> {
     let plain = device.performance(port_counters::PORT_COUNTERS)?;
     let wide = match extended {
         Extended::None => None,
