@@ -178,18 +178,11 @@ fn may_lose(command: &Command) -> Result<'static, ()> {
 /// completion, and by one side.
 fn follows_clock(command: &Command) -> Result<'static, ()> {
     let (test, load) = (command.test, &command.load);
-    let clash = match load {
-        _ if load.duplex => Some(Opt::Duplex),
-        _ if load.solicited => Some(Opt::Solicited),
-        _ if load.postlist != 1 => Some(Opt::PostList),
-        _ if load.signal_every != 1 => Some(Opt::SignalEvery),
-        _ => None,
-    };
-    if let Some(other) = clash {
+    if let Some(other) = hinders_clock(load) {
         let other = other.spec().name();
         return Err(wrong(Opt::Rate, Reason::Both { other }));
     }
-    if load.service.is_unreliable() && test.is_latency() {
+    if may_lose_turns(load, test) {
         // A side that has nothing to do sends again what may be lost.
         let valid = TestSet::of(|test| test.is_bandwidth() && test.takes_unreliable());
         let reason = Reason::WrongTest { test, valid };
@@ -291,9 +284,23 @@ pub(crate) fn suits(load: &Load, validate: bool, test: Test, size: u32) -> bool 
 
 /// Returns true where a client of `test` with this load can post operations when they are due.
 fn can_follow_clock(load: &Load, test: Test) -> bool {
-    let is_alone = load.postlist == 1 && load.signal_every == 1;
-    let is_lossy = load.service.is_unreliable() && test.is_latency();
-    is_alone && !is_lossy && !load.duplex && !load.untimed && !load.solicited
+    hinders_clock(load).is_none() && !may_lose_turns(load, test) && !load.untimed
+}
+
+/// Returns the option of this load with which operations cannot be posted when they are due.
+fn hinders_clock(load: &Load) -> Option<Opt> {
+    match load {
+        _ if load.duplex => Some(Opt::Duplex),
+        _ if load.solicited => Some(Opt::Solicited),
+        _ if load.postlist != 1 => Some(Opt::PostList),
+        _ if load.signal_every != 1 => Some(Opt::SignalEvery),
+        _ => None,
+    }
+}
+
+/// Returns true where the sides of `test` take turns, and what gives the turn may be lost.
+fn may_lose_turns(load: &Load, test: Test) -> bool {
+    load.service.is_unreliable() && test.is_latency()
 }
 
 /// Returns true where the operations of a client of `test` with this load raise events at a peer
