@@ -28,6 +28,10 @@ use crate::{
         },
         measure::{
             histogram::Histogram,
+            latencies::{
+                write_latency,
+                write_stage, //
+            },
             rate::per_second,
             schedule::OpenLoopFigures,
             series::Series,
@@ -377,15 +381,7 @@ impl<'a> Report<'a> {
             loss.write(object)?;
         }
         if let Some((rate, open_loop)) = self.command.rate.zip(self.open_loop) {
-            let mut member = object.object("open_loop")?;
-            member
-                .num("rate", rate)?
-                .num("late", open_loop.late)?
-                .num("unposted", open_loop.unposted)?;
-            if open_loop.lateness.count() > 0 {
-                write_stage(&mut member, "lateness_ns", &open_loop.lateness)?;
-            }
-            member.finish()?;
+            open_loop.write(rate, object)?;
         }
         if let Some((iterations, elapsed_ns)) = figures.peer {
             let bandwidth = per_second(self.bytes(iterations), elapsed_ns);
@@ -417,40 +413,6 @@ fn write_trial(cases: &mut Array<'_>, trial: &Trial) -> fmt::Result {
         .str("seen", trial.seen())?
         .str("reason", trial.reason())?;
     case.finish()
-}
-
-fn write_stage(object: &mut Object<'_>, name: &str, histogram: &Histogram) -> fmt::Result {
-    let mut stage = object.object(name)?;
-    stage
-        .num("count", histogram.count())?
-        .num("min", histogram.min())?
-        .num("mean", histogram.mean())?
-        .num("p50", histogram.percentile(50_000))?
-        .num("p90", histogram.percentile(90_000))?
-        .num("p99", histogram.percentile(99_000))?
-        .num("p99_9", histogram.percentile(99_900))?
-        .num("max", histogram.max())?;
-    stage.finish()
-}
-
-fn write_latency(object: &mut Object<'_>, histogram: &Histogram) -> fmt::Result {
-    object
-        .num("min_ns", histogram.min())?
-        .num("mean_ns", histogram.mean())?
-        .num("stddev_ns", histogram.stddev())?
-        .num("p50_ns", histogram.percentile(50_000))?
-        .num("p90_ns", histogram.percentile(90_000))?
-        .num("p99_ns", histogram.percentile(99_000))?
-        .num("p99_9_ns", histogram.percentile(99_900))?
-        .num("p99_99_ns", histogram.percentile(99_990))?
-        .num("max_ns", histogram.max())?;
-    let mut buckets = object.array("histogram_ns")?;
-    for bucket in histogram.buckets() {
-        let mut entry = buckets.array()?;
-        entry.num(bucket.low)?.num(bucket.high)?.num(bucket.count)?;
-        entry.finish()?;
-    }
-    buckets.finish()
 }
 
 impl fmt::Display for Report<'_> {

@@ -3,7 +3,7 @@
 //! Counters, latencies and pace of a run, and the work requests in flight.
 //!
 //! - [`stats`] - counters
-//! - [`histogram`] - latencies
+//! - [`histogram`], [`latencies`] - latencies, and these in results
 //! - [`series`] - operations and latencies of each interval
 //! - [`pace`] - the pace of several queue pairs
 //! - [`schedule`] - the moments at which operations of an open loop are due
@@ -16,6 +16,7 @@
 //! - [`slots`] - the places of messages that are all compared
 
 pub(crate) mod histogram;
+pub(crate) mod latencies;
 pub(crate) mod loss;
 pub(crate) mod pace;
 pub(crate) mod rate;

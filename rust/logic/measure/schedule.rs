@@ -11,10 +11,15 @@
 //! [`Schedule`] steps from one moment to the next by additions, and carries the fraction of a
 //! nanosecond along, so that it does not drift, however long it runs.
 
-use super::histogram::{
-    largest,
-    Histogram, //
+use super::{
+    histogram::{
+        largest,
+        Histogram, //
+    },
+    latencies::write_stage, //
 };
+use crate::logic::text::json::Object;
+use core::fmt;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -154,5 +159,19 @@ impl OpenLoopFigures {
         self.late = self.late.saturating_add(other.late);
         self.unposted = self.unposted.saturating_add(other.unposted);
         self.lateness.merge(&other.lateness);
+    }
+
+    /// Writes them, of a command with `rate` operations per second, as member `open_loop` of
+    /// `object`.
+    pub(crate) fn write(&self, rate: u32, object: &mut Object<'_>) -> fmt::Result {
+        let mut member = object.object("open_loop")?;
+        member
+            .num("rate", rate)?
+            .num("late", self.late)?
+            .num("unposted", self.unposted)?;
+        if self.lateness.count() > 0 {
+            write_stage(&mut member, "lateness_ns", &self.lateness)?;
+        }
+        member.finish()
     }
 }
