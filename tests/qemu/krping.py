@@ -370,6 +370,16 @@ def serve(text):
 	return server
 
 
+def serve_new(*options):
+	"""Start a server with OPTIONS on a port of its own; return it, the port and the tag once it
+	listens."""
+	port, tag = new_port(), new_tag()
+	server = Command(",".join(("server", f"port={port}", f"tag={tag}") + options))
+	wait_for(lambda: server.errno is not None or listens(port))
+	assert server.is_alive(), f"the server ended at once: {name(server.errno)}"
+	return server, port, tag
+
+
 _idle = resources()
 
 

@@ -5,19 +5,10 @@ import errno
 import time
 
 import krping
-from krping import ADDR, Command, listens, name, new_port, new_tag, run_fails, run_ok, wait_for
+from krping import ADDR, Command, listens, new_tag, run_fails, run_ok, serve_new, wait_for
 from ktap import Suite
 
 suite = Suite(check=krping.check)
-
-
-def start(*options):
-	"""A server on a port of its own, which listens: the command, the port and the tag."""
-	port, tag = new_port(), new_tag()
-	server = Command(",".join(("server", f"port={port}", f"tag={tag}") + options))
-	wait_for(lambda: server.errno is not None or listens(port))
-	assert server.is_alive(), f"the server ended at once: {name(server.errno)}"
-	return server, port, tag
 
 
 def sums(tag, number):
@@ -31,7 +22,7 @@ def sums(tag, number):
 
 @suite.test("sums and rates of all connections are those of each")
 def sums_of_all():
-	server, port, tag = start("threads=4")
+	server, port, tag = serve_new("threads=4")
 	client = f"client,addr={ADDR},port={port}"
 	run_ok(f"{client},wlat,size=64,count=100")
 	run_ok(f"{client},bw,size=4096,count=50,threads=2")
@@ -51,7 +42,7 @@ def sums_of_all():
 
 @suite.test("a connection that fails counts, and its rate does not; a client and a loopback have none")
 def failures():
-	server, port, tag = start("persist")
+	server, port, tag = serve_new("persist")
 	client = f"client,addr={ADDR},port={port}"
 	run_ok(f"{client},wlat,count=100")
 	endless = Command(f"{client},wlat,count=0")
@@ -74,7 +65,7 @@ def failures():
 @suite.test("idle: a server ends by itself when its clients have gone, and not before")
 def idle():
 	limit = 1000 * krping.SLOW
-	server, port, tag = start("persist", f"idle={limit}")
+	server, port, tag = serve_new("persist", f"idle={limit}")
 	client = f"client,addr={ADDR},port={port}"
 	# It waits for the first one for as long as that takes.
 	time.sleep(2.5 * limit / 1000)
@@ -92,16 +83,16 @@ def idle():
 @suite.test("idle: with threads= a server ends with the last client, or when no other comes")
 def idle_and_threads():
 	for words in ("threads=2,idle=3600000", f"threads=9,idle={500 * krping.SLOW}"):
-		server, port, tag = start(words)
+		server, port, tag = serve_new(words)
 		for _ in range(2):
 			run_ok(f"client,addr={ADDR},port={port},count=3")
 		assert server.wait(20 * krping.SLOW) == 0, words
 		assert len(krping.results(tag)) == 2, words
 	# A stream's server, too; a signal ends one that waits.
-	server, port, _ = start("stream", "persist", f"idle={500 * krping.SLOW}")
+	server, port, _ = serve_new("stream", "persist", f"idle={500 * krping.SLOW}")
 	run_ok(f"client,addr={ADDR},port={port},stream,count=3")
 	assert server.wait(20 * krping.SLOW) == 0
-	server, _, _ = start("persist", "idle=100")
+	server, _, _ = serve_new("persist", "idle=100")
 	assert server.interrupt() == errno.EINTR
 
 

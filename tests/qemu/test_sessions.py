@@ -15,6 +15,7 @@ from krping import (
 	new_port,
 	new_tag,
 	run_ok,
+	serve_new,
 	wait_for,
 )
 from ktap import Suite
@@ -36,15 +37,6 @@ def assert_all_done(tag, role, number, count, size):
 	assert len(found) == number, (len(found), number)
 	for each in found:
 		assert_done(each, count, size)
-
-
-def start_server(*options):
-	"""Start a server on a port of its own; return the command, the port and the tag."""
-	port, tag = new_port(), new_tag()
-	server = Command(",".join(("server", f"port={port}", f"tag={tag}") + options))
-	wait_for(lambda: server.errno is not None or listens(port))
-	assert server.is_alive(), f"the server ended at once: {name(server.errno)}"
-	return server, port, tag
 
 
 def loopbacks(mode):
@@ -92,7 +84,7 @@ def endless():
 
 @suite.test("a persistent server serves 100 clients one after the other")
 def successive():
-	server, port, tag = start_server("persist")
+	server, port, tag = serve_new("persist")
 	modes = ("mem_mode=dma", "mem_mode=reg", "mem_mode=reg,server_inv", "pattern=binary")
 	client = new_tag()
 	for number in range(100):
@@ -107,7 +99,7 @@ def successive():
 
 @suite.test("a persistent server serves 16 clients at once, each as it asks")
 def at_once():
-	server, port, tag = start_server("persist")
+	server, port, tag = serve_new("persist")
 	command = f"client,addr={ADDR},port={port}"
 	endless = [Command(command) for _ in range(16)]
 	wait_for(lambda: len(busy()) == 32, 20, "16 connections")
@@ -134,7 +126,7 @@ def at_once():
 
 @suite.test("a server that is interrupted takes its clients down")
 def server_interrupted():
-	server, port, _ = start_server("persist")
+	server, port, _ = serve_new("persist")
 	clients = [Command(f"client,addr={ADDR},port={port}") for _ in range(4)]
 	wait_for(lambda: len(busy()) == 8)
 	assert server.interrupt() == errno.EINTR
@@ -145,7 +137,7 @@ def server_interrupted():
 
 @suite.test("a server with threads=3 ends after three clients")
 def three():
-	server, port, tag = start_server("threads=3")
+	server, port, tag = serve_new("threads=3")
 	for number in range(3):
 		assert server.is_alive()
 		run_ok(f"client,addr={ADDR},port={port},count=7,size={100 + number},validate")
@@ -157,7 +149,7 @@ def three():
 	assert not listens(port)
 	assert krping.run(f"client,addr={ADDR},port={port},count=1") == errno.ECONNREFUSED
 
-	server, port, tag = start_server("threads=3")
+	server, port, tag = serve_new("threads=3")
 	run_ok(f"client,addr={ADDR},port={port},count=20,threads=3")
 	assert server.wait() == 0
 	assert_all_done(tag, "server", 3, 20, 64)
@@ -165,8 +157,8 @@ def three():
 
 @suite.test("two servers on two ports, each with its own clients")
 def two_servers():
-	one, one_port, one_tag = start_server()
-	two, two_port, two_tag = start_server(f"addr={ADDR}")
+	one, one_port, one_tag = serve_new()
+	two, two_port, two_tag = serve_new(f"addr={ADDR}")
 	second = Command(f"client,addr={ADDR},port={two_port},count=40,size=4000,validate")
 	run_ok(f"client,addr={ADDR},port={one_port},count=30,size=3000,validate")
 	assert (second.wait(), one.wait(), two.wait()) == (0, 0, 0)
@@ -202,7 +194,7 @@ def busy_module():
 		assert "in use" in said, f"rmmod: {said!r}"
 		assert krping.loaded()
 
-	server, port, _ = start_server("persist")
+	server, port, _ = serve_new("persist")
 	refused()
 	client = Command(f"client,addr={ADDR},port={port}")
 	wait_for(lambda: len(busy()) == 2)
