@@ -90,9 +90,11 @@ def value(option: Option) -> str:
 
 
 def wrapped(text: str, start: str, indent: int) -> list[str]:
-	"""TEXT behind START, in lines that go on below its column INDENT."""
-	return textwrap.wrap(text, WIDTH, initial_indent=start.ljust(indent),
-			     subsequent_indent=" " * indent, break_on_hyphens=False)
+	"""TEXT behind START, in lines that go on below its column INDENT. A START that reaches so
+	far has a line of its own."""
+	above = [start] if len(start) >= indent else []
+	return above + textwrap.wrap(text, WIDTH, initial_indent=("" if above else start).ljust(indent),
+				     subsequent_indent=" " * indent, break_on_hyphens=False)
 
 
 def listed(option: Option) -> list[str]:
@@ -100,10 +102,7 @@ def listed(option: Option) -> list[str]:
 	text = option["help"]
 	if option.get("default", "") != "":
 		text += f" (default {option['default']})"
-	start = form(option)
-	if len(start) >= INDENT:
-		return [start, *wrapped(text, "", INDENT)]
-	return wrapped(text, start, INDENT)
+	return wrapped(text, form(option), INDENT)
 
 
 def explained(option: Option) -> list[str]:
@@ -118,9 +117,7 @@ def explained(option: Option) -> list[str]:
 	lines = [form(option), *wrapped(option["help"], "", 2)]
 	for name, text in (facts | goes_with(option)).items():
 		if text:
-			head = f"  {name}"
-			lines += [head] if len(head) > 19 else []
-			lines += wrapped(text, "" if len(head) > 19 else head, 20)
+			lines += wrapped(text, f"  {name}", 20)
 	return lines
 
 

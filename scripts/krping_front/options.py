@@ -44,31 +44,25 @@ def decimal(least: float, most: float) -> Callable[[str], float]:
 
 def sizes(text: str) -> list[int]:
 	"""Sizes as in "2..8M" (doubling), "64,4K,1M", or both: a list, ascending."""
-	found = set()
-	for part in text.split(","):
-		# What is no number is no size either.
-		ends = [number(end.strip(), scaled=True) or 0 for end in part.split("..")]
-		if len(ends) > 2 or not 0 < ends[0] <= ends[-1] < 1 << 32:
-			raise argparse.ArgumentTypeError(
-				f"{part!r} is no size such as 64, 4K or 1M, and no range such "
-				"as 2..8M")
-		size = ends[0]
-		while size <= ends[-1]:
-			found.add(size)
-			size *= 2
-	return sorted(found)
+	return _doubled(text, (1 << 32) - 1, True, "size such as 64, 4K or 1M", "2..8M")
 
 
 def rates(text: str) -> list[int]:
 	"""Rates as in "1000..64000" (doubling), "500,2000", or both: a list, ascending."""
 	most = option("rate").get("max", 0)
+	return _doubled(text, most, False, f"rate from 1 to {most} per second", "1000..64000")
+
+
+def _doubled(text: str, most: int, scaled: bool, what: str, example: str) -> list[int]:
+	"""The numbers of TEXT, each WHAT or a range such as EXAMPLE, which doubles, and none above
+	MOST: a list, ascending. They may have a unit if they are SCALED."""
 	found = set()
 	for part in text.split(","):
-		ends = [number(end.strip()) or 0 for end in part.split("..")]
+		# What is no number is not in the range either.
+		ends = [number(end.strip(), scaled=scaled) or 0 for end in part.split("..")]
 		if len(ends) > 2 or not 0 < ends[0] <= ends[-1] <= most:
 			raise argparse.ArgumentTypeError(
-				f"{part!r} is no rate from 1 to {most} per second, and no range such "
-				"as 1000..64000")
+				f"{part!r} is no {what}, and no range such as {example}")
 		found |= {ends[0] << bit for bit in range((ends[-1] // ends[0]).bit_length())}
 	return sorted(found)
 

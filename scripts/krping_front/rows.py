@@ -3,7 +3,7 @@
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from . import counters, stats
 from .command import number as number_of
@@ -11,6 +11,8 @@ from .command import split, variant
 from .counters import Counters
 from .kinds import SIZED, Kind
 from .result import Histogram, Result
+
+Number = TypeVar("Number", int, float)
 
 # The percentiles of a result, and how many of 100,000 each is of.
 PERCENTILES = {"p50_ns": 50_000, "p90_ns": 90_000, "p99_ns": 99_000, "p99_9_ns": 99_900,
@@ -141,15 +143,10 @@ def together(rows: list[Row]) -> Row:
 		elapsed_ns=max(row.elapsed_ns for row in rows),
 		bytes_per_s=_sum(row.bytes_per_s for row in measured),
 		rate=_sum(row.rate for row in measured), latency=_latency(measured),
-		late=_sum_whole(row.late for row in measured))
+		late=_sum(row.late for row in measured))
 
 
-def _sum(values: Iterable[float | None]) -> float | None:
-	known = [value for value in values if value is not None]
-	return sum(known) if known else None
-
-
-def _sum_whole(values: Iterable[int | None]) -> int | None:
+def _sum(values: Iterable[Number | None]) -> Number | None:
 	known = [value for value in values if value is not None]
 	return sum(known) if known else None
 
