@@ -159,7 +159,7 @@ class Mesh:
 		self.outcome.interrupted = self.interrupted
 		found, misses = self.outcome.accusations(), list(self.outcome.misses())
 		status = self.outcome.status(
-			bool(misses), any(each.confirmed is not False for each in found))
+			bool(misses), any(not each.dismissed for each in found))
 		if self.arguments.json != "-":
 			with printing():
 				print("\n".join(table.lines(self.outcome, found, misses)))

@@ -43,8 +43,8 @@ def document(outcome: Outcome, found: list[Accusation], misses: list[Miss], stat
 		"hosts": [_host(host, outcome.plan.rails) for host in outcome.hosts],
 		"matrices": [_matrix(grid, outcome.again.get(name))
 			     for name, grid in outcome.grids.items()],
-		"outliers": [accusation(each) for each in found if each.confirmed is not False],
-		"dismissed": [accusation(each) for each in found if each.confirmed is False],
+		"outliers": [accusation(each) for each in found if not each.dismissed],
+		"dismissed": [accusation(each) for each in found if each.dismissed],
 		"misses": [key(each.key) | {
 			"client": names[each.pair[0]], "server": names[each.pair[1]],
 			"figure": each.figure, "value": each.value, "limit": each.limit}

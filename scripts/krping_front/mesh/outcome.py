@@ -15,7 +15,7 @@ from .plan import Pair, Plan, Step
 
 # Failures whose sentences are kept; all are counted.
 SENTENCES = 20_000
-# What stands for a figure where failures accuse somebody.
+# The name that failures have in the place of a figure.
 ERRORS = "errors"
 
 
@@ -63,9 +63,9 @@ class Accusation:
 	second: Finding | None = None
 
 	@property
-	def confirmed(self) -> bool | None:
-		"""Whether they stood out again; None where nothing was measured again."""
-		return None if self.second is None else outliers.stands(self.finding, self.second)
+	def dismissed(self) -> bool:
+		"""Whether they did not stand out again, where that was measured."""
+		return self.second is not None and not outliers.stands(self.finding, self.second)
 
 
 @dataclasses.dataclass
@@ -141,7 +141,7 @@ class Outcome:
 								   value, limit)
 
 	def accusations(self) -> list[Accusation]:
-		"""Who is worse than the others, or seemed to be so: see Accusation.confirmed."""
+		"""Who is worse than the others, or seemed to be so: see Accusation.dismissed."""
 		found = []
 		for key, grid in self.grids.items():
 			found += [Accusation(key, ERRORS, finding)

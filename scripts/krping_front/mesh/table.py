@@ -9,7 +9,7 @@ from krping_front.kinds import KINDS
 
 from . import nodeset
 from .matrix import Grid, label, sentence, summary
-from .outcome import Accusation, Miss, Outcome, title
+from .outcome import ERRORS, Accusation, Miss, Outcome, title
 
 # Matrices of more hosts do not fit; then the worst hosts are shown.
 FITS = 12
@@ -29,7 +29,7 @@ def columns(rows: list[list[str]]) -> list[str]:
 def lines(outcome: Outcome, found: list[Accusation], misses: list[Miss]) -> Iterator[str]:
 	"""All that is to be said of OUTCOME, in which those that were FOUND stood out and MISSES
 	are beyond limits."""
-	accused = [each for each in found if each.confirmed is not False]
+	accused = [each for each in found if not each.dismissed]
 	names = [host.name for host in outcome.hosts]
 	for grid in outcome.grids.values():
 		if any(map(any, grid.tried)):
@@ -38,7 +38,7 @@ def lines(outcome: Outcome, found: list[Accusation], misses: list[Miss]) -> Iter
 	yield from _listed("worse than the others", _accusations(outcome, accused))
 	yield from _listed("stood out once, and not when they were run again", [
 		f"{outcome.accuse(each)}; {title(each.key)}"
-		for each in found if each.confirmed is False])
+		for each in found if each.dismissed])
 	yield from _listed("beyond limits", [
 		f"{title(each.key)}: {outcome.names(each.pair)}: {label(each.figure)} is "
 		f"{sentence(each.figure, each.value)}, and the limit {sentence(each.figure, each.limit)}"
@@ -89,7 +89,7 @@ def _accusations(outcome: Outcome, accused: list[Accusation]) -> list[str]:
 		worst: dict[str, float] = {}
 		for each in many:
 			worst[each.figure] = max(worst.get(each.figure, 0.0), each.finding.factor)
-		texts = [f"up to {factor:.0%} of its runs failed" if figure == "errors"
+		texts = [f"up to {factor:.0%} of its runs failed" if figure == ERRORS
 			 else f"{label(figure)} is up to {factor:.3g} times worse than typical"
 			 for figure, factor in worst.items()]
 		found.append(f"{who}: {', '.join(texts)}; in {len(keys)} of {len(outcome.grids)} "
