@@ -8,7 +8,7 @@ from .result import Result
 # By their path in a result.
 Counters = dict[str, int]
 
-# What is of a thread alone; the rest is of a whole host, device or port.
+# Counters of a thread alone; the others are of a whole host, device or port.
 OWN = ("usage.cpu_ns", "usage.voluntary_switches", "usage.involuntary_switches")
 USAGE = (*OWN, "usage.softirq_ns")
 

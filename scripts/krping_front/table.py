@@ -48,7 +48,7 @@ RATE = (
 	Column("rate[1/sec]", lambda row: fixed(row.rate, 0)),
 )
 DUE = Column("due[1/sec]", lambda row: str(row.due))
-# Of open loops: what was due, and what was done of it.
+# Open loops: the rate that was due, and the rate that was done.
 LOAD = (
 	DUE,
 	Column("done[1/sec]", lambda row: fixed(row.rate, 0)),
