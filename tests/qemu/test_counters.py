@@ -179,8 +179,8 @@ def truth():
 	if not os.path.exists("/proc/self/schedstat"):
 		raise Skip("this kernel does not tell the time of a thread in nanoseconds")
 	for words, enough in (
-			# Its thread sleeps until there are completions.
-			("messenger,size=4K", lambda _, voluntary, __, softirqs, ___:
+			# Its thread sleeps until the reply to its only message comes.
+			("messenger,size=4K,echo,inflight=1", lambda _, voluntary, __, softirqs, ___:
 			 voluntary > 100 and softirqs > 5),
 			# Both sides spin, so that each is made to leave the CPU.
 			("wlat,poll,cpu=0", lambda _, __, involuntary, *___: involuntary > 5)):
