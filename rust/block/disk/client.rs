@@ -214,8 +214,7 @@ impl<'a> DiskConnections<'a> {
         let segment_mask = made.iter().fold(u64::MAX, |mask, connection| {
             mask.min(connection.segment_mask)
         });
-        let waiting =
-            HeldRequests::new(queues, depth, block.request_timeout_s).map_err(&no_memory)?;
+        let waiting = HeldRequests::new(queues, depth, block).map_err(&no_memory)?;
         let disk = Disk::new(
             data,
             &Shape {

@@ -3,10 +3,11 @@
 //! Requests of a disk that has lost its connections, held until they are sent on new ones or end.
 //!
 //! A request that was lost many times in a row, on connections that answered nothing after it,
-//! most likely causes the losses. It ends, as the disk would otherwise reconnect forever. While
-//! other requests are answered now and then, packets may just be lost, so a request then has many
-//! more tries: at a packet loss of 5%, half of soft-RoCE's connections break before the first
-//! answer. No request takes longer than `request_timeout=`.
+//! most likely causes the losses. It ends, as the disk would otherwise reconnect forever. But at a
+//! packet loss of 5%, half of soft-RoCE's connections break before the first answer, and many of
+//! them within a second, so such a request also has as long as a server that is away:
+//! `reconnect=`. While other requests are answered now and then, packets may just be lost, and a
+//! request has many more tries. No request takes longer than `request_timeout=`.
 
 #![forbid(unsafe_code)]
 
@@ -21,11 +22,15 @@ use crate::{
             Deadline, //
         }, //
     },
-    logic::failure::errno, //
+    logic::{
+        command::BlockOptions,
+        failure::errno, //
+    }, //
 };
 use kernel::prelude::*;
 
-/// Maximum number of successive repeats of a request on connections that answer nothing after it.
+/// Maximum number of successive repeats of a request on connections that answer nothing after it,
+/// once the request is older than `reconnect=`.
 const MOST_IN_VAIN: u32 = 15;
 
 /// Maximum number of repeats of a request, over all connections.
@@ -38,16 +43,19 @@ pub(super) struct HeldRequests {
     requests: KVec<Request>,
     /// Maximum age of a request in seconds; 0 for no limit.
     limit_s: u32,
+    /// Age in seconds up to which a request is repeated however often it is in vain.
+    patience_s: u32,
 }
 
 impl HeldRequests {
-    /// Creates an empty list for a disk with `queues` queues of `depth` requests. `limit_s` is
-    /// the `request_timeout=`. May sleep.
-    pub(super) fn new(queues: u16, depth: u16, limit_s: u32) -> Result<Self> {
+    /// Creates an empty list for a disk with `queues` queues of `depth` requests, and the
+    /// `request_timeout=` and `reconnect=` of `options`. May sleep.
+    pub(super) fn new(queues: u16, depth: u16, options: &BlockOptions) -> Result<Self> {
         let most = usize::from(queues) * usize::from(depth);
         Ok(Self {
             requests: KVec::with_capacity(most, GFP_KERNEL)?,
-            limit_s,
+            limit_s: options.request_timeout_s,
+            patience_s: options.reconnect_s,
         })
     }
 
@@ -82,12 +90,15 @@ impl HeldRequests {
     /// Returns the number of requests ended.
     pub(super) fn end_expired(&mut self, tell: impl Fn(&Request, u32)) -> u64 {
         let overdue = self.overdue_ns();
-        let verdict = |history: &History| match overdue {
-            Some((_, before)) if history.first_ns < before => Some(errno::ETIMEDOUT),
-            _ if history.in_vain > MOST_IN_VAIN || history.losses > MOST_REPEATS => {
-                Some(errno::EIO)
+        let patience_ns = u64::from(self.patience_s).saturating_mul(SECOND_NS);
+        let out_of_patience = monotonic_ns().saturating_sub(patience_ns);
+        let verdict = |history: &History| {
+            let vain = history.in_vain > MOST_IN_VAIN && history.first_ns < out_of_patience;
+            match overdue {
+                Some((_, before)) if history.first_ns < before => Some(errno::ETIMEDOUT),
+                _ if vain || history.losses > MOST_REPEATS => Some(errno::EIO),
+                _ => None,
             }
-            _ => None,
         };
         let (mut ended, mut at) = (0, 0);
         while let Some(request) = self.requests.get(at) {
