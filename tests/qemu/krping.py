@@ -58,13 +58,15 @@ COUNTERS = ("send_bytes", "send_msgs", "recv_bytes", "recv_msgs",
 
 def wait_for(predicate, timeout=30, what=""):
 	"""Wait until PREDICATE() is true, and return what it returned. TIMEOUT is that of the
-	stock kernel, here as everywhere below."""
+	stock kernel, here as everywhere below. WHAT is a text or, if what was seen is to be told, a
+	function that returns one."""
 	end = time.monotonic() + timeout * SLOW
 	while True:
 		value = predicate()
 		if value:
 			return value
-		assert time.monotonic() < end, f"not within {timeout} s: {what or predicate}"
+		assert time.monotonic() < end, \
+			f"not within {timeout} s: {what() if callable(what) else what or predicate}"
 		time.sleep(0.01)
 
 

@@ -164,11 +164,14 @@ def runs(words, enough):
 
 	def used():
 		then = now()
-		used = {thread: grown(threads[thread], then[0][thread]) for thread in threads}
-		return (used, grown(cpus, then[1])) \
-			if all(enough(*each, *grown(cpus, then[1])) for each in used.values()) else None
+		return {thread: grown(threads[thread], then[0][thread]) for thread in threads}, \
+			grown(cpus, then[1])
 
-	threads_used, host_used = wait_for(used)
+	def plenty():
+		each, host_used = used()
+		return (each, host_used) if all(enough(*one, *host_used) for one in each.values()) else None
+
+	threads_used, host_used = wait_for(plenty, what=lambda: f"enough, only {used()} of {words}")
 	command.interrupt()
 	client = krping.result(tag, "client")
 	return client["usage"], threads_used[client["thread"]], host_used, grown(around, host())
