@@ -71,7 +71,7 @@ class Server:
 		log = krping.Log()
 		self.command = self.starter(
 			f"server,blk,port={self.port},tag={self.tag},{self.options}")
-		wait_for(lambda: self.listens() or not self.command.is_alive(), 20)
+		wait_for(lambda: self.listens() or not self.command.is_alive())
 		assert self.command.is_alive(), f"{krping.name(self.command.wait())}: {log.text()}"
 
 	def listens(self):
@@ -122,14 +122,14 @@ class Disk:
 		def appeared():
 			return [each for each in numbers() if each not in before] \
 				or not self.command.is_alive()
-		found = wait_for(appeared, 20, f"the disk of {text}: {log.text()}")
+		found = wait_for(appeared, what=f"the disk of {text}: {log.text()}")
 		assert found is not True, \
 			f"{krping.name(self.command.wait())} from {text}: {log.text()}"
 		self.number = found[0]
 		self.name = f"krping{self.number}"
 		self.path = node(self.number)
 		# The rest of what makes it, such as the look for partitions.
-		wait_for(lambda: log.find(f"/dev/{self.name}: "), 10, log.text())
+		wait_for(lambda: log.find(f"/dev/{self.name}: "), what=log.text())
 
 	def __str__(self):
 		return self.path

@@ -56,10 +56,10 @@ COUNTERS = ("send_bytes", "send_msgs", "recv_bytes", "recv_msgs",
 	    "write_bytes", "write_msgs", "read_bytes", "read_msgs")
 
 
-def wait_for(predicate, timeout=30, what=""):
+def wait_for(predicate, timeout=60, what=""):
 	"""Wait until PREDICATE() is true, and return what it returned. TIMEOUT is that of the
-	stock kernel, here as everywhere below. WHAT is a text or, if what was seen is to be told, a
-	function that returns one."""
+	stock kernel, here as everywhere below; its default is for a machine that is busy. WHAT is
+	a text or, if what was seen is to be told, a function that returns one."""
 	end = time.monotonic() + timeout * SLOW
 	while True:
 		value = predicate()
@@ -166,7 +166,7 @@ class Command(threading.Thread):
 			self.error = error
 			raise
 
-	def wait(self, timeout=30):
+	def wait(self, timeout=60):
 		"""Wait for its end, and return its errno."""
 		self.join(timeout * SLOW)
 		assert not self.is_alive(), f"still runs after {timeout} s: {self.text}"
@@ -175,7 +175,7 @@ class Command(threading.Thread):
 			raise self.error
 		return self.errno
 
-	def interrupt(self, timeout=30):
+	def interrupt(self, timeout=60):
 		"""Interrupt its write with a signal, and wait for its end. A signal from
 		before the write is lost, so it is sent again and again."""
 		end = time.monotonic() + timeout * SLOW
@@ -195,7 +195,7 @@ def results(tag):
 	return [result for result in found if result["tag"] == tag]
 
 
-def result(tag, role, timeout=20):
+def result(tag, role, timeout=60):
 	"""The only result of TAG and ROLE. That of a server comes a moment after its
 	client's end."""
 	def find():
@@ -396,9 +396,9 @@ def check():
 	for program in Program.running[:]:
 		program.stop(signal.SIGKILL)
 	assert not left, f"the test left running: {left}"
-	wait_for(lambda: not lines(), 10, f"{PROC} to be empty: {lines()}")
+	wait_for(lambda: not lines(), what=f"{PROC} to be empty: {lines()}")
 	try:
-		wait_for(lambda: resources() == _idle, 10)
+		wait_for(lambda: resources() == _idle)
 	except AssertionError:
 		raise AssertionError(f"left over: {resources()}, not {_idle}: "
 				     f"{rdma('resource', 'show', 'qp')} "

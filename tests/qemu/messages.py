@@ -41,7 +41,7 @@ def _taken(conns, options):
 	# Of so few chunks nearly none is under way.
 	client = Command(f"loopback,addr={ADDR},messenger,echo,size=1,chunks=4,"
 			 f"duration=600,conns={conns},timeout=600000{options}")
-	krping.wait_for(lambda: _pairs() == pairs + 2 * conns, 60, "the connections")
+	krping.wait_for(lambda: _pairs() == pairs + 2 * conns, what="the connections")
 	time.sleep(0.5)
 	taken = _used() - before
 	client.interrupt()

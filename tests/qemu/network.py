@@ -99,7 +99,7 @@ def wait_gids(device, *addrs):
 	wanted = [ipaddress.ip_address(addr) for addr in addrs]
 	wanted = [ipaddress.IPv6Address(f"::ffff:{addr}") if addr.version == 4 else addr
 		  for addr in wanted]
-	krping.wait_for(lambda: set(wanted) <= set(_gids(device)), 10, f"{device} to know {addrs}")
+	krping.wait_for(lambda: set(wanted) <= set(_gids(device)), what=f"{device} to know {addrs}")
 
 
 def unplug(device=DEVICE, limit=10):
@@ -379,7 +379,7 @@ class Lab:
 			krping.wait_for(krping.lines)
 			# It needs no cable until it is done, which must not be before the cut.
 			started = start(f"client,addr={self.FAR},port={port},fr,count={count}")
-			krping.wait_for(self._states, 60)
+			krping.wait_for(self._states)
 			self.cut()
 			try:
 				krping.wait_for(lambda: self._states() != {"RTS"}, 120)

@@ -64,7 +64,7 @@ class Partition:
 		try:
 			self.daemons["munged"] = Program("setpriv", "--reuid=munge", "--regid=munge",
 							 "--clear-groups", "munged", "--foreground")
-			krping.wait_for(lambda: os.path.exists("/run/munge/munge.socket.2"), 60)
+			krping.wait_for(lambda: os.path.exists("/run/munge/munge.socket.2"))
 			self.daemons["slurmctld"] = Program("slurmctld", "-D", "-i")
 			for number in self.net.numbers:
 				self.start(number)

@@ -81,7 +81,7 @@ def tapped(lab):
 	def begin():
 		log = Log()
 		client = Command(f"client,tap=n,addr={FAR},port={port},{TIMEOUT}")
-		wait_for(lambda: log.find(": tapping n ") or not client.is_alive(), 20, log.text())
+		wait_for(lambda: log.find(": tapping n ") or not client.is_alive(), what=log.text())
 		number = client.interrupt() if client.is_alive() else client.wait()
 		return 0 if number == errno.EINTR else number
 	with tap.null_blk("n", size=tap.MIB), far_server(lab, "tap,log") as port:

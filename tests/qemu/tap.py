@@ -182,7 +182,7 @@ class Tap:
 		def forwarded():
 			return self.line().figures["requests"]
 		if requests is not None:
-			wait_for(lambda: forwarded() >= requests, 30, f"{requests}, not {forwarded()}")
+			wait_for(lambda: forwarded() >= requests, what=f"{requests}, not {forwarded()}")
 			return
 		last = -1
 		while last != forwarded():
@@ -219,7 +219,7 @@ class Server:
 		self.port, self.tag = new_port(), new_tag()
 		self.log = krping.Log()
 		self.command = Command(f"server,tap,persist,port={self.port},tag={self.tag},{options}")
-		wait_for(lambda: krping.listens(self.port) or not self.command.is_alive(), 20)
+		wait_for(lambda: krping.listens(self.port) or not self.command.is_alive())
 		assert self.command.is_alive(), f"{krping.name(self.command.wait())}: {self.log.text()}"
 
 	def tap(self, disk, options=""):

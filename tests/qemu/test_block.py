@@ -383,7 +383,7 @@ def partitions():
 
 def wait_part(disk, number):
 	"""Partition NUMBER of DISK, once it is there."""
-	return wait_for(lambda: os.path.exists(f"{disk}p{number}") and f"{disk}p{number}", 5)
+	return wait_for(lambda: os.path.exists(f"{disk}p{number}") and f"{disk}p{number}")
 
 
 @suite.test("what is discarded or zeroed reads as zeroes, and nothing else does")

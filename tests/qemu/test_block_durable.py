@@ -202,7 +202,7 @@ def until_closed():
 				return sync(raw) == "ok"
 		# The server hears that the disk was told by its next pings, if not before.
 		try:
-			wait_for(healed, 60, "a flush after all have closed the disk")
+			wait_for(healed, what="a flush after all have closed the disk")
 		except AssertionError:
 			diag(f"{disk.line()}\n{log.text()}")
 			raise
@@ -302,11 +302,11 @@ def lost_flush():
 					  f"import os; os.fsync(os.open('{disk}', os.O_RDWR))"),
 					 stderr=subprocess.PIPE, text=True)
 		try:
-			wait_for(lambda: disk.figures()["in_flight"], 60, "the flush to be under way")
+			wait_for(lambda: disk.figures()["in_flight"], what="the flush to be under way")
 			failures = write_failures()
 			device.become("error")
 			network.unplug(limit=30)
-			wait_for(lambda: write_failures() > failures, 60, "the write-back to fail")
+			wait_for(lambda: write_failures() > failures, what="the write-back to fail")
 			device.become("linear")
 			network.plug()
 			_, said = flush.communicate(timeout=60)
@@ -364,7 +364,7 @@ def host_restarted():
 	far = Far(port, 7)
 	command = krping.Command(f"client,blk,addr={krping.ADDR},port={port},timeout=3000")
 	with far:
-		wait_for(lambda: log.find("/dev/krping[0-9]+: "), 20, log.text())
+		wait_for(lambda: log.find("/dev/krping[0-9]+: "), what=log.text())
 		disk = block.node(block.numbers()[0])
 		raw = Raw(disk)
 		raw.put(0, BLOCK)
@@ -446,7 +446,7 @@ def loop_device(image, node="/dev/loop3"):
 		yield node
 	finally:
 		call("losetup", "-d", node)
-		wait_for(lambda: not os.path.exists(f"/sys/block/{os.path.basename(node)}/loop"), 10)
+		wait_for(lambda: not os.path.exists(f"/sys/block/{os.path.basename(node)}/loop"))
 
 
 @suite.test("another medium behind the same device number is another store: ESTALE")

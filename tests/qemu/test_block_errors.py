@@ -154,7 +154,7 @@ def no_memory():
 		start = time.monotonic()
 		run_fails(f"server,blk,store=ram,size={size}", errno.ENOMEM, "ENOMEM")
 		assert time.monotonic() - start < 20
-	wait_for(lambda: free() > before * 0.9, 10, f"{free()} of {before}")
+	wait_for(lambda: free() > before * 0.9, what=f"{free()} of {before}")
 
 
 @suite.test("a file system without room: ENOSPC for what does not fit, all else goes on")

@@ -369,7 +369,7 @@ def silent():
 			start = time.monotonic()
 			client.thrown_out()
 			assert 0.4 < time.monotonic() - start < 4, time.monotonic() - start
-		wait_for(lambda: len(krping.lines()) == 1, 5, krping.lines())
+		wait_for(lambda: len(krping.lines()) == 1, what=krping.lines())
 		with server.disk() as disk, Raw(disk) as raw:
 			raw.put(0, b"x" * 4096)
 	remove()
@@ -460,7 +460,7 @@ class Lying:
 		self.server.end()
 		if kind is None and self.command in Command.running:
 			self.command.wait()
-			wait_for(lambda: not block.numbers(), 10)
+			wait_for(lambda: not block.numbers())
 
 	def answer(self, asked):
 		"""Answer a read well, with zeroes."""
@@ -541,7 +541,7 @@ def answer_wrongly(inline, wrong):
 			found = lying.command.wait(20)
 			expected = errno.ECONNRESET if what == "nothing more" else errno.EPROTO
 			assert found == expected, (what, krping.name(found), log.text())
-			wait_for(lambda: not block.numbers(), 10, what)
+			wait_for(lambda: not block.numbers(), what=what)
 
 
 @suite.test("servers that answer wrongly: the disk goes")

@@ -79,7 +79,7 @@ class Beside(threading.Thread):
 		except OSError as error:
 			self.errno = error.errno
 
-	def ends(self, timeout):
+	def ends(self, timeout=60):
 		"""Wait for its end, and return the errno."""
 		wait_for(lambda: self.errno is not None, timeout, "an I/O to end")
 		return self.errno
@@ -125,11 +125,11 @@ def unplugged():
 			network.plug()
 		assert flush.errno is None, "the flush was done before"
 		# The server's words keep it from giving up after 8 s.
-		wait_for(lambda: log.find("still works on a request of the old connection"), 30,
-			 log.text())
+		wait_for(lambda: log.find("still works on a request of the old connection"),
+			 what=log.text())
 		number = flush.ends(90)
 		assert number == 0, (krping.name(number), log.text())
-		wait_for(lambda: log.find("the store is done with the flush"), 10, log.text())
+		wait_for(lambda: log.find("the store is done with the flush"), what=log.text())
 		assert slow.disk.figures()["errors"] == 0, slow.disk.figures()
 		slow.raw.put(0, b"y" * 4096)
 
@@ -139,11 +139,11 @@ def limited():
 	with Slow("request_timeout=2,reconnect=60") as slow:
 		slow.fill(12)
 		log = Log()
-		number = Beside(lambda: os.fsync(slow.raw.fd)).ends(60)
+		number = Beside(lambda: os.fsync(slow.raw.fd)).ends()
 		assert number in (errno.ETIMEDOUT, errno.EIO), krping.name(number)
 		# The request ends before that is said.
 		log.wait("within request_timeout=2", 30)
-		wait_for(lambda: slow.disk.figures()["in_flight"] == 0, 60)
+		wait_for(lambda: slow.disk.figures()["in_flight"] == 0)
 		assert slow.disk.figures()["errors"] > 0, slow.disk.figures()
 		slow.raw.put(0, b"z" * 4096)
 		assert slow.raw.get(0, 4096) == b"z" * 4096
@@ -176,8 +176,8 @@ def take_device(disk, most):
 		if held():
 			return
 		network.plug()
-		wait_for(lambda: disk.figures()["reconnects"] > figures["reconnects"], 30)
-		wait_for(lambda: disk.figures()["requests"] > figures["requests"] + 100, 20)
+		wait_for(lambda: disk.figures()["reconnects"] > figures["reconnects"])
+		wait_for(lambda: disk.figures()["requests"] > figures["requests"] + 100)
 	raise AssertionError(f"{disk} never has more than {most} requests under way")
 
 
@@ -190,16 +190,16 @@ def cpu_offline():
 		       **block.VERIFY, "iodepth": 16}
 		fio = block.Fio([job | {"cpus_allowed": 0},
 				 job | {"cpus_allowed": 1, "offset": "8M"}])
-		wait_for(lambda: disk.figures()["requests"] > 100, 20)
+		wait_for(lambda: disk.figures()["requests"] > 100)
 		offline = None
 		try:
 			take_device(disk, 16)
 			before = disk.figures()["reconnects"]
 			offline = Beside(lambda: cpu_online(False))
-			assert offline.ends(60) == 0
+			assert offline.ends() == 0
 			assert disk.figures()["in_flight"] > 16, disk.figures()
 			network.plug()
-			wait_for(lambda: disk.figures()["reconnects"] > before, 30, disk.line())
+			wait_for(lambda: disk.figures()["reconnects"] > before, what=disk.line())
 			fio.succeed(180)
 		finally:
 			network.plug()
@@ -212,14 +212,13 @@ def cpu_offline():
 class Played:
 	"""A disk of a puppet that plays a server of surveys. Within, it is there."""
 
-	def __init__(self, options):
+	def __init__(self, options, timeout=2000):
 		self.port = new_port()
 		self.server = puppet.Server(self.port)
-		self.options = options
+		self.options = f"timeout={timeout},{options}"
 
 	def __enter__(self):
-		self.tried = Command(f"client,blk,addr={ADDR},port={self.port},timeout=2000,"
-				     f"{self.options}")
+		self.tried = Command(f"client,blk,addr={ADDR},port={self.port},{self.options}")
 		self.accept()
 		# Whoever looks for partitions reads zeroes.
 		while not block.numbers():
@@ -229,7 +228,7 @@ class Played:
 	def __exit__(self, kind, *_):
 		for number in block.numbers():
 			Beside(lambda each=number: block.stop(each, force=True))
-		wait_for(lambda: not block.numbers(), 30)
+		wait_for(lambda: not block.numbers())
 		self.server.end()
 		if self.tried in Command.running:
 			self.tried.wait(20)
@@ -302,7 +301,7 @@ def lists():
 		again = played.survey(WRITE)
 		assert (again.offset, again.size) == (asked.offset, asked.size)
 		played.server.tell(f"send {response(again.tag, again.seq)}")
-		assert writer.ends(20) == 0
+		assert writer.ends() == 0
 
 
 @suite.test("answers to surveys that are none end the connection")
@@ -318,13 +317,14 @@ def false_lists():
 @suite.test("a request that is never answered fails after 15 repetitions and reconnect=, not before")
 def repeated():
 	patience = 15 * krping.SLOW
-	with Played(f"reconnect={patience}") as played:
+	# The puppet answers nothing while this test sleeps, no keepalive either.
+	with Played(f"reconnect={patience}", timeout=4000 * patience) as played:
 		number = block.numbers()[0]
-		log = Log()
+		log, first = Log(), None
 		writer = Beside(lambda: write(number))
 		for sent in range(1, 18):
 			asked = played.survey(WRITE)
-			first = time.monotonic() if sent == 1 else first
+			first = first or time.monotonic()
 			assert asked.offset == 512
 			assert writer.errno is None, sent
 			if sent == 17:
@@ -332,13 +332,13 @@ def repeated():
 				time.sleep(max(0, first + patience - time.monotonic()))
 			played.server.tell("disconnect")
 			played.accept()
-		assert writer.ends(20) == errno.EIO
+		assert writer.ends() == errno.EIO
 		assert log.find("was sent 17 times and never answered"), log.text()
 		# The disk is as good as before.
 		writer = Beside(lambda: write(number))
 		asked = played.survey(WRITE)
 		played.server.tell(f"send {response(asked.tag, asked.seq)}")
-		assert writer.ends(20) == 0
+		assert writer.ends() == 0
 
 
 @suite.test("a disk says farewell after the answer to its keepalive, not in place of it")
@@ -348,12 +348,12 @@ def farewell():
 			number = block.numbers()[0]
 			asked = played.survey()
 			stop = Beside(lambda: block.stop(number))
-			wait_for(lambda: block.gone(number), 20)
+			wait_for(lambda: block.gone(number))
 			assert "received 07" not in played.server.output()
 			played.tell(asked)
 			# It waits for half a second, which may be too short here.
 			found = played.server.expect("^received (07.*)|^event RDMA_CM_EVENT_DISC", 30)
-			stop.ends(20)
+			stop.ends()
 			if found[1]:
 				close = puppet.Asked(found[1])
 				assert (close.tag, close.seq) == (DEPTH, asked.seq + 1), vars(close)

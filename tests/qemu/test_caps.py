@@ -225,7 +225,7 @@ def unplugged():
 		for thread in threads:
 			thread.start()
 		try:
-			wait_for(lambda tag=tag: len(krping.results(tag)) > 20, 60)
+			wait_for(lambda tag=tag: len(krping.results(tag)) > 20)
 			network.unplug(limit=15)
 			for thread in threads:
 				thread.join(15)

@@ -63,7 +63,7 @@ def serving(role, options, enter=None):
 	text = {"server": f"server,blk,port={port},persist,",
 		"loopback": f"loopback,blk,addr={ADDR},detach,"}[role] + options
 	writer = Writer(text, handle=True, enter=enter)
-	wait_for(lambda: listens(port) or not writer.is_alive(), 20)
+	wait_for(lambda: listens(port) or not writer.is_alive())
 	status = None if writer.is_alive() else writer.wait()
 	yield status or None
 	if writer in Writer.running:

@@ -113,7 +113,7 @@ def serving():
 	run_ok(f"server,port={port},persist,detach")
 	clients = [Command(f"client,addr={ADDR},port={port}") for _ in range(2)]
 	# Both sides of both connections.
-	wait_for(lambda: microbench.moving(4), 60)
+	wait_for(lambda: microbench.moving(4))
 	assert stop(port) == errno.EBUSY
 	log.wait(f"stop: the server on port {port} serves 2 connection")
 	assert all(client.is_alive() for client in clients)

@@ -153,7 +153,7 @@ def run_interrupted():
 					 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
 					 stderr=subprocess.PIPE, text=True)
 		try:
-			wait_for(moves, 30)
+			wait_for(moves)
 			for harmless in (signal.SIGCHLD, signal.SIGWINCH, signal.SIGTSTP,
 					 signal.SIGCONT):
 				child.send_signal(harmless)

@@ -199,7 +199,7 @@ def survives(trouble):
 	log = krping.Log()
 	with Store(other) as store, store.disk() as disk:
 		writer = Writer(disk, 400)
-		wait_for(lambda: writer.written > 20, 60)
+		wait_for(lambda: writer.written > 20)
 		trouble(store, log)
 		writer.finish()
 		assert disk.figures()["reconnects"] >= 1, disk.figures()
@@ -253,7 +253,7 @@ def hangs():
 	port = new_port()
 	server = other.serve(f"server,persist,port={port}")
 	client = krping.Command(f"client,addr={other.addr},port={port},wlat,duration=600,timeout=4000")
-	wait_for(lambda: any(line.counters.get("write_msgs", 0) > 100 for line in krping.lines()), 60)
+	wait_for(lambda: any(line.counters.get("write_msgs", 0) > 100 for line in krping.lines()))
 	with other.monitor.frozen():
 		number = client.wait(120)
 		assert number in (errno.ETIMEDOUT, errno.EIO, errno.ECONNRESET), krping.name(number)

@@ -319,7 +319,7 @@ def survive():
 	try:
 		for what, options, number, sentence in (*client_deeds(), *private_deeds()):
 			client = peer.client(port, *options)
-			found = krping.wait_for(failed, 60, f"the server to notice {what}")
+			found = krping.wait_for(failed, what=f"the server to notice {what}")
 			assert len(found) == 1, f"{what}: {found}"
 			seen = found[0]["thread"]
 			if what.startswith("kill") and found[0]["errno_number"] == errno.EREMOTEIO:

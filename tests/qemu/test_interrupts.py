@@ -300,7 +300,7 @@ def random_moments():
 @suite.test("many writers interrupted at once")
 def at_once():
 	writers = [Writer(f"loopback,addr={ADDR},threads={1 + n % 3}") for n in range(16)]
-	wait_for(lambda: moving(32)(None), 20)
+	wait_for(lambda: moving(32)(None))
 	start = time.monotonic()
 	for writer in writers:
 		os.kill(writer.pid, signal.SIGTERM)

@@ -58,7 +58,7 @@ def connects():
 	run_ok(f"loopback,addr={ADDR},count=10,validate")
 	port = str(new_port())
 	server = Program("rping", "-s", "-a", ADDR, "-p", port, "-C", "5")
-	wait_for(lambda: krping.listens(port), 30)
+	wait_for(lambda: krping.listens(port))
 	status, output = Program("rping", "-c", "-a", ADDR, "-p", port, "-C", "5").finish()
 	assert status == 0, output
 	server.finish()
@@ -122,7 +122,7 @@ def under_way(sides, clients=0):
 		busy = [each for each in found
 			if each["send_msgs"] > 1 or each["read_msgs"] or each["write_msgs"]]
 		return len(found) >= sides and len(busy) >= clients
-	wait_for(begun, 60)
+	wait_for(begun)
 
 
 def moved():
@@ -151,7 +151,7 @@ def runs():
 				# repeated after half a second.
 				assert seconds < 0.5, f"{kind} still runs: {log.text()}"
 				before = moved()
-				wait_for(lambda before=before: moved() > before, 10, f"{kind} to go on")
+				wait_for(lambda before=before: moved() > before, what=f"{kind} to go on")
 				assert command.interrupt() == errno.EINTR
 				ended[kind] = "goes on"
 				continue
@@ -177,7 +177,7 @@ def two_commands():
 	for client in clients:
 		number = client.wait()
 		assert number in CUT, name(number)
-	wait_for(lambda: len(krping.results(tag)) == 6, 20)
+	wait_for(lambda: len(krping.results(tag)) == 6)
 	log.wait(WAITING)
 	run_ok(f"client,addr={ADDR},port={port},count=10")
 	assert server.interrupt() == errno.EINTR
@@ -272,7 +272,7 @@ def broken():
 	"""rping takes its connection down over a link that is down."""
 	port = str(new_port())
 	server = Program("rping", "-s", "-a", ADDR, "-p", port)
-	wait_for(lambda: krping.listens(port), 30)
+	wait_for(lambda: krping.listens(port))
 	client = Program("rping", "-c", "-a", ADDR, "-p", port)
 	wait_for(lambda: {each["state"] for each in krping.rdma("resource", "show", "qp")
 			  if each["type"] == "RC"} == {"RTS"}, 30)

@@ -42,7 +42,7 @@ def loopback(size, count, options="", conns=1, echo=False, addr=f"addr={ADDR}"):
 
 def under_way():
 	"""Wait until many messages were sent."""
-	wait_for(lambda: any(line.counters.get("send_msgs", 0) > 100 for line in krping.lines()), 30)
+	wait_for(lambda: any(line.counters.get("send_msgs", 0) > 100 for line in krping.lines()))
 
 
 @suite.test("messages of a byte to 3 MiB arrive whole, one-way and with replies")

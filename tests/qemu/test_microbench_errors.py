@@ -284,7 +284,7 @@ def unplugged():
 	tag, log = new_tag(), Log()
 	kinds = TESTS + ("wlat,poll", "rlat,poll", "sbw,poll,duplex", "slat,qps=3", "bw,threads=2")
 	runs = {kind: Command(f"loopback,addr={ADDR},tag={tag},{kind}") for kind in kinds}
-	wait_for(lambda: moving(len(kinds) + 1), 20)
+	wait_for(lambda: moving(len(kinds) + 1))
 	try:
 		taken = network.unplug()
 		diag(f"unplugged in {taken:.2f} s")

@@ -43,7 +43,7 @@ def flat():
 	tag = new_tag()
 	commands = [Command(f"loopback,addr={ADDR},{test},duration={SECONDS},tag={tag}")
 		    for test in ("slat,qps=2", "bw,postlist=4")]
-	wait_for(lambda: moving(4, 1000), 20)
+	wait_for(lambda: moving(4, 1000))
 	time.sleep(5)
 	before, caches = memory(), slabs()
 	moved = operations()

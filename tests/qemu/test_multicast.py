@@ -48,7 +48,7 @@ _before = joined()
 def check():
 	"""Nothing is left behind, in particular no group."""
 	krping.check()
-	wait_for(lambda: joined() == _before, 10, f"{joined()} to be {_before}")
+	wait_for(lambda: joined() == _before, what=f"{joined()} to be {_before}")
 
 
 suite = Suite(check=check)

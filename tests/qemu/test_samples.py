@@ -79,7 +79,7 @@ def killed():
 			with Client(PORT, "00").connected() as client:
 				echoes(client, 64, seed)
 			# Its end takes it down without a word of its own.
-			krping.wait_for(lambda: krping.resources() == idle, 30, "the connection to go")
+			krping.wait_for(lambda: krping.resources() == idle, what="the connection to go")
 
 
 @suite.test("rdma_client of rdma-core gets an answer")

@@ -13,7 +13,7 @@ suite = Suite(check=krping.check)
 
 def sums(tag, number):
 	"""What the last of NUMBER results of the server TAG says of all its connections."""
-	found = wait_for(lambda: found if len(found := krping.results(tag)) >= number else None, 20)
+	found = wait_for(lambda: found if len(found := krping.results(tag)) >= number else None)
 	assert len(found) == number, found
 	counts = sorted(each["served"]["connections"] for each in found)
 	assert counts == list(range(1, number + 1)), counts

@@ -33,7 +33,7 @@ def assert_all_done(tag, role, number, count, size):
 	def find():
 		found = [each for each in krping.results(tag) if each["role"] == role]
 		return found if len(found) >= number else None
-	found = wait_for(find, 10, f"{number} results of {role}s")
+	found = wait_for(find, what=f"{number} results of {role}s")
 	assert len(found) == number, (len(found), number)
 	for each in found:
 		assert_done(each, count, size)
@@ -68,14 +68,14 @@ for memory in ("mem_mode=dma", "mem_mode=reg"):
 def endless():
 	tag = new_tag()
 	commands = [Command(f"loopback,addr={ADDR},timeout=60000,tag={tag}") for _ in range(8)]
-	first = wait_for(lambda: krping.lines() if len(busy()) == 16 else None, 30)
+	first = wait_for(lambda: krping.lines() if len(busy()) == 16 else None)
 	before = {line.thread: line.counters.get("recv_msgs") for line in first}
 
 	def all_moved():
 		now = {line.thread: line.counters["recv_msgs"] for line in busy()}
 		assert now.keys() == before.keys(), (before, now)
 		return all(now[thread] > before[thread] for thread in before)
-	wait_for(all_moved, 30)
+	wait_for(all_moved)
 	ended = [name(command.interrupt()) for command in commands]
 	assert ended == ["EINTR"] * 8, ended
 	found = [each["errno"] for each in krping.results(tag) if each["role"] == "client"]
@@ -102,7 +102,7 @@ def at_once():
 	server, port, tag = serve_new("persist")
 	command = f"client,addr={ADDR},port={port}"
 	endless = [Command(command) for _ in range(16)]
-	wait_for(lambda: len(busy()) == 32, 20, "16 connections")
+	wait_for(lambda: len(busy()) == 32, what="16 connections")
 	# While they run, others come and go.
 	for size in (1, 65, 4096, 70000):
 		client = new_tag()

@@ -151,7 +151,7 @@ class Peer:
 	def __init__(self, *steps, program=(RSOCKET,)):
 		self.port = new_port()
 		self.program = Program(*program, "listen", str(self.port), *steps)
-		wait_for(lambda: "listens" in self.program.output(), 20)
+		wait_for(lambda: "listens" in self.program.output())
 
 	def run(self, options, number=0, sentence=None):
 		"""Run a client with OPTIONS, which ends with the errno NUMBER."""
@@ -195,7 +195,7 @@ def from_rsocket():
 def rstream():
 	port = new_port()
 	program = Program("rstream", "-p", str(port), "-S", "16", "-C", "1", "-I", "100", "-T", "v")
-	wait_for(lambda: krping.listens(port), 20)
+	wait_for(lambda: krping.listens(port))
 	# One exchange goes before.
 	run_ok(f"client,addr={ADDR},port={port},stream,echo,validate,size=16,count=101,"
 	       f"timeout={20000 * krping.SLOW}")

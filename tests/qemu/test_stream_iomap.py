@@ -128,7 +128,7 @@ def server_of_riostream():
 	for size, rounds in ((64, 400), (4096, 100), (1 << 20, 3)):
 		port, tag = new_port(), new_tag()
 		there = Program(*riostream(port, size, "-C", "1", "-I", str(rounds)))
-		wait_for(lambda port=port: krping.listens(port), 20)
+		wait_for(lambda port=port: krping.listens(port))
 		run_ok(f"client,addr={ADDR},port={port},stream,iomap,echo,poll,validate,size={size},"
 		       f"count={rounds},{TIMEOUT},tag={tag}")
 		compared(*there.finish(60))

@@ -79,7 +79,7 @@ def server():
 			(("send=50000", "shutdown", "end"), "reverse", (50000, 0))):
 		port, tag = new_port(), new_tag()
 		there = Program(RSOCKET, "listen", str(port), *steps, "close")
-		wait_for(lambda there=there: "listens" in there.output(), 20)
+		wait_for(lambda there=there: "listens" in there.output())
 		run_ok(f"client,addr={ADDR},port={port},{STREAM},tag={tag},{options}")
 		found = krping.result(tag, "client")
 		assert (found["recv_bytes"], found["write_bytes"]) == moved, found

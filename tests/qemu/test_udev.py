@@ -49,7 +49,7 @@ def links(kind):
 
 def await_links(kind, expected):
 	"""Wait until /dev/disk/KIND has the links EXPECTED to krping's disks, and no other."""
-	wait_for(lambda: links(kind) == expected, 60, f"{kind}: {links(kind)}, not {expected}")
+	wait_for(lambda: links(kind) == expected, what=f"{kind}: {links(kind)}, not {expected}")
 	settle()
 
 

@@ -197,8 +197,8 @@ class Writing(threading.Thread):
 	def progresses(self, number=5):
 		"""It does some more."""
 		before = self.done
-		wait_for(lambda: self.done > before + number or self.error, 30,
-			 f"I/O to go on after {before}")
+		wait_for(lambda: self.done > before + number or self.error,
+			 what=f"I/O to go on after {before}")
 
 	def stop(self, timeout=LATEST):
 		"""Wait for its end, which must be a good one."""
