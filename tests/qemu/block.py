@@ -245,7 +245,7 @@ class Fio:
 		"""Whether it has not ended."""
 		return self.program.poll() is None
 
-	def finish(self, timeout=60):
+	def finish(self, timeout=300):
 		"""Wait for its end: its status, its jobs' figures, and what it printed."""
 		status, output = self.program.finish(timeout)
 		text = self.report.read()
@@ -254,7 +254,7 @@ class Fio:
 		jobs = json.loads(text[start:])["jobs"] if start >= 0 else []
 		return status, jobs, output + text[:max(start, 0)]
 
-	def succeed(self, timeout=60):
+	def succeed(self, timeout=300):
 		"""Wait for its end, which must be a good one. Return its jobs' figures."""
 		status, jobs, output = self.finish(timeout)
 		assert status == 0, f"fio ended with {status}: {output[-2000:]}"

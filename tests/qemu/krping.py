@@ -318,7 +318,7 @@ class Log:
 		"""The lines have TEXT, as it is."""
 		assert text in self.text(), (text, self.text())
 
-	def wait(self, sentence, timeout=20):
+	def wait(self, sentence, timeout=60):
 		"""Wait for a match of SENTENCE, and return it."""
 		try:
 			return wait_for(lambda: self.find(sentence), timeout)
@@ -438,13 +438,13 @@ class Program(subprocess.Popen):
 				 stderr=subprocess.STDOUT)
 		Program.running.append(self)
 
-	def finish(self, timeout=30):
+	def finish(self, timeout=300):
 		"""Wait for its end, and return its status and what it printed."""
 		self.wait(timeout * SLOW)
 		Program.running.remove(self)
 		return self.returncode, self.output()
 
-	def stop(self, number=signal.SIGTERM, timeout=30):
+	def stop(self, number=signal.SIGTERM, timeout=60):
 		"""End it by a signal, if it has not ended. Return as finish() does."""
 		self.send_signal(number)
 		return self.finish(timeout)

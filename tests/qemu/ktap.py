@@ -46,9 +46,9 @@ def diag(text):
 class Suite:
 	"""Some tests, run in the order in which they were added."""
 
-	def __init__(self, check=None, limit=120):
+	def __init__(self, check=None, limit=600):
 		"""CHECK is called after every test, and fails the test by raising.
-		LIMIT is how many seconds each test may take."""
+		LIMIT is how many seconds each test may take, on a machine that is busy."""
 		self.check = check
 		self.limit = limit
 		self.tests = []

@@ -34,7 +34,7 @@ class Writer(Program):
 	def __init__(self, disk, *options):
 		super().__init__(WRITE_DATA.build(), str(disk), *options)
 
-	def succeed(self, timeout=60):
+	def succeed(self, timeout=300):
 		"""Wait for its end, which must be a good one. Return the writes and bytes that it
 		says."""
 		status, output = self.finish(timeout)

@@ -18,7 +18,7 @@ from block import MIB, Disk, Raw, Server, call
 from krping import ADDR, ADDR6, new_tag, wait_for
 from ktap import Suite
 
-suite = Suite(check=block.check, limit=60)
+suite = Suite(check=block.check)
 
 # On the guest's own file system, which is memory.
 FILE = "/tmp/store"

@@ -16,7 +16,7 @@ from block import MIB, Fio, Raw, Server, call
 from krping import new_port, run_fails
 from ktap import Suite
 
-suite = Suite(check=block.check, limit=300)
+suite = Suite(check=block.check)
 
 FILE = "/tmp/direct/store"
 SIZE = 8 * MIB

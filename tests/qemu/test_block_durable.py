@@ -19,7 +19,7 @@ from krping import Log, new_port, run_fails, wait_for
 from ktap import Suite, diag
 from puppet import DATA, FLUSH, FUA, IO, OK, PING, READ, WRITE, geometry, hello, request, response
 
-suite = Suite(check=block.check, limit=400)
+suite = Suite(check=block.check)
 
 FILE = "/tmp/store"
 BAD = 800 * 512

@@ -16,7 +16,7 @@ from block import MIB, Disk, Raw, Server, call
 from krping import ADDR, Command, Log, new_port, run_fails, wait_for
 from ktap import Suite
 
-suite = Suite(check=block.check, limit=60)
+suite = Suite(check=block.check)
 
 CLIENT = f"client,blk,addr={ADDR}"
 LOOPBACK = f"loopback,blk,addr={ADDR}"

@@ -16,7 +16,7 @@ from block import MIB, Fio, Raw, Server
 from krping import wait_for
 from ktap import Suite, diag
 
-suite = Suite(check=block.check, limit=90)
+suite = Suite(check=block.check)
 
 FILE = "/tmp/store"
 # What a reconnect takes at most, with a busy device.
@@ -158,7 +158,7 @@ def file_system():
 				moves(disk, copy)
 				server.kill()
 				server.start()
-			status, output = copy.finish(60)
+			status, output = copy.finish()
 			assert status == 0, output
 		finally:
 			block.call("umount", "/tmp/mnt")
@@ -344,7 +344,7 @@ def loss():
 	     server.disk("timeout=2000") as disk:
 		with netem(lab, "loss 5%"):
 			start = time.monotonic()
-			verify(disk, 3, bsrange="512-8k").succeed(80)
+			verify(disk, 3, bsrange="512-8k").succeed()
 			diag(f"{disk.figures()} in {time.monotonic() - start:.0f} s")
 		block.fio(disk, rw="randrw", bs=4096, size="16M", io_size="1M", verify="crc32c",
 			  iodepth=32)
@@ -355,7 +355,7 @@ def late():
 	with network.Lab() as lab, FarServer(lab, "size=16M,store=ram,persist,timeout=2000") as server, \
 	     server.disk("timeout=2000") as disk:
 		with netem(lab, "delay 1ms duplicate 5%"):
-			verify(disk, 4, bsrange="512-32k").succeed(80)
+			verify(disk, 4, bsrange="512-32k").succeed()
 			diag(disk.figures())
 
 

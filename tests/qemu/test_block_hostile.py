@@ -34,7 +34,7 @@ from puppet import (
 	response,
 )
 
-suite = Suite(check=block.check, limit=90)
+suite = Suite(check=block.check)
 
 FILE = "/tmp/store"
 WHOLE = 2 * MIB

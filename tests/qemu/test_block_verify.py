@@ -9,7 +9,7 @@ import block
 from block import MIB, Fio, Raw
 from ktap import Suite, diag
 
-suite = Suite(check=block.check, limit=90)
+suite = Suite(check=block.check)
 
 # What the module makes of a request's data: as it is, or in one piece.
 PAGE = 4096
@@ -40,7 +40,7 @@ def sizes():
 			jobs = [{"bs": size, "io_size": max(40 * size, min(160 * size, 4 * MIB))}
 				for size in SIZES]
 			Fio(jobs, filename=disk, size="64M", stonewall=True,
-			    **block.VERIFY).succeed(80)
+			    **block.VERIFY).succeed()
 			figures = disk.figures()
 		assert figures["errors"] == figures["reconnects"] == 0, figures
 
@@ -52,7 +52,7 @@ def mixed():
 			jobs = [{"offset": f"{16 * each}M", "size": "16M", "io_size": "3M",
 				 "bsrange": sizes, **block.VERIFY, "verify_backlog": 16, "randseed": each}
 				for each, sizes in enumerate(("512-4k", "512-128k", "4k-1M", "3k-48k"))]
-			Fio(jobs, filename=disk).succeed(60)
+			Fio(jobs, filename=disk).succeed()
 
 
 @suite.test("fio: reads and writes through the page cache")

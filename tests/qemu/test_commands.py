@@ -523,8 +523,7 @@ def the_seed():
 	return seed
 
 
-@suite.test("3000 commands of random bytes while runs go on, none of which does anything",
-	    limit=180)
+@suite.test("3000 commands of random bytes while runs go on, none of which does anything")
 def fuzzed():
 	rng = random.Random(the_seed())
 	options = Options(rng)
@@ -546,7 +545,7 @@ def fuzzed():
 	assert_clean(raw_log(1 << 20))
 
 
-@suite.test("300 random but well-formed commands while runs go on", limit=180)
+@suite.test("300 random but well-formed commands while runs go on")
 def well_formed():
 	rng = random.Random(the_seed())
 	options = Options(rng)

@@ -32,7 +32,7 @@ def check():
 	block.check()
 
 
-suite = Suite(check=check, limit=300)
+suite = Suite(check=check)
 
 
 def drop(*capabilities):

@@ -16,7 +16,7 @@ from block import MIB, Raw
 from krping import ADDR, ADDR6, Program, new_port, new_tag, run_ok, wait_for
 from ktap import Suite
 
-suite = Suite(check=guests.check, limit=400)
+suite = Suite(check=guests.check)
 
 COUNT = 100
 MOUNT = "/tmp/srv"
@@ -184,7 +184,7 @@ class Writer(threading.Thread):
 		except BaseException as error:
 			self.error = error
 
-	def finish(self, timeout=200):
+	def finish(self, timeout=300):
 		"""Wait for its end, which must be a good one."""
 		self.join(timeout * krping.SLOW)
 		assert not self.is_alive(), f"{self.written} of {self.blocks} blocks after {timeout} s"

@@ -256,7 +256,7 @@ def ignored():
 	assert writer.wait() == 0
 
 
-@suite.test("signals at random moments, 30 rounds", limit=120)
+@suite.test("signals at random moments, 30 rounds")
 def random_moments():
 	seed = int(os.environ.get("SEED", "0")) or random.SystemRandom().randrange(1, 1 << 32)
 	diag(f"SEED={seed}")

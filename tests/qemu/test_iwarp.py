@@ -253,7 +253,7 @@ def disk_queues():
 				 "bsrange": "512-256k", "cpus_allowed": each,
 				 **block.VERIFY, "iodepth": 64, "io_size": "8M"}
 				for each in (0, 1)]
-			block.Fio(jobs).succeed(30)
+			block.Fio(jobs).succeed()
 			figures = disk.figures()
 			assert figures["errors"] == figures["reconnects"] == 0, figures
 		served = [each for each in server.results() if each["role"] == "server"]

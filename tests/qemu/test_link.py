@@ -50,7 +50,7 @@ def check():
 	assert state == "RTS", f"the connection management of {DEVICE} is broken: {state}"
 
 
-suite = Suite(check=check, limit=300)
+suite = Suite(check=check)
 
 
 def connects():
@@ -78,8 +78,7 @@ def moves(disk, program):
 		 30, f"{disk} to go on: {disk.line()}")
 
 
-@suite.test("a disk under I/O comes back after each of three flaps, and nothing is lost",
-	    limit=300)
+@suite.test("a disk under I/O comes back after each of three flaps, and nothing is lost")
 def disk_flaps():
 	with Server("size=16M,store=ram,persist,timeout=2000") as server, \
 	     server.disk("queues=2,timeout=2000") as disk:

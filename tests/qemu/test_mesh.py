@@ -26,7 +26,7 @@ def check():
 		assert not found["cm_id"] and not found["mr"] and found["qp"] <= 1, (device, found)
 
 
-suite = Suite(check=check, limit=600)
+suite = Suite(check=check)
 
 QUICK = ("--test", "wlat", "--sizes", "64", "--count", "50")
 

@@ -34,7 +34,7 @@ def check():
 		assert not running, (words, running)
 
 
-suite = Suite(check=check, limit=400)
+suite = Suite(check=check)
 
 
 def busy(guest, count=1000):
@@ -99,7 +99,7 @@ def restarted(guest):
 	guest.wait_up()
 
 
-def finish(running, timeout=150):
+def finish(running, timeout=400):
 	"""Wait for the end of a mesh, and return what it prints."""
 	try:
 		return running.communicate(timeout=timeout)

@@ -18,7 +18,7 @@ PAIRS = COUNT * (COUNT - 1)
 PATH = "/tmp/slurm.json"
 QUICK = ("--test", "wlat", "--sizes", "64", "--count", "50", "--json", PATH)
 
-suite = Suite(check=krping.check, limit=400)
+suite = Suite(check=krping.check)
 
 
 def document():

@@ -12,7 +12,7 @@ from krping import ADDR, ADDR6, Command, new_port, new_tag, run_fails, run_ok, w
 from ktap import Skip, Suite
 from messages import TIMEOUT
 
-suite = Suite(check=messages.check, limit=300)
+suite = Suite(check=messages.check)
 
 
 def counted(found, sent, received, connections):

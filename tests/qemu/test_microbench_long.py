@@ -38,7 +38,7 @@ def slabs():
 	return found
 
 
-@suite.test(f"{SECONDS} seconds of slat and bw, beside each other", limit=SECONDS + 60)
+@suite.test(f"{SECONDS} seconds of slat and bw, beside each other", limit=SECONDS + 600)
 def flat():
 	tag = new_tag()
 	commands = [Command(f"loopback,addr={ADDR},{test},duration={SECONDS},tag={tag}")

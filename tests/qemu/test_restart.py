@@ -29,7 +29,7 @@ def check():
 	wait_for(lambda: not threads(), what=f"the end of {threads()}")
 
 
-suite = Suite(check=check, limit=300)
+suite = Suite(check=check)
 
 
 @contextlib.contextmanager

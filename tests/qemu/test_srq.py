@@ -67,7 +67,7 @@ def refilled():
 	tag = new_tag()
 	run_ok(f"loopback,addr={ADDR},sbw,size=64,count={count},srq=64,tag={tag},timeout=60000")
 	found = krping.result(tag, "server")
-	figures = shared(found, receives=64, limit=32)
+	figures = shared(found, receives=64)
 	# All that came took a receive; those of the end may not be posted again.
 	assert found["recv_msgs"] - 64 <= figures["reposted"] <= found["recv_msgs"], found
 	assert figures["limit_events"] > 0, figures
@@ -103,7 +103,7 @@ def device_counters():
 		assert found["sent_pkts"] >= 1000 and found["rdma_sends"] >= 1000, found
 
 
-@suite.test(f"{CLIENTS} clients share one queue", limit=300)
+@suite.test(f"{CLIENTS} clients share one queue")
 def fan_in():
 	server, port, tag = serves(f"threads={CLIENTS},srq=512,timeout=60000")
 	clients = Command(f"client,addr={ADDR},port={port},threads={CLIENTS},sbw,size=64,"

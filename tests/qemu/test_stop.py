@@ -10,7 +10,7 @@ import block
 import krping
 from ktap import Suite, diag
 
-suite = Suite(check=block.check, limit=300)
+suite = Suite(check=block.check)
 
 
 @suite.test("a disk that is opened while it is stopped: EBUSY, or it cannot be opened, 60 rounds")

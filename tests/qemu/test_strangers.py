@@ -13,7 +13,7 @@ import krping
 from krping import ADDR, ADDR6, Log, new_port, new_tag, results, run, run_ok
 from ktap import Suite
 
-suite = Suite(check=block.check, limit=600)
+suite = Suite(check=block.check)
 
 # More than results are kept, and than lines pass at once.
 FLOOD = 300

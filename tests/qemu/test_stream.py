@@ -9,7 +9,7 @@ from krping import ADDR, Log, new_port, new_tag, run_fails
 from ktap import Suite
 from streams import RSOCKET, program
 
-suite = Suite(check=krping.check, limit=300)
+suite = Suite(check=krping.check)
 
 
 def client(port, *steps):
@@ -101,7 +101,7 @@ def half_closed():
 	server.ended(200000, 200000)
 
 
-@suite.test("more messages than a count of 16 bits has", limit=600)
+@suite.test("more messages than a count of 16 bits has")
 def wraps():
 	server = Server(",validate")
 	# A message of a byte takes a credit as any other.

@@ -9,7 +9,7 @@ from krping import ADDR, ADDR6, Log, Program, new_port, new_tag, run_fails, run_
 from ktap import Suite
 from streams import RSOCKET, sides
 
-suite = Suite(check=krping.check, limit=300)
+suite = Suite(check=krping.check)
 
 PRELOAD = "/usr/lib/x86_64-linux-gnu/rsocket/librspreload.so"
 REASONS = ("queue_entry", "send_buffer", "credit", "ring_space")
@@ -166,11 +166,11 @@ class Peer:
 
 	def gone(self):
 		"""Wait for its end, good or not."""
-		self.program.finish(60)
+		self.program.finish()
 
 	def ended(self):
 		"""It has done all of its steps."""
-		status, output = self.program.finish(60)
+		status, output = self.program.finish()
 		assert status == 0, output
 
 
@@ -199,7 +199,7 @@ def rstream():
 	# One exchange goes before.
 	run_ok(f"client,addr={ADDR},port={port},stream,echo,validate,size=16,count=101,"
 	       f"timeout={20000 * krping.SLOW}")
-	status, output = program.finish(60)
+	status, output = program.finish()
 	assert status == 0 and "failed" not in output, output
 
 

@@ -30,7 +30,7 @@ from stream_puppet import (
 	segment,
 )
 
-suite = Suite(check=streams.check, limit=300)
+suite = Suite(check=streams.check)
 puppet.PUPPET.build()
 
 PROTO = errno.EPROTO
@@ -210,7 +210,7 @@ def silent():
 		assert client.wait() == errno.ETIMEDOUT, log.text()
 
 
-@suite.test("any lies, on either side, the same each time", limit=600)
+@suite.test("any lies, on either side, the same each time")
 def random_lies():
 	arrivals, ends = 0, collections.Counter()
 	for seed in range(60 // krping.SLOW):

@@ -9,7 +9,7 @@ from krping import ADDR, Program, new_port, new_tag, run_fails, run_ok, wait_for
 from ktap import Suite
 from streams import TIMEOUT, program, sides
 
-suite = Suite(check=krping.check, limit=300)
+suite = Suite(check=krping.check)
 
 SIZES = (1, 2, 64, 4097, 65536, (1 << 20) + 5)
 # Of data in greetings, on either side.
@@ -131,7 +131,7 @@ def server_of_riostream():
 		wait_for(lambda port=port: krping.listens(port))
 		run_ok(f"client,addr={ADDR},port={port},stream,iomap,echo,poll,validate,size={size},"
 		       f"count={rounds},{TIMEOUT},tag={tag}")
-		compared(*there.finish(60))
+		compared(*there.finish())
 		wrote(krping.result(tag, "client"), size, rounds)
 
 

@@ -53,7 +53,7 @@ def await_links(kind, expected):
 	settle()
 
 
-suite = Suite(check=check, limit=400)
+suite = Suite(check=check)
 
 
 @suite.test("the rule is one that udev takes")

@@ -17,7 +17,7 @@ from ktap import Skip, Suite
 
 SENTENCE = "flushing a queue pair failed with ETIMEDOUT; it is destroyed all the same"
 
-suite = Suite(check=krping.check, limit=300)
+suite = Suite(check=krping.check)
 
 
 def fails(options):

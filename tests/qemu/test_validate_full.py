@@ -41,7 +41,7 @@ def control(kind, body):
 	return (b"krpc" + bytes([kind, 0, 0, 0]) + body).hex()
 
 
-@suite.test("all sizes, loads and ways to wait, and both sides at once", limit=600)
+@suite.test("all sizes, loads and ways to wait, and both sides at once")
 def loads():
 	sizes = (1, 7, 24, 64, 4099, 65536, 131072)
 	for test, size in itertools.product(TESTS, sizes):
@@ -105,7 +105,7 @@ def lost(messages, at):
 	messages.append(messages[-1])
 
 
-@suite.test("messages that are wrong, torn, lost, doubled or exchanged are named", limit=600)
+@suite.test("messages that are wrong, torn, lost, doubled or exchanged are named")
 def wrong_messages():
 	count = 20
 	total = warmup(SIZE, 1) + count
@@ -132,7 +132,7 @@ def wrong_messages():
 				assert reason.startswith(expected), (wrong, reason)
 
 
-@suite.test("READs that bring what is elsewhere are named", limit=400)
+@suite.test("READs that bring what is elsewhere are named")
 def wrong_reads():
 	for wrong in (None, 3, 63):
 		port, tag = new_port(), new_tag()

@@ -215,7 +215,7 @@ def hostile_clients():
 				     f"private={hello(test)}", *deed)
 		assert server.wait() == number, (test, deed, log.text())
 		log.wait(sentence)
-		client.finish(30)
+		client.finish()
 
 
 @suite.test("private data that no server takes")
@@ -231,7 +231,7 @@ def hostile_data():
 		server = krping.serve(f"server,port={port},timeout=15000")
 		client = peer.client(port, f"private={hello(test, **changes)}")
 		assert server.wait() == errno.EPROTO, (test, changes)
-		client.finish(30)
+		client.finish()
 
 
 @suite.test("a client that goes before its requests are answered")
@@ -242,7 +242,7 @@ def gone():
 		client = peer.client(port, f"private={hello(test, size=MIB)}", f"size={MIB}",
 				     "stop=source", f"how={how}")
 		assert server.wait() in (errno.ECONNRESET, errno.EREMOTEIO), test
-		client.finish(30)
+		client.finish()
 
 
 @suite.test("a server whose answer is to something else, and one that is no krping")
@@ -258,7 +258,7 @@ def hostile_servers():
 			server = peer.server(port, f"private={answer}", *deed)
 			run_fails(f"client,addr={ADDR},port={port},{test},count=1,timeout=9000",
 				  errno.EPROTO, sentence)
-			server.finish(30)
+			server.finish()
 		port = new_port()
 		rping = Program("rping", "-s", "-a", ADDR, "-p", str(port))
 		wait_for(lambda port=port: krping.listens(port))
