@@ -16,11 +16,34 @@ all: ## build krping.ko for the kernel of KDIR (default: the running one)
 	@scripts/check-kdir "$(KDIR)"
 	$(kbuild) modules
 
-install: all ## install krping.ko for that kernel, and the udev rule of its disks
-	$(kbuild) modules_install
+# Headers lack what signs modules as the kernel's own were signed, and what depmod wants to see.
+# Without the key a module is installed unsigned, and depmod is run below.
+unsigned = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
+modules = $(INSTALL_MOD_PATH)/lib/modules/$(release)
+depmod = depmod $(if $(INSTALL_MOD_PATH),-b "$(INSTALL_MOD_PATH)") "$(release)"
+DESTDIR ?= $(INSTALL_MOD_PATH)
+prefix ?= /usr/local
+share = $(DESTDIR)$(prefix)/share
+
+install: all install-front ## install krping.ko for that kernel, its udev rule, and the program
+	$(kbuild) $(unsigned) cmd_depmod=: modules_install
 	install -D -m 644 scripts/udev/60-krping.rules \
 		"$(INSTALL_MOD_PATH)/usr/lib/udev/rules.d/60-krping.rules"
-	depmod $(if $(INSTALL_MOD_PATH),-b "$(INSTALL_MOD_PATH)") "$(release)"
+	$(depmod)
+	@echo "installed for Linux $(release)"
+	$(if $(unsigned),@echo "krping.ko is unsigned. With Secure Boot see docs/install.md")
+
+install-front: ## install the program krping alone, below prefix=/usr/local
+	rm -rf "$(share)/krping"
+	install -d "$(DESTDIR)$(prefix)/bin" "$(share)/krping"
+	cp -r --no-preserve=ownership scripts/krping scripts/krping_front scripts/known "$(share)/krping"
+	ln -sf ../share/krping/krping "$(DESTDIR)$(prefix)/bin/krping"
+
+uninstall: ## remove what install has installed for that kernel
+	rm -f "$(modules)"/updates/krping.ko* "$(modules)"/updates/rdma_echo.ko* \
+		"$(INSTALL_MOD_PATH)/usr/lib/udev/rules.d/60-krping.rules"
+	rm -rf "$(share)/krping" "$(DESTDIR)$(prefix)/bin/krping"
+	$(depmod)
 
 clean: ## remove what the build made here
 	$(kbuild) clean
@@ -57,6 +80,7 @@ bench-plots: ## measure, and draw the plots of docs/plots
 	@scripts/bench-plots
 
 help: ## show this
-	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 16
 
-.PHONY: all install clean demo shell pair test test-debug soak fuzz lint bench bench-plots help
+.PHONY: all install install-front uninstall \
+	clean demo shell pair test test-debug soak fuzz lint bench bench-plots help
