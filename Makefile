@@ -39,11 +39,30 @@ install-front: ## install the program krping alone, below prefix=/usr/local
 	cp -r --no-preserve=ownership scripts/krping scripts/krping_front scripts/known "$(share)/krping"
 	ln -sf ../share/krping/krping "$(DESTDIR)$(prefix)/bin/krping"
 
+# What DKMS builds the module from, and what makes Rust metadata for it.
+dkms_sources = Kbuild Makefile VERSION rust samples scripts/build-tools scripts/check-kdir scripts/lib.sh \
+	scripts/rust-metadata
+dkms = $(DESTDIR)/usr/src/krping-$(shell cat VERSION)
+
+install-dkms: ## install the sources for DKMS: then dkms install krping/VERSION
+	rm -rf "$(dkms)"
+	install -d "$(dkms)"
+	cp -r --parents --no-preserve=ownership $(dkms_sources) "$(dkms)"
+	install -m 644 dkms.conf "$(dkms)"
+	install -D -m 644 scripts/udev/60-krping.rules \
+		"$(DESTDIR)/usr/lib/udev/rules.d/60-krping.rules"
+
 uninstall: ## remove what install has installed for that kernel
 	rm -f "$(modules)"/updates/krping.ko* "$(modules)"/updates/rdma_echo.ko* \
 		"$(INSTALL_MOD_PATH)/usr/lib/udev/rules.d/60-krping.rules"
 	rm -rf "$(share)/krping" "$(DESTDIR)$(prefix)/bin/krping"
 	$(depmod)
+
+deb: ## build the Debian packages krping and krping-dkms
+	@scripts/package deb
+
+rpm: ## build the RPM packages krping and krping-dkms
+	@scripts/package rpm
 
 clean: ## remove what the build made here
 	$(kbuild) clean
@@ -62,6 +81,9 @@ test: ## run all tests; KERNEL=7.3 tests on that kernel, ALL=1 on the debug kern
 
 test-debug: ## run the tests of the debug kernel: sanitizers, leak checks, injected faults
 	@tests/run --debug
+
+test-packages: ## install the Debian packages in a bare Debian, and boot guests from it
+	@tests/packages/whole
 
 soak: ## run the long tests, in pieces; see tests/soak --list
 	@tests/soak
@@ -82,5 +104,5 @@ bench-plots: ## measure, and draw the plots of docs/plots
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 16
 
-.PHONY: all install install-front uninstall \
-	clean demo shell pair test test-debug soak fuzz lint bench bench-plots help
+.PHONY: all install install-front install-dkms uninstall deb rpm \
+	clean demo shell pair test test-debug test-packages soak fuzz lint bench bench-plots help
