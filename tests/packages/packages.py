@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Check the packages, without installing them: packages.py FILE..."""
+
+import os
+import pathlib
+import re
+import stat
+import subprocess
+import sys
+import tempfile
+
+from ktap import Suite
+
+suite = Suite()
+DEBS = {path.name.split("_", maxsplit=1)[0]: path
+	for path in map(pathlib.Path, sys.argv[1:]) if path.suffix == ".deb"}
+RPMS = {re.sub(r"-[0-9].*", "", path.name): path
+	for path in map(pathlib.Path, sys.argv[1:]) if path.suffix == ".rpm"}
+VERSION = pathlib.Path("VERSION").read_text(encoding="utf-8").strip()
+SOURCES = f"/usr/src/krping-{VERSION}"
+RELEASE = "7.2.99-test"
+COMPILER = "rustc 1.85.1 (made up)"
+
+
+def run(*words, status=0, **environment):
+	"""What WORDS print, if they exit with STATUS."""
+	done = subprocess.run(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+			      env={**os.environ, **environment}, check=False)
+	assert done.returncode == status, f"{words}: exit status {done.returncode}\n{done.stdout}"
+	return done.stdout
+
+
+def write(path, text="", mode=0o644):
+	"""Make the file PATH, and its directories."""
+	path.parent.mkdir(parents=True, exist_ok=True)
+	path.write_text(text, encoding="utf-8")
+	path.chmod(mode)
+
+
+def headers(top, release=RELEASE, config="", metadata=False):
+	"""Make a build directory of a kernel below TOP, and return it."""
+	path = pathlib.Path(top, "lib/modules", release, "build")
+	options = (f'CONFIG_RUST=y\nCONFIG_INFINIBAND=m\nCONFIG_INFINIBAND_ADDR_TRANS=y\n'
+		   f'CONFIG_RUSTC_VERSION_TEXT="{COMPILER}"\n{config}')
+	write(path / "Makefile", "all modules clean:\n\t@echo built here\n")
+	write(path / ".config", options)
+	write(path / "include/config/auto.conf", options)
+	write(path / "include/config/kernel.release", release + "\n")
+	if metadata:
+		for name in ("rust/libkernel.rmeta", "rust/libmacros.so", "scripts/target.json"):
+			write(path / name)
+	return path
+
+
+def contents(package):
+	"""The files in the Debian package PACKAGE: by path, mode and where a link leads."""
+	lines = run("dpkg-deb", "-c", str(DEBS[package])).splitlines()
+	paths = (line.split(maxsplit=5) for line in lines)
+	return {words[5].partition(" -> ")[0].removeprefix("."): (words[0], words[5].partition(" -> ")[2])
+		for words in paths}
+
+
+@suite.test("the packages are of the version that the sources have")
+def versions():
+	assert re.search(r'^PACKAGE_VERSION="(.*)"$', pathlib.Path("dkms.conf").read_text(encoding="utf-8"),
+			 re.MULTILINE)[1] == VERSION
+	for name in ("krping", "krping-dkms"):
+		assert run("dpkg-deb", "-f", str(DEBS[name]), "Version").strip() == VERSION
+		assert run("rpm", "-qp", "--qf", "%{VERSION}", str(RPMS[name])).strip() == VERSION
+
+
+@suite.test("krping has the program and its pages")
+def front():
+	files = contents("krping")
+	assert files["/usr/bin/krping"] == ("lrwxrwxrwx", "../share/krping/krping")
+	assert files["/usr/share/krping/krping"][0] == "-rwxr-xr-x"
+	for name in ("krping_front/run.py", "krping_front/options.json", "krping_front/mesh/page/page.html",
+		     "known/rxe"):
+		assert f"/usr/share/krping/{name}" in files, name
+	for page in pathlib.Path("docs").glob("*.md"):
+		assert f"/usr/share/doc/krping/docs/{page.name}" in files, page
+	assert not [name for name in files if "__pycache__" in name]
+
+
+@suite.test("krping-dkms has all that the module is built from, and no more")
+def sources():
+	files = {name for name in contents("krping-dkms") if not name.endswith("/")}
+	assert {"/etc/kernel/header_postinst.d/00-krping", "/usr/lib/udev/rules.d/60-krping.rules"} <= files
+	packed = {name.removeprefix(SOURCES + "/") for name in files if name.startswith(SOURCES)}
+	wanted = {str(path) for top in ("rust", "samples") for path in pathlib.Path(top).rglob("*")
+		  if path.is_file()}
+	wanted |= {"Kbuild", "Makefile", "VERSION", "dkms.conf", "scripts/build-tools",
+		   "scripts/check-kdir", "scripts/lib.sh", "scripts/rust-metadata"}
+	assert packed == wanted, packed ^ wanted
+
+
+@suite.test("the program runs from where the package has it")
+def runs():
+	with tempfile.TemporaryDirectory() as top:
+		run("dpkg-deb", "-x", str(DEBS["krping"]), top)
+		assert "usage: krping" in run(f"{top}/usr/bin/krping", "--help")
+		# Which reads a table beside the program.
+		assert "size=" in run(f"{top}/usr/bin/krping", "options", "size")
+
+
+@suite.test("lintian has nothing to say")
+def lintian():
+	said = [line for line in run("lintian", "--allow-root", "--suppress-tags", "no-manual-page",
+				     *map(str, DEBS.values())).splitlines() if re.match(r"[EW]:", line)]
+	assert not said, "\n".join(said)
+
+
+@suite.test("RPM packages have the same files as Debian's")
+def rpm():
+	own = re.compile(r"/usr/share/(doc|licenses|python3|lintian|man)/|/etc/kernel/|/usr/lib/\.build-id")
+	for name, path in RPMS.items():
+		deb = {file for file, (mode, _) in contents(name).items() if mode[0] != "d"}
+		with tempfile.TemporaryDirectory() as top:
+			run("rpm", "--root", top, "-i", "--nodeps", "--noscripts", "--ignorearch",
+			    str(path))
+			found = {str(file)[len(top):] for file in pathlib.Path(top, "usr").rglob("*")
+				 if file.is_symlink() or file.is_file()}
+		wrong = {file for file in deb ^ found if not own.match(file) and "/rpm/" not in file}
+		assert not wrong, f"{name}: {sorted(wrong)}"
+
+
+def dkms_build(top, kdir):
+	"""What DKMS says about building krping for RELEASE, whose headers are KDIR, and its status."""
+	trees = ("--dkmstree", f"{top}/dkms", "--sourcetree", f"{top}/usr/src", "--installtree",
+		 f"{top}/lib/modules")
+	if not os.path.exists(f"{top}/dkms"):
+		run("dpkg-deb", "-x", str(DEBS["krping-dkms"]), top)
+		os.mkdir(f"{top}/dkms")
+		run("dkms", "add", f"krping/{VERSION}", *trees)
+	done = subprocess.run(
+		["dkms", "build", f"krping/{VERSION}", "-k", RELEASE, "--kernelsourcedir", kdir, *trees],
+		text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+	return done.returncode, done.stdout
+
+
+@suite.test("DKMS skips a kernel whose headers lack Rust metadata, and tries one that has it")
+def skipped():
+	with tempfile.TemporaryDirectory() as top:
+		status, said = dkms_build(top, headers(top))
+		assert status == 77 and "BUILD_EXCLUSIVE" in said, f"{status}: {said}"
+		# It is not built there, as there is no compiler. But it is tried.
+		status, said = dkms_build(top, headers(top, metadata=True))
+		log = pathlib.Path(top, "dkms/krping", VERSION, "build/make.log")
+		assert status not in (0, 77), f"{status}: {said}"
+		assert "this machine lacks" in log.read_text(encoding="utf-8"), said
+
+
+@suite.test("DKMS skips a kernel without Rust")
+def rustless():
+	with tempfile.TemporaryDirectory() as top:
+		kdir = headers(top, metadata=True)
+		write(kdir / "include/config/auto.conf",
+		      "CONFIG_INFINIBAND=m\nCONFIG_INFINIBAND_ADDR_TRANS=y\n")
+		status, said = dkms_build(top, kdir)
+		assert status == 77, f"{status}: {said}"
+
+
+def check_kdir(top, kdir, status=1):
+	"""What scripts/check-kdir says about KDIR. What is in TOP/bin comes first in the path."""
+	return run("scripts/check-kdir", str(kdir), status=status,
+		   PATH=f"{top}/bin:{os.environ['PATH']}", KRPING_RUST_STORE=f"{top}/store")
+
+
+def tools(top, compiler=COMPILER):
+	"""Make programs below TOP that pass for those that are needed."""
+	write(pathlib.Path(top, "lib/rustlib/src/rust/library/core/src/lib.rs"))
+	write(pathlib.Path(top, "bin/rustc"),
+	      f'#!/bin/sh\n[ "$1" = --print ] && echo {top} || echo "{compiler}"\n', 0o755)
+	for name in ("bindgen", "flex", "bison", "bc", "pahole"):
+		write(pathlib.Path(top, "bin", name), "#!/bin/sh\n", 0o755)
+
+
+@suite.test("make names all that a machine lacks, on one line")
+def lacks():
+	with tempfile.TemporaryDirectory() as top:
+		said = check_kdir(top, headers(top))
+		assert "lacks: rustc bindgen libclang-dev rust-src flex bison bc pahole\n" in said, said
+		assert f"apt-get install {said.splitlines()[0].partition('lacks: ')[2]}" in said, said
+		assert COMPILER in said, said
+		# What makes metadata is not needed where it is there.
+		said = check_kdir(top, headers(top, metadata=True))
+		assert "this machine lacks: rustc bindgen libclang-dev\n" in said, said
+
+
+@suite.test("make says first that a kernel is too old")
+def old():
+	with tempfile.TemporaryDirectory() as top:
+		said = check_kdir(top, headers(top, release="7.1.12-test"))
+		assert "is Linux 7.1.12-test" in said and "needs Linux 7.2" in said, said
+		assert "lacks" not in said, said
+
+
+@suite.test("make asks for the compiler that built the kernel, and for metadata")
+def compiler():
+	with tempfile.TemporaryDirectory() as top:
+		tools(top, "rustc 1.90.0")
+		kdir = headers(top, metadata=True)
+		said = check_kdir(top, kdir)
+		assert "not the one that built the kernel" in said and COMPILER in said, said
+		tools(top)
+		check_kdir(top, kdir, status=0)
+		(kdir / "rust/libmacros.so").unlink()
+		said = check_kdir(top, kdir)
+		assert "no Rust metadata (rust/libmacros.so)" in said, said
+		assert f"scripts/rust-metadata {RELEASE}" in said, said
+		write(pathlib.Path(top, "store", RELEASE, "rust/libkernel.rmeta"))
+		said = check_kdir(top, kdir)
+		assert f"make KDIR={top}/store/{RELEASE}" in said, said
+
+
+@suite.test("make says that libclang is missing where bindgen fails")
+def libclang():
+	with tempfile.TemporaryDirectory() as top:
+		tools(top)
+		write(pathlib.Path(top, "bin/bindgen"), "#!/bin/sh\nexit 101\n", stat.S_IRWXU)
+		said = check_kdir(top, headers(top, metadata=True))
+		assert "this machine lacks: libclang-dev\n" in said, said
+
+
+suite.main([])
