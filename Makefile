@@ -53,6 +53,7 @@ install-dkms: ## install the sources for DKMS: then dkms install krping/VERSION
 		"$(DESTDIR)/usr/lib/udev/rules.d/60-krping.rules"
 
 uninstall: ## remove what install has installed for that kernel
+	@[ -n "$(release)" ] || { echo "there is no kernel at $(KDIR); name it: make uninstall KDIR=..." >&2; exit 1; }
 	rm -f "$(modules)"/updates/krping.ko* "$(modules)"/updates/rdma_echo.ko* \
 		"$(INSTALL_MOD_PATH)/usr/lib/udev/rules.d/60-krping.rules"
 	rm -rf "$(share)/krping" "$(DESTDIR)$(prefix)/bin/krping"
