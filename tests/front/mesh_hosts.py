@@ -17,6 +17,16 @@ SPREAD = 0.1
 SECOND = 10 ** 9
 
 
+def poisson(rng, mean):
+	"""A number of events of which there are MEAN."""
+	count, left = 0, math.exp(-mean)
+	chance = rng.random()
+	while chance > left:
+		chance *= rng.random()
+		count += 1
+	return count
+
+
 class Played(Launcher):
 	"""Plays all hosts. FAULTS are by host: a dict with the name of a fault, and the round that
 	it begins in where that matters."""
@@ -26,6 +36,8 @@ class Played(Launcher):
 	slow = {}
 	# The same, but only until that round.
 	passing = {}
+	# By the same names, how many packets of a run are lost, by a client twice as many.
+	lossy = {}
 	seed = 1
 	# Called with the number of each round.
 	at_round = staticmethod(lambda number: None)
@@ -153,11 +165,15 @@ class Played(Launcher):
 			  * self.slow.get((host, server), 1)
 			  * self._passing(host) * self._passing(server) * self._passing((host, server))
 			  * math.exp(self.rng.gauss(0, SPREAD)))
+		lost = poisson(self.rng, 2 * self.lossy.get(host, 0) + self.lossy.get(server, 0)
+			       + 2 * self.lossy.get((host, server), 0)
+			       + self.lossy.get((server, host), 0))
 		client = self.round["client"]
 		if client.split(",")[0] in ("bw", "rbw", "sbw"):
-			return {"peer": peer, "figures": {"bytes_per_s": int(1e10 / factor)}}
-		return {"peer": peer, "figures": {"p50_ns": int(TYPICAL * factor),
-						  "p99_ns": int(3 * TYPICAL * factor)}}
+			figures = {"bytes_per_s": int(1e10 / factor)}
+		else:
+			figures = {"p50_ns": int(TYPICAL * factor), "p99_ns": int(3 * TYPICAL * factor)}
+		return {"peer": peer, "figures": figures | {"retransmits": lost}}
 
 	def _passing(self, who):
 		factor, until = self.passing.get(who, (1, 0))
@@ -170,17 +186,17 @@ class Played(Launcher):
 		self.stopped = True
 
 
-def play(*words, hosts="h[0-7]", faults=None, slow=None, passing=None, at_round=None, offsets=None,
-	 status=0):
+def play(*words, hosts="h[0-7]", faults=None, slow=None, passing=None, lossy=None, at_round=None,
+	 offsets=None, status=0):
 	"""Run krping mesh WORDS with HOSTS, some of which have FAULTS, are SLOW, or are so in
-	PASSING: the launcher, stdout and stderr."""
+	PASSING, or LOSSY: the launcher, stdout and stderr."""
 	class Hosts(Played):
 		"""Those of this mesh."""
 
 		made = []
 
 	Hosts.faults, Hosts.slow, Hosts.clock_offsets = faults or {}, slow or {}, offsets or {}
-	Hosts.passing = passing or {}
+	Hosts.passing, Hosts.lossy = passing or {}, lossy or {}
 	Hosts.at_round = staticmethod(at_round or (lambda number: None))
 	with front.patched(launch, LAUNCHERS={"ssh": Hosts}), \
 			front.patched(controller, LEADS=(0, 0, 0)):

@@ -228,6 +228,43 @@ def again():
 		assert [each["spec"] for each in hosts.of("round")] == ["all"] * 2
 
 
+@suite.test("who loses packets is named by retransmits, a host as a host and a pair as a pair")
+def losses():
+	both = ("--test", "wlat,bw", "--sizes", "64", "--json", "x")
+	with front.directory():
+		_, out, _ = play(*both)
+		found = loaded()
+		assert not found["outliers"] and "  retransmits: none" in out, out
+		assert set(found["matrices"][1]["figures"]) == {"bytes_per_s", "retransmits"}
+		for lossy in ({"h4": 3}, {("h1", "h6"): 3}):
+			_, out, _ = play(*both, "--fail-on-outliers", lossy=lossy, status=3)
+			found = loaded()
+			bad, = lossy
+			named = [each for each in found["outliers"] if each["figure"] == "retransmits"]
+			assert named == found["outliers"] and named, found["outliers"]
+			if bad == "h4":
+				assert {each["kind"] for each in named} <= {"host", "client"}, named
+				assert {each["client"] for each in named} == {"h4"}, named
+			else:
+				assert {each["kind"] for each in named} == {"pair"}, named
+				assert {frozenset((each["client"], each["server"])) for each in named} \
+					== {frozenset(bad)}, named
+			assert all(each["factor"] >= 1 and each["again"] for each in named), named
+			assert "retransmits in a run" in out and "retransmits: least 0" in out, out
+		# A storm's devices count for all of their pairs, so no pair is told from its hosts.
+		_, out, _ = play(*both, "--pattern", "storm", lossy={("h1", "h6"): 5})
+		assert not loaded()["outliers"], out
+	# Of several runs they are added up, and of many hosts the means are shown.
+	with front.directory():
+		play(*ONE, "--json", "x", "--repeat", "3", "--confirm", "0", lossy={("h1", "h6"): 9})
+		matrix, = loaded()["matrices"]
+		runs, = [each["figures"]["retransmits"] for each in matrix["series"]
+			 if (each["client"], each["server"]) == (1, 6)]
+		assert len(runs) == 3 and matrix["figures"]["retransmits"][1][6] == sum(runs) > 30, runs
+		_, out, _ = play(*ONE, "--json", "x", hosts="h[0-15]", lossy={"h4": 5})
+		assert "the worst hosts, by mean" in out and "host h4" in out, out
+
+
 @suite.test("Ctrl-C ends all hosts, and --resume goes on")
 def resume():
 	def interrupt(number):

@@ -13,7 +13,7 @@ import sys
 import time
 
 import front
-from krping_front.mesh import arguments, devices, launch, wire
+from krping_front.mesh import arguments, devices, jobs, launch, retransmits, wire
 from krping_front.mesh.devices import Rail
 from ktap import Skip, Suite
 
@@ -150,6 +150,7 @@ def over_ssh():
 		found, out = run(environment, "--html", "y", hosts="a,b")
 		assert found["runs"] == {"all": 2, "failed": 0}, out
 		assert found["matrices"][0]["figures"]["p50_ns"] == [[None, 20_000], [20_000, None]]
+		assert found["matrices"][0]["figures"]["retransmits"] == [[None, 2], [2, None]]
 		client, = [line for line in notes("a") if line.startswith("client")]
 		assert client.startswith("client,wlat,size=64,count=1000,addr=10.0.0.99,port=18515,"
 					 "start_at="), client
@@ -160,6 +161,39 @@ def over_ssh():
 		assert 0 <= begun - int(client.split("start_at=")[1].split(",")[0]) < 5 * 10 ** 8
 		assert notes("b")[-1] == "ended" or "ended" in notes("b"), notes("b")
 		assert not alive("a") and not alive("b")
+
+
+@suite.test("retransmits: by the names of all drivers, once each, and unknown where none counts them")
+def retransmits_of():
+	def moved(**counters):
+		return {f"hw_counters.{name}": value for name, value in counters.items()}
+
+	asked = []
+	with front.directory() as path, front.patched(
+			devices, CLASS=f"{path}/class", ask=lambda words, _: asked.append(words) or (
+				[{"ifname": "rxe9", "port": 1, "completer_retry_err": 0}]
+				if words[-1] == "rxe9/1" else [])):
+		retransmits.counted.cache_clear()
+		assert retransmits.of("siw0", {}) is None
+		assert retransmits.of("siw0", moved(sent_pkts=7)) is None
+		for name, many in retransmits.BY_DRIVER.items():
+			assert retransmits.of(name, moved(sent_pkts=7, **dict.fromkeys(many, 3))) \
+				== 3 * len(many), name
+		# What has not moved is in no result, and the device says that it is counted.
+		os.makedirs("class/rxe0/ports/1/hw_counters")
+		front.write("class/rxe0/ports/1/hw_counters/completer_retry_err", "0")
+		assert retransmits.of("rxe0", moved(sent_pkts=7)) == retransmits.of("rxe0", {}) == 0
+		front.write("class/rxe0/ports/1/hw_counters/sent_pkts", "0")
+		# Where sysfs has none, 'rdma' is asked, once.
+		asked.clear()
+		assert retransmits.of("rxe9", {}) == retransmits.of("rxe9", {}) == 0
+		assert asked == [(*retransmits.STATISTIC, "rxe9/1")], asked
+		# One counter of the device is not of each thread.
+		found = {"device": "rxe0", "hw_counters": {"completer_retry_err": 2}}
+		assert jobs._lost([found, found]) == {"retransmits": 2}
+	with played("mute.a") as environment:
+		found, _ = run(environment, hosts="a,b")
+		assert found["matrices"][0]["figures"]["retransmits"] == [[None, None], [2, None]]
 
 
 @suite.test("pairs of a round begin at the same time, also where the module has no start_at=")

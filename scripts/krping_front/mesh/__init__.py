@@ -15,6 +15,7 @@ On each host:
 	node		does what the controller says
 	about		introduces the host
 	jobs		commands that run at the same time
+	retransmits	what the device says of packets that were lost
 	devices		RDMA devices with their addresses
 
 Without I/O:
@@ -26,6 +27,7 @@ Without I/O:
 	wire		the lines between controller and nodes
 	matrix		what pairs measured
 	outliers	who is worse than the others
+	counts		who has more retransmits than the others
 	outcome		all of it, with limits and the exit status
 	table		it as text
 	document	it as JSON

@@ -7,7 +7,7 @@ import os
 from krping_front import proc, results, tables
 from krping_front.errors import Quit
 
-from . import devices, wire
+from . import devices, retransmits, wire
 from .wire import Message
 
 # Where the module says its version; without one, the hash of its source.
@@ -31,6 +31,9 @@ def about() -> Message:
 	if not rails:
 		lacks.append("no RDMA device has an IP address here; 'rdma link' and 'ip address' "
 			     "show both")
+	for device in {rail.device for rail in rails}:
+		# So that it is known when runs are to be reported.
+		retransmits.counted(device)
 	return {"say": "ready", "schema": wire.SCHEMA, "kernel": os.uname().release,
 		"module": _version(), "starts": bool(tables.option("start_at")), "lacks": lacks,
 		"rails": [rail._asdict() for rail in rails]}

@@ -31,14 +31,14 @@ class Rail(NamedTuple):
 def find() -> tuple[list[Rail], list[str]]:
 	"""The Rails of this host, and what kept from finding more."""
 	troubles: list[str] = []
-	links = _json(LINKS, troubles)
+	links = ask(LINKS, troubles)
 	# sysfs says most of it, so a host without 'rdma' may do.
 	if troubles and os.path.isdir(CLASS):
 		troubles = []
-	return rails(_json(ADDRESSES, troubles), links), troubles
+	return rails(ask(ADDRESSES, troubles), links), troubles
 
 
-def _json(words: tuple[str, ...], troubles: list[str]) -> list[dict[str, Any]]:
+def ask(words: tuple[str, ...], troubles: list[str]) -> list[dict[str, Any]]:
 	"""The objects that the command WORDS prints. Why there are none is added to TROUBLES."""
 	try:
 		done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True,

@@ -8,13 +8,14 @@ import os
 import time
 from collections.abc import Callable
 
-from krping_front import proc, results, rows, runner
+from krping_front import counters, proc, results, rows, runner
 from krping_front.command import Command
 from krping_front.errors import Quit
 from krping_front.kinds import SIZED
 from krping_front.kmsg import Log
 
-from .matrix import FIGURES
+from . import retransmits
+from .matrix import FIGURES, RETRANSMITS
 from .wire import SENTENCE
 
 # Seconds between two attempts to interrupt a write: one from before it began is lost.
@@ -85,22 +86,32 @@ def outcome(job: Job, log: Log, found: list[results.Result]) -> dict[str, object
 	"""What JOB, the command of a client that has ended, came to, as nodes send it: FOUND are
 	its results, and LOG knows more."""
 	ended = runner.judge(job.command, job.close(), log, found)
-	clients = [rows.of(each) for each in found
-		   if each["role"] == "client" and each["test"] in SIZED]
+	clients = [each for each in found if each["role"] == "client" and each["test"] in SIZED]
+	measured = _measured(rows.together([rows.of(each) for each in clients])) if clients else {}
 	sent: dict[str, object] = {}
 	if clients:
-		row = rows.together(clients)
-		figures = {name: row.latency[name] for name in row.latency
-			   if name in FIGURES[row.kind.measure]}
-		if row.kind.measure == "bandwidth" and row.bytes_per_s is not None:
-			figures["bytes_per_s"] = int(row.bytes_per_s)
-		if row.kind.measure == "rate" and row.rate is not None:
-			figures["rate"] = int(row.rate)
-		sent["figures"] = figures
+		sent["figures"] = measured | _lost(clients)
 	if ended.errno:
 		sent |= {"errno": runner.errno_name(ended.errno),
 			 "reason": (ended.sentence or os.strerror(ended.errno))[:SENTENCE]}
-	elif not sent.get("figures"):
+	elif not measured:
 		sent |= {"errno": "ENODATA", "reason": "it succeeded, but the module keeps no result "
 			 f"of it; only the last {results.KEPT} are kept"}
 	return sent
+
+
+def _measured(row: rows.Row) -> dict[str, int]:
+	"""The figures that a test with ROW is for."""
+	figures = {name: row.latency[name] for name in row.latency if name in FIGURES[row.kind.measure]}
+	if row.kind.measure == "bandwidth" and row.bytes_per_s is not None:
+		figures["bytes_per_s"] = int(row.bytes_per_s)
+	if row.kind.measure == "rate" and row.rate is not None:
+		figures["rate"] = int(row.rate)
+	return figures
+
+
+def _lost(clients: list[results.Result]) -> dict[str, int]:
+	"""The retransmits of CLIENTS, which ran at the same time on one device."""
+	moved = counters.together(map(counters.of, clients))
+	lost = retransmits.of(clients[0].get("device", ""), moved)
+	return {} if lost is None else {RETRANSMITS: lost}

@@ -12,12 +12,14 @@ from krping_front.kinds import KINDS
 from .outliers import Matrix
 from .plan import Pair
 
-# The figures of each measure, and whether more of them is worse. The first one is what is
-# shown, and what hosts and pairs are held against each other by.
+# The figure that is a count: of several runs of a pair it is the sum.
+RETRANSMITS = "retransmits"
+# The figures of each measure, and whether more of them is worse. The first one is what the page
+# shows at first.
 FIGURES = {
-	"latency": {"p50_ns": True, "p99_ns": True},
-	"bandwidth": {"bytes_per_s": False},
-	"rate": {"rate": False},
+	"latency": {"p50_ns": True, "p99_ns": True, RETRANSMITS: True},
+	"bandwidth": {"bytes_per_s": False, RETRANSMITS: True},
+	"rate": {"rate": False, RETRANSMITS: True},
 }
 # A test, a size and a rail.
 Key = tuple[str, int, str]
@@ -55,7 +57,8 @@ class Grid:
 		self.series: dict[Pair, dict[str, list[float]]] = {}
 
 	def add(self, run: Run) -> None:
-		"""Take RUN in. Of several runs of a pair the median counts."""
+		"""Take RUN in. Of several runs of a pair the median counts, and retransmits are added
+		up."""
 		client, server = run.pair
 		self.tried[client][server] += 1
 		if run.failed:
@@ -71,7 +74,8 @@ class Grid:
 			series = self.series.setdefault(run.pair, {})
 			each = series.setdefault(name, [before])
 			each.append(value)
-			self.values[name][client][server] = statistics.median(each)
+			self.values[name][client][server] = (
+				sum if name == RETRANSMITS else statistics.median)(each)
 
 	def all_of(self, name: str, pair: Pair) -> list[float]:
 		"""All values of the figure NAME of PAIR, in their order."""
@@ -92,6 +96,8 @@ def sentence(name: str, value: float | None) -> str:
 	"""VALUE of the figure NAME, with its unit."""
 	if value is None:
 		return "-"
+	if name == RETRANSMITS:
+		return f"{value:.4g}"
 	if name.endswith("_ns"):
 		for unit, scale in (("ns", 1), ("us", 1e3), ("ms", 1e6)):
 			if value < 1000 * scale:

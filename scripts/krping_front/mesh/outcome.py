@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from krping_front.errors import FAILED, INTERRUPTED, MISSED, OK
 
-from . import outliers
+from . import counts, outliers
+from .counts import Counts
 from .host import Host
-from .matrix import Grid, Key, Run, label, sentence
+from .matrix import RETRANSMITS, Grid, Key, Run, label, sentence
 from .outliers import Finding
 from .plan import Pair, Plan, Step
 
@@ -65,7 +66,8 @@ class Accusation:
 	@property
 	def dismissed(self) -> bool:
 		"""Whether they did not stand out again, where that was measured."""
-		return self.second is not None and not outliers.stands(self.finding, self.second)
+		stands = counts.stands if self.figure == RETRANSMITS else outliers.stands
+		return self.second is not None and not stands(self.finding, self.second)
 
 
 @dataclasses.dataclass
@@ -146,19 +148,33 @@ class Outcome:
 		for key, grid in self.grids.items():
 			found += [Accusation(key, ERRORS, finding)
 				  for finding in outliers.failing(grid.tried, grid.errors)]
-			for figure, more_is_worse in grid.figures.items():
+			for figure in grid.figures:
+				findings = self._find(grid, figure)
 				found += [Accusation(key, figure, finding,
-						     self._second(key, figure, finding))
-					  for finding in outliers.find(grid.values[figure],
-								       more_is_worse)]
+						     self._second(key, figure, finding, findings))
+					  for finding in findings]
 		return found
 
-	def _second(self, key: Key, figure: str, finding: Finding) -> Finding | None:
-		"""FINDING, as it is by what was measured again."""
+	def _find(self, grid: Grid, figure: str) -> list[Finding]:
+		"""Who stands out in FIGURE of GRID."""
+		if figure == RETRANSMITS:
+			return counts.find(self._counts(grid))
+		return outliers.find(grid.values[figure], grid.figures[figure])
+
+	def _counts(self, grid: Grid) -> Counts:
+		"""The retransmits of GRID."""
+		return Counts(grid.values[RETRANSMITS], grid.tried, self.plan.by_pair)
+
+	def _second(self, key: Key, figure: str, finding: Finding,
+		    found: list[Finding]) -> Finding | None:
+		"""FINDING, one of those that were FOUND, as it is by what was measured again."""
 		if key not in self.again:
 			return None
-		grid = self.grids[key]
-		return outliers.again(grid.values[figure], self.again[key].values[figure], finding,
+		grid, fresh = self.grids[key], self.again[key]
+		if figure == RETRANSMITS:
+			return counts.again(self._counts(grid), self._counts(fresh),
+					    _series(fresh, finding), finding, found)
+		return outliers.again(grid.values[figure], fresh.values[figure], finding,
 				      grid.figures[figure])
 
 	def status(self, missed: bool, accused: bool) -> int:
@@ -189,6 +205,10 @@ class Outcome:
 		finding = each.finding
 		if each.figure == ERRORS:
 			return f"{self.who(finding)}: {finding.factor:.0%} of its runs failed"
+		if each.figure == RETRANSMITS:
+			again = f"; when run again, {each.second.factor:.3g}" if each.second else ""
+			return (f"{self.who(finding)}: {finding.factor:.3g} retransmits in a run "
+				f"(score {finding.score:.1f}{again})")
 		has = again = ""
 		if finding.kind == "pair":
 			assert finding.client is not None and finding.server is not None
@@ -198,6 +218,15 @@ class Outcome:
 			again = f"; when run again, {each.second.factor:.3g} times"
 		return (f"{self.who(finding)}: {label(each.figure)} is {finding.factor:.3g} times worse "
 			f"than typical{has} (score {finding.score:.1f}{again})")
+
+
+def _series(grid: Grid, finding: Finding) -> list[float]:
+	"""The retransmits of the pair that FINDING is about, one run after the other; none where it
+	is about a host."""
+	if finding.kind != "pair":
+		return []
+	assert finding.client is not None and finding.server is not None
+	return grid.all_of(RETRANSMITS, (finding.client, finding.server))
 
 
 def title(key: Key) -> str:

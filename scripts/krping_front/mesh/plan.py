@@ -159,6 +159,13 @@ class Plan:
 	sample: int | None = None
 
 	@property
+	def by_pair(self) -> bool:
+		"""Whether each client has one peer at a time, so that what its device counts is of
+		that pair."""
+		kind = self.pattern.kind
+		return kind in (PAIRWISE, INCAST) or (kind == DISTRIBUTE and self.pattern.servers == 1)
+
+	@property
 	def runs(self) -> list[tuple[str, int, str]]:
 		"""The test, size and rail of each matrix."""
 		return [(test, size, rail) for test, sizes in self.tests for size in sizes

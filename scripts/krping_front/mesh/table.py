@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from krping_front.kinds import KINDS
 
 from . import nodeset
-from .matrix import Grid, label, sentence, summary
+from .matrix import RETRANSMITS, Grid, label, sentence, summary
 from .outcome import ERRORS, Accusation, Miss, Outcome, title
 
 # Matrices of more hosts do not fit; then the worst hosts are shown.
@@ -89,12 +89,19 @@ def _accusations(outcome: Outcome, accused: list[Accusation]) -> list[str]:
 		worst: dict[str, float] = {}
 		for each in many:
 			worst[each.figure] = max(worst.get(each.figure, 0.0), each.finding.factor)
-		texts = [f"up to {factor:.0%} of its runs failed" if figure == ERRORS
-			 else f"{label(figure)} is up to {factor:.3g} times worse than typical"
-			 for figure, factor in worst.items()]
+		texts = [_worse(figure, factor) for figure, factor in worst.items()]
 		found.append(f"{who}: {', '.join(texts)}; in {len(keys)} of {len(outcome.grids)} "
 			     f"matrices, such as {title(keys[0])}")
 	return found
+
+
+def _worse(figure: str, factor: float) -> str:
+	"""How much worse FIGURE is, at most, of somebody who is accused in several matrices."""
+	if figure == ERRORS:
+		return f"up to {factor:.0%} of its runs failed"
+	if figure == RETRANSMITS:
+		return f"up to {factor:.3g} retransmits in a run"
+	return f"{label(figure)} is up to {factor:.3g} times worse than typical"
 
 
 def _failures(outcome: Outcome) -> Iterator[str]:
@@ -121,7 +128,11 @@ def _grid(grid: Grid, names: list[str]) -> Iterator[str]:
 	for figure in grid.figures:
 		found = summary(grid.known(figure))
 		if found is None:
-			yield f"  {label(figure)}: nothing was measured"
+			if figure != RETRANSMITS:
+				yield f"  {label(figure)}: nothing was measured"
+			continue
+		if figure == RETRANSMITS and not found[-1]:
+			yield f"  {label(figure)}: none"
 			continue
 		yield (f"  {label(figure)}: least {sentence(figure, found[0])}, median "
 		       f"{sentence(figure, found[1])}, most {sentence(figure, found[2])}")
@@ -139,25 +150,30 @@ def _matrix(grid: Grid, figure: str, names: list[str]) -> list[list[str]]:
 		for server in range(len(names))] for client, name in enumerate(names)]
 
 
-def _median(cells: Iterable[float | None]) -> float | None:
+def _typical(figure: str, cells: Iterable[float | None]) -> float | None:
+	"""The median of CELLS of FIGURE; of counts, most of which may be 0, the mean."""
 	known = [cell for cell in cells if cell is not None]
-	return statistics.median(known) if known else None
+	if not known:
+		return None
+	return statistics.fmean(known) if figure == RETRANSMITS else statistics.median(known)
 
 
 def _worst(grid: Grid, figure: str, names: list[str]) -> list[list[str]]:
-	"""The hosts with the worst medians of FIGURE."""
+	"""The hosts with the worst medians of FIGURE, or means of a count."""
 	values = grid.values[figure]
 	more_is_worse = grid.figures[figure]
 	hosts = []
 	for number, name in enumerate(names):
-		sides = (_median(values[number]), _median(line[number] for line in values))
+		sides = (_typical(figure, values[number]),
+			 _typical(figure, (line[number] for line in values)))
 		known = [side for side in sides if side is not None]
 		if known:
 			worst = max(known) if more_is_worse else -min(known)
 			errors = sum(grid.errors[number]) + sum(line[number] for line in grid.errors)
 			hosts.append((worst, name, sides, errors))
 	hosts.sort(key=lambda each: each[0], reverse=True)
-	return [["the worst hosts, by median", "as client", "as server", "failed"]] + [
+	by = "mean" if figure == RETRANSMITS else "median"
+	return [[f"the worst hosts, by {by}", "as client", "as server", "failed"]] + [
 		[name, *(sentence(figure, side) for side in sides), str(errors)]
 		for _, name, sides, errors in hosts[:WORST]]
 

@@ -10,6 +10,8 @@ const COLOURS = [[0, 34, 78], [53, 69, 108], [102, 105, 112], [148, 142, 119], [
 		 [254, 232, 56]];
 const UNITS = { time: ["ns", "us", "ms", "s"], bytes: ["B/s", "kB/s", "MB/s", "GB/s"],
 		rate: ["/s", "k/s", "M/s", "G/s"] };
+// Figures without units, most of which may be 0.
+const COUNTS = ["errors", "retransmits"];
 // What is chosen, and how the map is drawn.
 const state = { matrix: 0, figure: "", client: 0, server: Math.min(1, names.length - 1),
 		cell: 1, left: 0, top: 0, low: 0, high: 0 };
@@ -31,6 +33,8 @@ function sentence(figure, value, digits = 4) {
 		return "-";
 	if (figure === "errors")
 		return `${value} failed`;
+	if (COUNTS.includes(figure))
+		return `${Number(value.toPrecision(digits))}`;
 	const units = UNITS[figure.endsWith("_ns") ? "time" : figure === "rate" ? "rate" : "bytes"];
 	let power = 0;
 	while (value >= 1000 && power < 3) {
@@ -42,7 +46,7 @@ function sentence(figure, value, digits = 4) {
 
 const label = (figure) => figure.replace(/_ns$/, "").replace("bytes_per_s", "bandwidth");
 const title = (key) => `${key.test}, ${key.size} bytes, rail ${key.rail}`;
-const worseIsMore = (figure) => figure.endsWith("_ns") || figure === "errors";
+const worseIsMore = (figure) => figure.endsWith("_ns") || COUNTS.includes(figure);
 const same = (one, other) => one.test === other.test && one.size === other.size
 	&& one.rail === other.rail;
 

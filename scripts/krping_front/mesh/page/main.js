@@ -91,6 +91,15 @@ function together(found) {
 	return [...groups.values()];
 }
 
+// How much worse FIGURE is, at most.
+function worse(figure, factor) {
+	if (figure === "errors")
+		return `up to ${Math.round(100 * factor)}% of its runs failed`;
+	const most = Number(factor.toPrecision(3));
+	return figure === "retransmits" ? `up to ${most} retransmits in a run`
+		: `${label(figure)} is up to ${most} times worse than typical`;
+}
+
 // GROUP, all accusations of one host or pair, as a sentence.
 function accused(group) {
 	const first = group[0];
@@ -99,9 +108,7 @@ function accused(group) {
 	const figures = new Map();
 	for (const each of group)
 		figures.set(each.figure, Math.max(figures.get(each.figure) ?? 0, each.factor));
-	const texts = [...figures].map(([figure, factor]) => figure === "errors"
-		? `up to ${Math.round(100 * factor)}% of its runs failed`
-		: `${label(figure)} is up to ${Number(factor.toPrecision(3))} times worse than typical`);
+	const texts = [...figures].map(([figure, factor]) => worse(figure, factor));
 	const count = new Set(group.map(title)).size;
 	return `${first.sentence.split(": ")[0]}: ${texts.join(", ")}; in ${count} of `
 		+ `${mesh.matrices.length} matrices`;

@@ -144,7 +144,8 @@ function draw() {
 
 function legend() {
 	const [low, high] = worseIsMore(state.figure) ? [state.low, state.high] : [state.high, state.low];
-	byId("low").textContent = `better ${sentence(state.figure, low)}`;
+	const least = COUNTS.includes(state.figure) ? 0 : low;
+	byId("low").textContent = `better ${sentence(state.figure, least)}`;
 	byId("high").textContent = `${sentence(state.figure, high)} worse`;
 	const scale = byId("scale").getContext("2d");
 	for (let x = 0; x < 128; x += 1) {

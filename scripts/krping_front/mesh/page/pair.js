@@ -29,7 +29,7 @@ function failures(box, client, server) {
 }
 
 function median(cells) {
-	const found = known(cells);
+	const found = cells.flat().filter((cell) => cell !== null).sort((one, other) => one - other);
 	return found.length ? found[Math.floor((found.length - 1) / 2)] : null;
 }
 
