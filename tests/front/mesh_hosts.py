@@ -52,6 +52,8 @@ class Played(Launcher):
 		self.round: dict[str, typing.Any] = {}
 		self.runs = 0
 		self.stopped = False
+		# What hosts are to say of the round before.
+		self.results = []
 		self.dropped = []
 		self.jumped = {}
 		type(self).made.append(self)
@@ -86,6 +88,8 @@ class Played(Launcher):
 		self.audience.said(host, self.heads[host] + json.dumps(message)[1:])
 
 	def _clocks(self, host):
+		if self.round and self._fault(host, "jumps"):
+			self.jumped[host] = 3 * SECOND
 		by = self.clock_offsets.get(host, 0) + self.jumped.get(host, 0)
 		return {"now": time.time_ns() + by, "mono": time.monotonic_ns()}
 
@@ -118,13 +122,27 @@ class Played(Launcher):
 			self.servers = {}
 			for client, server in plan.pairs_of(message["spec"], len(self.hosts)):
 				self.servers.setdefault(client, []).append(server)
-			for server in {each for many in self.servers.values() for each in many}:
-				self._listen(self.hosts[server])
+			before, self.results = self.results, []
+			if "start" in message:
+				self._go(message)
+			else:
+				for server in {each for many in self.servers.values() for each in many}:
+					self._listen(self.hosts[server])
+			self._report(before)
 		elif do == "go":
-			skip = set(message["skip"])
-			for client, servers in self.servers.items():
-				self._run(self.hosts[client],
-					  [each for each in servers if each not in skip])
+			self._go(message)
+		elif do == "report":
+			self._report(self.results)
+
+	def _go(self, message):
+		skip = set(message["skip"])
+		for client, servers in self.servers.items():
+			self._run(self.hosts[client], [each for each in servers if each not in skip])
+
+	def _report(self, found):
+		for host, result in found:
+			if not self._gone(host) and not self._fault(host, "mute"):
+				self._say(host, result)
 
 	def _gone(self, host):
 		if self._fault(host, "dies"):
@@ -140,19 +158,19 @@ class Played(Launcher):
 			self._say(host, {"say": "trouble", "n": self.round["n"],
 					 "reason": "the server ended: EADDRINUSE: the port is in use"})
 			return
-		if self._fault(host, "jumps"):
-			self.jumped[host] = 3 * SECOND
 		self._say(host, {"say": "listening", "n": self.round["n"]} | self._clocks(host))
 
 	def _run(self, host, servers):
 		if self._gone(host):
 			return
 		if self._fault(host, "raves"):
-			self._say(host, {"say": "result", "n": self.round["n"], "runs": 7})
+			self._say(host, {"say": "ended", "n": self.round["n"], "took": "long"})
 			return
-		self._say(host, {"say": "result", "n": self.round["n"], "late": 0,
-				 "runs": [self._figures(host, server) for server in servers]}
+		self._say(host, {"say": "ended", "n": self.round["n"], "took": 1000, "late": 0}
 			  | self._clocks(host))
+		self.results.append((host, {
+			"say": "result", "n": self.round["n"], "late": 0,
+			"runs": [self._figures(host, server) for server in servers]}))
 
 	def _figures(self, host, peer):
 		server = self.hosts[peer]

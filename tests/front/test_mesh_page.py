@@ -135,6 +135,24 @@ def addresses():
 		fine(found)
 
 
+@suite.test("retransmits are a figure with a scale from 0, and accuse a pair")
+def lost():
+	with opened() as (found, path):
+		play("--html", "x.html", "--json", "x", "--test", "wlat,bw", "--sizes", "64",
+		     lossy={("h1", "h2"): 9})
+		with open("x", encoding="utf-8") as file:
+			matrix = json.load(file)["matrices"][0]["figures"]["retransmits"]
+		found.open(f"{path}/x.html#h1,h2,wlat,64,,retransmits")
+		assert found.value("document.getElementById('figure').value") == "retransmits"
+		assert found.text("#low") == "better 0", found.text("#low")
+		assert found.text("#cell") == f"h1 to h2: {matrix[1][2]}", found.text("#cell")
+		assert "retransmits in a run" in found.text("#details")
+		assert "pair h1 -> h2: up to" in found.text("#outliers"), found.text("#outliers")
+		click(found, 5, 3, 8)
+		assert found.text("#cell") == "h5 to h3: 0", found.text("#cell")
+		fine(found)
+
+
 @suite.test("light, dark, narrow, and with 64 hosts: the map fits, and is drawn")
 def looks():
 	with opened() as (found, path):

@@ -7,12 +7,14 @@ The controller:
 	arguments	its arguments
 	controller	leads the hosts through the rounds
 	host		what it knows of a host
+	rounds		what it knows of a round
 	launch		how hosts are reached
 	journal		what a mesh that was interrupted goes on from
 
 On each host:
 
 	node		does what the controller says
+	part		its part in a round
 	about		introduces the host
 	jobs		commands that run at the same time
 	retransmits	what the device says of packets that were lost

@@ -49,22 +49,27 @@ class Clock:
 
 class Lead:
 	"""How long before its start a round is announced, so that each host has it in time, and has
-	made its connections. That time is lost, so it becomes shorter until a host was late."""
+	made its connections. That time is lost, so it becomes shorter until a host was late, and
+	longer then: about one round in eight begins late where hosts have no time to spare."""
+
+	# By how much it becomes shorter after a round: fast until one was late for the first time.
+	FAST, SLOW = 0.5, 0.9
 
 	def __init__(self, first: int, least: int, most: int) -> None:
-		"""It is FIRST for the first round, and then LEAST or more. MOST is for clocks that are
-		known badly only."""
+		"""It is FIRST for the first round, and then from LEAST up to FIRST. MOST is for clocks
+		that are known badly only."""
 		self.now = self.first = first
 		self.least, self.most = least, most
+		self.pace = self.FAST
 
 	def ahead(self, clocks: list[Clock]) -> int:
 		"""For the next round: at least four times the longest way to one of CLOCKS."""
 		return min(self.most, max([self.now] + [8 * clock.error for clock in clocks]))
 
-	def learn(self, late: int) -> None:
-		"""A round began so many ns LATE, or 0 in time."""
-		if late > 0:
-			# Not as short again, but a host that is late for once costs the others nothing.
-			self.least = self.now = min(self.first, 2 * self.now)
+	def learn(self, late: bool) -> None:
+		"""A round began LATE, or in time."""
+		if late:
+			self.pace = self.SLOW
+			self.now = min(self.first, 2 * self.now)
 		else:
-			self.now = max(self.least, self.now * 3 // 4)
+			self.now = max(self.least, int(self.now * self.pace))

@@ -22,6 +22,7 @@ from .matrix import Run
 from .outcome import Spent
 from .plan import Pair, Plan, Step
 from .rails import Wish
+from .rounds import Round
 from .wire import Message
 
 SECOND = 10 ** 9
@@ -31,9 +32,6 @@ PROBES = 5
 LEADS = (SECOND // 5, SECOND // 50, 5 * SECOND)
 # Hosts that begin a round later than that, in ns, are told of.
 LATE = SECOND // 100
-# A host that has no part any more, and a server that does not listen.
-DOWN, REFUSED = "EHOSTDOWN", "ECONNREFUSED"
-NO_DATA = "ENODATA"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,16 +68,17 @@ class Controller:
 		self.wanted = ""
 		self.changed = asyncio.Event()
 		self.signals: list[int] = []
-		self.step: Step | None = None
+		# The round that is under way, and the one before until all is known of it: results are
+		# sent while the next round begins.
+		self.current: Round | None = None
+		self.past: Round | None = None
 		self.number = -1
-		# The pairs of this step that nothing is known of yet.
-		self.open: set[Pair] = set()
-		self.refused: dict[int, str] = {}
+		# The rail that hosts listen on, and with which options, as far as that is known.
+		self.listening: dict[int, tuple[int, str]] = {}
+		self.listens = (-1, "")
 		self.offsets_changed = False
 		self.lead_time = clock.Lead(*LEADS)
 		self.spent = Spent()
-		# By how many ns the clients of this step began late at most, and what the longest took.
-		self.late = self.longest = 0
 
 	# What hosts say.
 
@@ -136,19 +135,32 @@ class Controller:
 		elif say == "clock":
 			host.clock.answer(int(message["sent"]), int(message["now"]),
 					  int(message["mono"]), received)
-		elif message.get("n") != self.number or not host.takes_part:
+		elif not host.takes_part:
+			return
+		elif say == "result":
+			self._take_result(host, message)
+		elif self.current is None or message.get("n") != self.number:
 			return
 		elif say == "trouble":
-			self.refused[host.number] = plain(message["reason"])
+			self.current.refused[host.number] = plain(message["reason"])
+			self.listening.pop(host.number, None)
 			say = "listening"
-		elif say == "result":
-			self._take_runs(host, message)
+		elif say == "listening":
+			self.listening[host.number] = self.listens
+		elif say == "ended":
+			self.current.longest = max(self.current.longest, int(message["took"]))
 		if say == self.wanted:
 			self._answered(host)
 
-	def _take_runs(self, host: Host, message: Message) -> None:
+	def _take_result(self, host: Host, message: Message) -> None:
+		"""Take in what came of the runs of HOST in a round."""
+		found = next((each for each in (self.past, self.current)
+			      if each and each.step.number == message["n"]), None)
+		if found is None or host.number not in found.awaited:
+			return
+		found.awaited.remove(host.number)
 		late = max(0, int(message.get("late", 0)))
-		self.late = max(self.late, late)
+		found.late = max(found.late, late)
 		if late > LATE:
 			host.late_rounds += 1
 			host.latest = max(host.latest, late)
@@ -157,9 +169,10 @@ class Controller:
 				   for name, value in each.get("figures", {}).items()
 				   if math.isfinite(float(value)) and float(value) >= 0}
 			errno = plain(each.get("errno", ""))
-			self.longest = max(self.longest, int(each.get("took", 0)))
-			self._close((host.number, int(each["peer"])),
-				    Run((host.number, int(each["peer"])), figures, errno,
+			if errno:
+				# Its server may be why.
+				self.listening.pop(int(each["peer"]), None)
+			found.close(Run((host.number, int(each["peer"])), figures, errno,
 					plain(each.get("reason", "")), late))
 
 	def _answered(self, host: Host) -> None:
@@ -281,92 +294,100 @@ class Controller:
 		      progress: Callable[[int], object]) -> None:
 		"""Run STEPS of the plan WHOLE. COMMAND says what servers and clients of a step are
 		told, and how many seconds it takes at least. Pairs that are DONE are left out."""
-		for step in steps:
-			progress(step.number)
-			spec = step.spec
-			if done:
-				spec = [pair for pair in plan.pairs_of(spec, whole.count)
-					if not done(step, pair)]
-			pairs = set(plan.pairs_of(spec, whole.count))
-			if pairs:
-				rail = whole.rails.index(step.rail)
-				await self._round(step, spec, pairs, rail, command(step))
+		began = time.monotonic()
+		try:
+			for step in steps:
+				progress(step.number)
+				spec = step.spec
+				if done:
+					spec = [pair for pair in plan.pairs_of(spec, whole.count)
+						if not done(step, pair)]
+				pairs = set(plan.pairs_of(spec, whole.count))
+				if pairs:
+					rail = whole.rails.index(step.rail)
+					await self._round(step, spec, pairs, rail, command(step))
+				if not whole.by_pair:
+					# The module may not keep the results of two rounds with many
+					# runs on a host.
+					await self._report()
+			await self._report()
+		finally:
+			self.spent.whole += time.monotonic() - began
 
 	async def _round(self, step: Step, spec: plan.Spec, pairs: set[Pair], rail: int,
 			 command: tuple[str, str, float]) -> None:
 		"""Run PAIRS, which SPEC means, as STEP says on RAIL."""
-		began = time.monotonic()
-		self.step, self.number, self.open, self.refused = step, step.number, pairs, {}
-		self.late = self.longest = 0
-		self._close_those_without(rail)
+		self.number = step.number
+		self.current = current = Round(step, pairs, self.tell)
+		current.close_those_without(self.hosts, rail)
+		if not current.open:
+			return
 		server, client, least = command
 		seconds = least + self.deadlines.run
 		if isinstance(spec, list):
-			spec = sorted(self.open)
-		if self.open:
-			self._send({"do": "round", "n": step.number, "spec": spec, "rail": rail,
-				    "server": server, "client": client,
-				    "listen": self.deadlines.listen, "seconds": seconds})
-			await self._servers()
-			await self._clients(seconds)
-			self.lead_time.learn(self.late)
-			self.spent.add(time.monotonic() - began, self.longest / SECOND)
-		for pair in sorted(self.open):
-			self._close(pair, self._lost(pair))
+			spec = sorted(current.open)
+		self.listens = (rail, server)
+		message = {"do": "round", "n": step.number, "spec": spec, "rail": rail, "server": server,
+			   "client": client, "listen": self.deadlines.listen, "seconds": seconds}
+		if all(self.listening.get(number) == self.listens for _, number in current.open):
+			start = self._start(current)
+			self._send(message | start)
+		else:
+			self._send(message)
+			await self._servers(current)
+			start = self._start(current)
+			self._send({"do": "go", "n": step.number} | start)
+		await self._clients(current, start, seconds)
+		self.spent.add(current.longest / SECOND)
+		if self.past:
+			await self._collect(self.past)
+		self.past = current
 
-	async def _servers(self) -> None:
-		"""The barrier before a round: wait until the servers listen."""
-		servers = {server for _, server in self.open}
+	async def _servers(self, current: Round) -> None:
+		"""The barrier before the round CURRENT: wait until the servers listen."""
+		servers = {server for _, server in current.open}
 		# A server that does not listen may need a while to be ended.
 		limit = self.deadlines.listen + self.deadlines.answer
 		for host in await self._wait("listening", [self.hosts[server] for server in servers
 							   if self.hosts[server].takes_part], limit):
 			self._fail(host, f"it did not answer in round {self.number} within {limit:g} s")
 
-	async def _clients(self, seconds: float) -> None:
-		"""Start the clients, and wait for what they come to within SECONDS."""
-		absent = {host.number for host in self.hosts if not host.takes_part}
-		skip = self.refused.keys() | absent
-		clients = {client for client, server in self.open if server not in skip} - absent
+	def _start(self, current: Round) -> Message:
+		"""When the clients of the round CURRENT begin, and whose servers they leave out."""
 		if self.offsets_changed:
 			self._send({"do": "offsets", "offsets": self._offsets})
 			self.offsets_changed = False
+		absent = {host.number for host in self.hosts if not host.takes_part}
 		ahead = self.lead_time.ahead([host.clock for host in self.present])
-		self._send({"do": "go", "n": self.number, "start": time.time_ns() + ahead,
-			    "skip": sorted(skip)})
-		limit = ahead / SECOND + seconds + self.deadlines.answer
-		for host in await self._wait("result", [self.hosts[client] for client in clients],
-					     limit):
+		return {"start": time.time_ns() + ahead, "skip": sorted(current.refused.keys() | absent)}
+
+	async def _clients(self, current: Round, start: Message, seconds: float) -> None:
+		"""Wait until the clients of the round CURRENT have ended, which have SECONDS from their
+		START on."""
+		skip = set(start["skip"])
+		clients = [self.hosts[client] for client in
+			   {client for client, server in current.open if server not in skip} - skip]
+		current.awaited = {host.number for host in clients}
+		ahead = max(0, start["start"] - time.time_ns()) / SECOND
+		limit = ahead + seconds + self.deadlines.answer
+		for host in await self._wait("ended", clients, limit):
 			self._fail(host, f"it did not answer in round {self.number} within {limit:g} s, "
 					 "which is more than its commands had")
 
-	def _close_those_without(self, rail: int) -> None:
-		"""Close the pairs of hosts that have no part, or no address on RAIL."""
-		without = {host.number for host in self.hosts
-			   if not host.takes_part or host.addresses[rail] is None}
-		if without:
-			for pair in sorted(self.open):
-				if without.intersection(pair):
-					self._close(pair, self._lost(pair))
+	async def _report(self) -> None:
+		"""Have the hosts say what came of the last round, before another one begins."""
+		if self.past:
+			self._send({"do": "report"})
+			await self._collect(self.past)
+			self.past = None
 
-	def _lost(self, pair: Pair) -> Run:
-		"""The Run of PAIR, of which nothing was heard."""
-		client, server = (self.hosts[each] for each in pair)
-		for host in (client, server):
-			if not host.takes_part:
-				return Run(pair, {}, DOWN, f"{host.name}: {host.reason}")
-		if server.number in self.refused:
-			return Run(pair, {}, REFUSED, f"{server.name}: {self.refused[server.number]}")
-		assert self.step
-		for host in (client, server):
-			if None in host.addresses:
-				return Run(pair, {}, NO_DATA,
-					   f"{host.name} has no address on rail {self.step.rail}")
-		return Run(pair, {}, NO_DATA, f"{client.name} said nothing of it")
-
-	def _close(self, pair: Pair, run: Run) -> None:
-		"""RUN is what came of PAIR."""
-		if pair in self.open:
-			self.open.remove(pair)
-			assert self.step
-			self.tell(self.step, run)
+	async def _collect(self, past: Round) -> None:
+		"""Wait for what is still to be known of the round PAST."""
+		number, limit = past.step.number, self.deadlines.answer
+		for host in await self._wait("result", [self.hosts[each] for each in past.awaited
+							if self.hosts[each].takes_part], limit):
+			self._fail(host, f"it did not answer in round {self.number} within {limit:g} s: "
+					 f"what came of round {number} is not known")
+		self.lead_time.learn(past.late > LATE)
+		for pair in sorted(past.open):
+			past.close(past.lost(pair, self.hosts))

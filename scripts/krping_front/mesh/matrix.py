@@ -74,8 +74,8 @@ class Grid:
 			series = self.series.setdefault(run.pair, {})
 			each = series.setdefault(name, [before])
 			each.append(value)
-			self.values[name][client][server] = (
-				sum if name == RETRANSMITS else statistics.median)(each)
+			self.values[name][client][server] = \
+				sum(each) if name == RETRANSMITS else statistics.median(each)
 
 	def all_of(self, name: str, pair: Pair) -> list[float]:
 		"""All values of the figure NAME of PAIR, in their order."""

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from krping_front import proc, results, tables
 from krping_front.command import place
 from krping_front.errors import INTERRUPTED, OK, Quit
-from krping_front.kmsg import Log
 
-from . import jobs, plan, wire
+from . import jobs, wire
 from .about import about
 from .jobs import Job
+from .part import Part
 from .wire import Message
 
 DESCRIPTION = """\
@@ -56,34 +56,6 @@ def main(arguments: argparse.Namespace) -> int:
 		return node.run()
 
 
-class Round:
-	"""The round that this host has a part in."""
-
-	def __init__(self, message: Message, me: int, count: int) -> None:
-		self.number: int = message["n"]
-		self.message = message
-		self.servers, self.clients = plan.part_of(message["spec"], me, count)
-		self.log = Log()
-		# When the server must listen, and then when the clients must have ended.
-		self.deadline = time.monotonic() + message["listen"]
-		self.listening = not self.clients
-		self.running: dict[int, Job] = {}
-		self.runs: list[Message] = []
-		self.started = False
-		self.over = False
-		# Whether clients were interrupted since they ran for too long.
-		self.overdue = False
-		self.late = 0
-		# Where the module does not wait for the start: what is to run, and when.
-		self.waiting: list[tuple[int, str]] = []
-		self.start = 0
-
-	@property
-	def too_long(self) -> str:
-		"""What is said of clients that are interrupted."""
-		return f"it did not end within {self.message['seconds']:g} s"
-
-
 class Node:
 	"""This host, and what runs on it."""
 
@@ -93,7 +65,7 @@ class Node:
 		self.me: int | None = None
 		self.plan: Message = {}
 		self.offset = 0
-		self.round: Round | None = None
+		self.round: Part | None = None
 		self.server: Job | None = None
 		self.server_text = ""
 		self.newest = 0
@@ -188,6 +160,8 @@ class Node:
 				self._prepare(message)
 			case "go" if self.round and message["n"] == self.round.number:
 				self._go(self.round, message)
+			case "report":
+				self._report(self.round)
 			case "end":
 				return False
 		return True
@@ -202,16 +176,26 @@ class Node:
 	# A round: first the server, then the clients, then what they came to.
 
 	def _prepare(self, message: Message) -> None:
-		"""A round is to come: have a server, if this host is one."""
+		"""A round is to come. Nobody waits for the result of the one before, so that is sent
+		when all of this one is under way."""
 		assert self.me is not None
-		self._end_round()
-		self.round = current = Round(message, self.me, len(self.plan["addresses"]))
-		if not current.clients:
-			return
+		before, self.round = self.round, Part(message, self.me, len(self.plan["addresses"]))
+		if before and not before.over:
+			self._abandon(list(before.running.values()))
+		if self.round.clients:
+			self._listen(self.round, message)
+		if "start" in message:
+			self._go(self.round, message)
+		self._report(before)
+
+	def _listen(self, current: Part, message: Message) -> None:
+		"""Have a server, or keep the one that there is."""
+		assert self.me is not None
 		text = self._place("server," + message["server"], self.me, message["rail"])
 		if self.server and not self.server.done and text == self.server_text:
 			current.listening = True
-			self._say_clocks({"say": "listening", "n": current.number})
+			if "start" not in message:
+				self._say_clocks({"say": "listening", "n": current.number})
 			return
 		self._end_server()
 		try:
@@ -229,13 +213,13 @@ class Node:
 		self.tags += 1
 		return Job(text, f"mesh.{self.ident}.{self.tags}", self._wake)
 
-	def _no_server(self, current: Round, reason: str) -> None:
+	def _no_server(self, current: Part, reason: str) -> None:
 		# It is not asked again in this round.
 		current.listening = True
 		self.say({"say": "trouble", "n": current.number, "reason": reason})
 		self._end_server()
 
-	def _go(self, current: Round, message: Message) -> None:
+	def _go(self, current: Part, message: Message) -> None:
 		"""Start the clients of the round CURRENT."""
 		current.listening = current.started = True
 		limit = max(0, message["start"] + self.offset - time.time_ns()) / 1e9
@@ -250,7 +234,7 @@ class Node:
 		if tables.option("start_at"):
 			self._launch(current)
 
-	def _launch(self, current: Round) -> None:
+	def _launch(self, current: Part) -> None:
 		"""Write the commands of the clients that wait."""
 		current.late = max(0, time.time_ns() - current.start)
 		for server, text in current.waiting:
@@ -281,10 +265,10 @@ class Node:
 			if early > 0:
 				return early
 			self._launch(current)
-		self._harvest(current)
+		current.note_ends()
 		if not current.running:
 			current.over = True
-			self._say_clocks({"say": "result", "n": current.number, "runs": current.runs,
+			self._say_clocks({"say": "ended", "n": current.number, "took": current.took,
 					  "late": current.late})
 			return None
 		if left > 0:
@@ -292,7 +276,7 @@ class Node:
 		self._overdue(current, -left > GIVE_UP)
 		return jobs.AGAIN
 
-	def _overdue(self, current: Round, give_up: bool) -> None:
+	def _overdue(self, current: Part, give_up: bool) -> None:
 		"""Interrupt the clients of CURRENT, which have run for too long. To GIVE_UP is to
 		leave them to the end of the mesh."""
 		current.overdue = True
@@ -306,7 +290,7 @@ class Node:
 					     f"{current.too_long}, and did not end when interrupted"})
 		current.running = {}
 
-	def _look(self, current: Round, left: float) -> float:
+	def _look(self, current: Part, left: float) -> float:
 		"""Look for the server of CURRENT, which has LEFT seconds to listen."""
 		if self.server is None or self.server.done:
 			self._no_server(current, self._why_ended(current))
@@ -322,7 +306,7 @@ class Node:
 						 f"{current.message['listen']:g} s")
 		return LOOK
 
-	def _why_ended(self, current: Round) -> str:
+	def _why_ended(self, current: Part) -> str:
 		"""Why the server of CURRENT ended."""
 		if self.server is None:
 			return "the server is gone"
@@ -334,36 +318,16 @@ class Node:
 		found = jobs.outcome(job, current.log, kept)
 		return f"the server ended: {found.get('errno', 'early')}: {found.get('reason', '')}"
 
-	def _harvest(self, current: Round) -> None:
-		"""Take in what the clients that have ended came to."""
-		ended = {peer: job for peer, job in current.running.items() if job.done}
-		if not ended:
-			return
-		try:
-			found = results.by_tag(job.tag for job in ended.values())
-		except Quit as trouble:
-			found = {}
-			reason = str(trouble)
-		for peer, job in ended.items():
-			del current.running[peer]
-			took = job.took_ns(current.start)
-			if job.tag in found:
-				sent = jobs.outcome(job, current.log, found[job.tag])
-			else:
-				job.close()
-				sent = {"errno": "ENODATA", "reason": reason}
-			if current.overdue and sent.get("errno") == "EINTR":
-				sent |= {"errno": "ETIMEDOUT",
-					 "reason": f"{current.too_long}, and was interrupted"}
-			current.late = max(current.late, *[
-				each.get("start_late_ns", 0) for each in found.get(job.tag, [])], 0)
-			current.runs.append({"peer": peer, "took": took} | sent)
+	def _report(self, past: Part | None) -> None:
+		"""Send what came of the round PAST, once."""
+		if past and not past.reported:
+			self.say(past.report())
 
 	def _end_round(self) -> None:
 		"""Have done with the round that there is, if any."""
 		current, self.round = self.round, None
 		if current:
-			self._abandon(list(current.running.values()))
+			self._abandon([*current.running.values(), *current.ended.values()])
 			current.log.close()
 
 	def _end_server(self) -> None:

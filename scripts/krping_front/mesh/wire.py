@@ -7,10 +7,13 @@ Down, to all nodes alike, by "do":
 	plan	schema, ids, addresses, port, offsets
 					who is who: each node finds its number by its id
 	offsets	offsets			each node's clock less the controller's, in ns
-	round	n, spec, rail, server, client, seconds
-					start what listens, and say so
+	round	n, spec, rail, server, client, listen, seconds
+					start what listens, and say so; and send the result of
+					the round before
+	round	..., start, skip	the same and go at once, as all listen already
 	go	n, start, skip		start the clients, which begin at that time of the
 					controller; not those of the servers in skip
+	report				send the result of the round, as none follows
 	end				end everything, and leave
 
 Up, by "say", all with host and id:
@@ -18,8 +21,10 @@ Up, by "say", all with host and id:
 	ready	schema, kernel, module, lacks, rails, ...
 	clock	n, sent, now, mono
 	listening	n, now, mono
-	result	n, runs, late, now, mono
 	trouble	n, reason		it does not listen
+	ended	n, took, late, now, mono
+					all clients of the round have ended
+	result	n, runs, late		what they came to
 
 A line up is never longer than LINE: srun and others may take longer ones apart. What does not
 fit is sent in parts. Nothing here does I/O."""
@@ -27,7 +32,7 @@ fit is sent in parts. Nothing here does I/O."""
 import json
 from typing import Any
 
-SCHEMA = 1
+SCHEMA = 2
 LINE = 1000
 # Of the text of a part, which may get twice as long by its escapes.
 PART = 400
