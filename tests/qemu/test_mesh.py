@@ -58,6 +58,24 @@ def outliers():
 		assert accused(found) == {frozenset(("h2", "h5"))}, (found["outliers"], text)
 
 
+@suite.test("retransmits are counted, and a host and a pair that lose 1% are named by them")
+def losses():
+	words = ("--test", "wlat", "--sizes", "64", "--count", "300")
+	with hosts.Hosts(6) as net:
+		found, text = mesh(net.names, *words)
+		assert len(cells(found, "retransmits")) == 30 and not accused(found), (found, text)
+		for only, bad in ((None, "h3"), (5, frozenset(("h3", "h5")))):
+			net.lose(3, only=only)
+			found, text = mesh(net.names, *words)
+			net.calm(3)
+			assert accused(found) == {bad}, (bad, found["outliers"], text)
+			assert "retransmits" in {each["figure"] for each in found["outliers"]}, text
+			lost = cells(found, "retransmits")
+			hit = [lost["h3", f"h{only}"]] if only else [
+				value for (client, _), value in lost.items() if client == "h3"]
+			assert sum(hit) > 0, lost
+
+
 @suite.test("a host without a device, and one whose cable is cut: the others' figures stand")
 def failures():
 	with hosts.Hosts(COUNT) as net:
