@@ -230,10 +230,9 @@ impl Client<'_> {
         impatient: fn(&mut W, &mut Queue<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let command = &self.session.command;
-        let interval = command
-            .test
-            .is_microbench()
-            .then(|| self.session.keepalive_ms());
+        // Other workloads are silent only while nothing is due.
+        let has_keepalives = command.test.is_microbench() || command.load.paced;
+        let interval = has_keepalives.then(|| self.session.keepalive_ms());
         drive(
             connections.iter().map(|connection| &connection.queue_pair),
             goal,

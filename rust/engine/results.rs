@@ -288,6 +288,9 @@ impl<'a> Report<'a> {
         if let Some(measured) = &self.measured {
             self.write_measured(&mut object, measured)?;
         }
+        if let Some((rate, open_loop)) = self.command.rate.zip(self.open_loop) {
+            open_loop.write(rate, &mut object)?;
+        }
         if let Some(figures) = self.stream {
             figures.write(&mut object, self.elapsed_ns)?;
         }
@@ -379,9 +382,6 @@ impl<'a> Report<'a> {
         if let Some(loss) = &figures.loss {
             object.str("qp", loss.service.as_str())?;
             loss.write(object)?;
-        }
-        if let Some((rate, open_loop)) = self.command.rate.zip(self.open_loop) {
-            open_loop.write(rate, object)?;
         }
         if let Some((iterations, elapsed_ns)) = figures.peer {
             let bandwidth = per_second(self.bytes(iterations), elapsed_ns);

@@ -37,6 +37,7 @@ pub(crate) mod value;
 pub(crate) use super::{
     conformance::CaseSet,
     data::pattern::PatternKind,
+    measure::schedule::Share,
     spec::{
         limits,
         load::Load,
@@ -249,9 +250,25 @@ impl Command {
         self.duration_s.map(|s| s.saturating_mul(1000))
     }
 
-    /// Returns the queue pairs of all threads.
+    /// Returns the queue pairs of a client's thread.
+    fn queue_pairs_of_thread(&self) -> u16 {
+        // One of these is 1.
+        self.load.qps.saturating_mul(self.messenger.conns)
+    }
+
+    /// Returns the queue pairs of all threads of a client.
     pub(crate) fn queue_pairs(&self) -> u64 {
-        u64::from(self.threads).saturating_mul(self.load.qps.into())
+        u64::from(self.threads).saturating_mul(self.queue_pairs_of_thread().into())
+    }
+
+    /// Returns the share that each queue pair has of the rate; `None` where nothing is due at
+    /// moments of the clock.
+    pub(crate) fn share(&self) -> Option<Share> {
+        self.rate.map(|rate| Share {
+            rate,
+            threads: self.threads,
+            queue_pairs: self.queue_pairs_of_thread(),
+        })
     }
 
     /// Returns the time in ms for which a client may have nothing to send on a queue pair because

@@ -6,7 +6,8 @@
 //! - [`histogram`], [`latencies`] - latencies, and these in results
 //! - [`series`] - operations and latencies of each interval
 //! - [`pace`] - the pace of several queue pairs
-//! - [`schedule`] - the moments at which operations of an open loop are due
+//! - [`schedule`], [`moments`] - the moments at which operations of an open loop are due, and what
+//!   becomes of these
 //! - [`window`] - work requests in flight
 //! - [`rate`] - rates per second
 //! - [`usage`] - CPU time and context switches
@@ -18,6 +19,7 @@
 pub(crate) mod histogram;
 pub(crate) mod latencies;
 pub(crate) mod loss;
+pub(crate) mod moments;
 pub(crate) mod pace;
 pub(crate) mod rate;
 pub(crate) mod schedule;

@@ -10,7 +10,6 @@
 //! - [`entry`], [`roles`], [`plan`] - how the engine runs it, and what follows from the command
 //! - [`verb`] - the facts about each operation that is measured
 //! - [`latency`], [`bandwidth`], [`poster`] - what follows a completion, and the posting of lists
-//! - [`open_loop`] - operations that are posted when they are due
 //! - [`control_channel`], [`buffers`] - control messages and receives; source and sink of the data
 //! - [`numbered`] - messages that are all compared
 //! - [`messages`], [`losses`] - messages of an unreliable queue pair, and those that are lost
@@ -26,14 +25,19 @@ mod latency;
 mod losses;
 mod messages;
 mod numbered;
-mod open_loop;
 mod plan;
 mod poster;
 mod roles;
 mod team;
 mod verb;
 
-use super::exchange::memory_failed;
+use super::{
+    exchange::memory_failed,
+    open_loop::{
+        OpenLoop,
+        IDLE_NS, //
+    }, //
+};
 use crate::{
     engine::{
         outcome::Progress,
@@ -79,13 +83,9 @@ use latency::{
     Mark, //
 };
 use messages::Messages;
-use open_loop::OpenLoop;
 use plan::Plan;
 use poster::Poster;
 use team::Team;
-
-/// Time in ns after which to look whether an open loop has begun.
-const IDLE_NS: u64 = 1_000_000;
 
 /// Work of this side.
 enum Work {

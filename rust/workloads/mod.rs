@@ -13,6 +13,7 @@
 //! - [`stream`] - byte streams, as rsocket speaks them; [`bytes`] compares those of both
 //! - [`conformance`] - wrong uses of a device, and what must come of them
 //! - [`caps`] - what a device can do
+//! - [`open_loop`] - operations that are posted when they are due, of any of these
 
 #![forbid(unsafe_code)]
 
@@ -23,6 +24,7 @@ pub(crate) mod exchange;
 pub(crate) mod fastreg;
 pub(crate) mod messenger;
 pub(crate) mod microbench;
+pub(crate) mod open_loop;
 pub(crate) mod pingpong;
 pub(crate) mod rw;
 pub(crate) mod stream;

@@ -319,7 +319,7 @@ def refused_rates():
 	for words, word in (
 			(["--rates", "0"], "'0' is no rate from 1 to 1000000000"),
 			(["--rates", "1K"], "'1K' is no rate"), (["--rates", "8..4"], "'8..4' is no rate"),
-			(["--rates", "5", "--test", "pingpong"], "not for pingpong"),
+			(["--rates", "5", "--test", "fastreg"], "not for fastreg"),
 			(["--rates", "5", "--option", "poll,rate=6"], "are both given")):
 		with front.directory():
 			module, out, err = run(loaded, *words, status=2)

@@ -313,17 +313,17 @@ class Lab:
 		self._introduce()
 		self._plug()
 
-	def cut_amid(self, words):
-		"""Run a client of WORDS here, to the far end, and cut the cable for a second in the
-		middle of it. Return its errno, and its result."""
+	def cut_amid(self, words, served=""):
+		"""Run a client of WORDS here, to a server with the words SERVED at the far end, and cut
+		the cable for a second in the middle of it. Return its errno, and its result."""
 		timeout = f"timeout={20000 * krping.SLOW}"
 		port, tag = krping.new_port(), krping.new_tag()
-		server = self.command(f"server,addr={self.FAR},port={port},{timeout}")
+		server = self.command(f"server,addr={self.FAR},port={port},{timeout}{served}")
 		krping.wait_for(lambda: krping.listens(port), 30 * krping.SLOW)
 		client = krping.Command(f"client,addr={self.FAR},port={port},{words},{timeout},tag={tag}")
 		krping.wait_for(lambda: any(line.counters.get(f"{operation}_msgs", 0) > 200
 					    for line in krping.lines()
-					    for operation in ("read", "write")), 30 * krping.SLOW)
+					    for operation in ("read", "write", "send")), 30 * krping.SLOW)
 		time.sleep(0.3)
 		self.cut()
 		time.sleep(1)

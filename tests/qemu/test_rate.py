@@ -7,14 +7,20 @@ import time
 
 import krping
 import network
-from krping import ADDR, Command, new_port, new_tag, run_fails, run_ok, serve
+from krping import ADDR, Command, Program, new_port, new_tag, run_fails, run_ok, serve
 from ktap import Suite
+from streams import RSOCKET
 
 MS = 1_000_000
 SECOND = 1000 * MS
 # Of each way to find completions, and to post.
 WAYS = ("", "poll", "spin=50", "cq=pool")
 TESTS = ("wlat", "rlat", "slat", "alat", "caslat", "bw", "rbw", "sbw", "abw", "casbw")
+# Tests beside the microbenchmarks: the words of a client, those of a server that must be told, and
+# how many connections a thread has, which take turns.
+OTHERS = (("validate", "", 1), ("rwread", "", 1), ("rwwrite", "", 1),
+	  ("stream,echo", ",stream,echo", 1), ("stream,iomap,echo,poll", ",stream,iomap,echo,poll", 1),
+	  ("messenger,conns=3", ",messenger", 3), ("messenger,echo,conns=2", ",messenger", 2))
 # Operations that are due at once fill the queue.
 FLOOD = 1_000_000_000
 
@@ -28,23 +34,34 @@ def client_of(words, role="loopback", where=f"addr={ADDR}"):
 	return [each for each in krping.results(tag) if each["role"] == "client"]
 
 
-def check_paced(found, rate, threads=1):
-	"""The result FOUND is of a thread that kept its share of the RATE, and says how."""
+def check_moments(found, rate, threads=1):
+	"""The result FOUND is of a thread that kept its share of the RATE."""
 	assert found["status"] == "ok", found
 	loop, count = found["open_loop"], found["iterations"]
 	assert loop["rate"] == rate, loop
 	# Operation n is due n periods after the start, and none was posted before.
 	assert found["elapsed_ns"] >= count * threads * SECOND // rate, found
 	assert found["iterations_per_s"] <= rate // threads, found
-	krping.assert_latencies(found, count)
 	lateness = loop["lateness_ns"]
 	assert lateness["count"] == count, loop
 	ordered = [lateness[key] for key in ("min", "p50", "p90", "p99", "p99_9", "max")]
 	assert ordered == sorted(ordered), lateness
+	assert loop["late"] <= count, loop
+
+
+def check_timed(found, rate, threads=1):
+	"""The same of one whose operations have latencies."""
+	check_moments(found, rate, threads)
+	krping.assert_latencies(found, found["iterations"])
 	# Each latency has the lateness in it.
 	for key in ("min", "mean", "max"):
-		assert found[f"{key}_ns"] >= lateness[key], (key, found)
-	assert loop["late"] <= count, loop
+		assert found[f"{key}_ns"] >= found["open_loop"]["lateness_ns"][key], (key, found)
+
+
+def check_paced(found, rate, threads=1):
+	"""The same of a microbenchmark."""
+	check_timed(found, rate, threads)
+	count = found["iterations"]
 	# One by one, and each completes.
 	assert found["signal_every"] == 1, found
 	assert found["posts"] == found["completions"] == count + found["warmup"], found
@@ -101,6 +118,58 @@ def flood():
 		assert found["max_ns"] > SECOND // 2, found
 
 
+@suite.test("no other test exceeds its rate, however it finds completions")
+def others_keep_rate():
+	for words, _, conns in OTHERS:
+		for way in WAYS:
+			# Messages have a queue of their own, and only memory shows direct writes.
+			if ("iomap" in words and way) or ("messenger" in words and way == "cq=pool"):
+				continue
+			found, = client_of(f"{words},rate=300,count=40" + (way and f",{way}"))
+			assert found["iterations"] == 40 * conns, found
+			assert found["open_loop"]["unposted"] == 0, found
+			check_timed(found, 300)
+
+
+@suite.test("threads of other tests share the rate")
+def others_share():
+	for words, _, conns in OTHERS:
+		found = client_of(f"{words},rate=300,threads=2,count=20")
+		assert [each["iterations"] for each in found] == [20 * conns] * 2, found
+		for each in found:
+			check_timed(each, 300, threads=2)
+
+
+@suite.test("other tests end with what is due by the end of duration=")
+def others_duration():
+	for words, _, _ in OTHERS + (("stream", "", 1),):
+		found, = client_of(f"{words},rate=50,duration=2")
+		check_moments(found, 50)
+		assert found["iterations"] + found["open_loop"]["unposted"] == 100, found
+
+
+@suite.test("other tests count what is due and finds no room")
+def others_flood():
+	for words, _, _ in OTHERS:
+		found, = client_of(f"{words},rate={FLOOD},duration=1")
+		check_timed(found, FLOOD)
+		loop, count = found["open_loop"], found["iterations"]
+		assert count + loop["unposted"] == FLOOD, found
+		assert 0 < loop["late"] <= count < FLOOD, found
+		assert found["max_ns"] > SECOND // 2, found
+
+
+@suite.test("a source that writes when it is due has no latencies, and waits for room")
+def source():
+	for words in ("size=1000", "size=1000,iomap", "size=100K,rbuf=4K"):
+		found, = client_of(f"stream,{words},rate=300,count=60")
+		check_moments(found, 300)
+		assert found["iterations"] == 60 and "p50_ns" not in found, found
+	found, = client_of(f"stream,size=100K,rbuf=4K,rate={FLOOD},count=20")
+	check_moments(found, FLOOD)
+	assert found["open_loop"]["late"] >= 10, found
+
+
 def slow(found):
 	"""How many operations of the result FOUND took more than 300 ms."""
 	return sum(count for low, _, count in found["histogram_ns"] if low > 300 * MS)
@@ -127,6 +196,19 @@ def stall():
 			assert 0 < slow(found) < 20 and found["p99_ns"] < 300 * MS < found["max_ns"], found
 
 
+@suite.test("a stall delays all that is due meanwhile in other tests, too")
+def others_stall():
+	for words, served, _ in OTHERS:
+		with network.Lab() as lab:
+			number, found = lab.cut_amid(f"{words},rate=200,duration=4", served)
+			assert number == 0, found
+			check_timed(found, 200)
+			# What has waited for its post counts that in full; a device may take longer to
+			# repeat what was lost than the rest of the run.
+			late = slow(found) + found["open_loop"]["unposted"]
+			assert late >= 100 and found["max_ns"] > 300 * MS, found
+
+
 @suite.test("only one side of a round trip knows what was due")
 def server_is_not_timed():
 	for test in ("wlat", "slat,poll"):
@@ -151,13 +233,46 @@ def no_timeout():
 		assert command.wait() == 0, (command.text, krping.Log().text())
 
 
-def resting(words):
+@suite.test("no timeout of other tests passes while nothing is due, at either side")
+def others_no_timeout():
+	# One after the other, as a connection must be made within that, too.
+	timeout = 3000 * krping.SLOW
+	threads = timeout // 1000 + 1
+	for words, served, conns in OTHERS:
+		port = new_port()
+		server = serve(f"server,port={port},threads={threads},timeout={timeout}{served}")
+		# An operation of each connection, a period after the beginning.
+		run_ok(f"client,addr={ADDR},port={port},{words},rate={conns},threads={threads},count=1,"
+		       f"timeout={timeout}")
+		assert server.wait() == 0, (words, krping.name(server.errno))
+
+
+@suite.test("peers in user space: rping, and rsocket, which gets keepalives")
+def user_space():
+	port = new_port()
+	program = Program("rping", "-s", "-a", ADDR, "-p", str(port), "-S", "64")
+	krping.wait_for(lambda: krping.listens(port))
+	found, = client_of("validate,rate=100,count=30", "client", f"addr={ADDR},port={port}")
+	check_timed(found, 100)
+	assert program.finish()[0] == 0 and found["peer_kind"] == "legacy", found
+	port = new_port()
+	program = Program(RSOCKET, "listen", str(port), "echo", "close")
+	krping.wait_for(lambda: "listens" in program.output())
+	# Three keepalives between two writes.
+	found, = client_of(f"stream,echo,validate,rate=1,count=3,size=300,timeout={900 * krping.SLOW}",
+			   "client", f"addr={ADDR},port={port}")
+	check_timed(found, 1)
+	status, output = program.finish()
+	assert status == 0, output
+
+
+def resting(words, served="", conns=20):
 	"""A server and a client of WORDS that has nothing under way for most of the time."""
 	port = new_port()
-	server = serve(f"server,port={port}")
-	client = Command(f"client,addr={ADDR},port={port},{words},rate=1,qps=20")
+	server = serve(f"server,port={port}{served}")
+	client = Command(f"client,addr={ADDR},port={port},{words},rate=1")
 	krping.wait_for(lambda: sum(each["type"] == "RC" and each["state"] == "RTS"
-				    for each in krping.rdma("resource", "show", "qp")) >= 40)
+				    for each in krping.rdma("resource", "show", "qp")) >= 2 * conns)
 	time.sleep(1)
 	return server, client
 
@@ -165,7 +280,11 @@ def resting(words):
 @suite.test("a signal ends it while nothing is due")
 def interrupted():
 	for words in ("rlat", "slat,poll", "sbw,spin=10", "wlat,timeout=1000"):
-		server, client = resting(words)
+		server, client = resting(f"{words},qps=20")
+		assert client.interrupt(10) == errno.EINTR
+		server.interrupt()
+	for words, served, conns in OTHERS:
+		server, client = resting(words, served, conns)
 		assert client.interrupt(10) == errno.EINTR
 		server.interrupt()
 
@@ -173,15 +292,19 @@ def interrupted():
 @suite.test("the end of its peer ends it while nothing is due")
 def peer_ends():
 	for words in ("rlat", "slat,poll", "sbw"):
-		server, client = resting(words)
+		server, client = resting(f"{words},qps=20")
 		assert server.interrupt(10) == errno.EINTR
 		assert client.wait(10) == errno.ECONNRESET, krping.name(client.errno)
+	for words, served, conns in OTHERS:
+		server, client = resting(words, served, conns)
+		assert server.interrupt(10) == errno.EINTR
+		assert client.wait(10) == errno.ECONNRESET, (words, krping.name(client.errno))
 
 
 @suite.test("the removal of the device ends it while nothing is due")
 def unplugged():
-	for words in ("slat", "rlat,poll"):
-		server, client = resting(words)
+	for words, served, conns in (("slat,qps=20", "", 20), ("rlat,poll,qps=20", "", 20), *OTHERS):
+		server, client = resting(words, served, conns)
 		try:
 			network.unplug()
 			assert client.wait(10) == errno.ENODEV, krping.name(client.errno)
@@ -228,9 +351,11 @@ def refused():
 			("slat,rate=5,qp=ud", errno.EINVAL, "rate with qp=uc or ud does not go with slat"),
 			("rlat,rate=1,threads=1000,qps=2", errno.ERANGE,
 			 "rate=1 is less than one operation in 1199 seconds on each of 2000 queue pairs"),
-			("rate=5", errno.EINVAL, "rate does not go with the ping/pong"),
-			("stream,rate=5", errno.EINVAL, "rate does not go with stream"),
-			("rwread,rate=5", errno.EINVAL, "rate does not go with rwread")):
+			("messenger,rate=1,conns=256,threads=5", errno.ERANGE,
+			 "rate=1 is less than one operation in 1199 seconds on each of 1280 queue pairs"),
+			("stream,reverse,rate=5", errno.EINVAL, "rate and reverse are both given"),
+			("fr,rate=5", errno.EINVAL, "rate does not go with fr"),
+			("blk,rate=5", errno.EINVAL, "rate does not go with blk")):
 		run_fails(f"loopback,addr={ADDR},{words}", number, sentence)
 	run_fails("server,rlat,rate=5", errno.EINVAL, "rate is for the client or loopback")
 

@@ -50,6 +50,9 @@ pub(crate) struct Hello {
     pub(crate) index: u16,
     /// The most messages that the client has under way on the connection. A server repeats that.
     pub(crate) inflight: u16,
+    /// The longest that the client is silent because nothing is due, in milliseconds; 0 where each
+    /// message follows those before. A server repeats that.
+    pub(crate) silence_ms: u32,
     /// The queue pair; all zero where the CM tells.
     pub(crate) queue_pair: QueuePairAddress,
 }
@@ -86,7 +89,7 @@ impl Hello {
                 .chain(gid)
                 .chain(self.inflight.to_be_bytes())
                 .chain(mtu.to_be_bytes())
-                .chain([0; 4]),
+                .chain(self.silence_ms.to_be_bytes()),
         )
     }
 
@@ -114,7 +117,8 @@ impl Hello {
             gid,
             mtu: u16::from_be_bytes(fields.take()),
         };
-        if zeroes != [0; 2] || fields.take() != [0; 4] {
+        let silence_ms = u32::from_be_bytes(fields.take());
+        if zeroes != [0; 2] {
             return Err(PrivateDataError::Reserved);
         }
         let hello = Self {
@@ -124,6 +128,7 @@ impl Hello {
             conns,
             index,
             inflight,
+            silence_ms,
             queue_pair,
         };
         hello.check().map(|()| hello)
@@ -140,6 +145,7 @@ impl Hello {
             ("conns", self.conns == asked.conns),
             ("index", self.index == asked.index),
             ("inflight", self.inflight == asked.inflight),
+            ("silence", self.silence_ms == asked.silence_ms),
         ];
         in_range(&checks)
     }
@@ -154,6 +160,10 @@ impl Hello {
             ("conns", limits::CONNS.contains(&self.conns.into())),
             ("index", self.index < self.conns),
             ("inflight", limits::INFLIGHT.contains(&self.inflight.into())),
+            (
+                "silence",
+                u64::from(self.silence_ms) <= *limits::ALIVE_MS.end(),
+            ),
             ("queue pair", number < Self::NUMBERS),
             ("psn", psn < Self::NUMBERS),
             ("mtu", matches!(mtu, 0 | 256 | 512 | 1024 | 2048 | 4096)),

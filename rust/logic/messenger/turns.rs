@@ -29,7 +29,12 @@ impl Turns {
 
     /// Returns true where another may begin.
     pub(crate) fn may_begin(&self) -> bool {
-        !self.has_begun_all() && self.under_way() < self.inflight.into()
+        !self.has_begun_all() && !self.is_full()
+    }
+
+    /// Returns true where as many are under way as may be.
+    pub(crate) fn is_full(&self) -> bool {
+        self.under_way() >= self.inflight.into()
     }
 
     /// Notes that one has begun, and returns its number.
@@ -61,7 +66,8 @@ impl Turns {
         self.done
     }
 
-    fn has_begun_all(&self) -> bool {
+    /// Returns true where no more begin.
+    pub(crate) fn has_begun_all(&self) -> bool {
         self.is_over || self.count != 0 && self.begun >= self.count
     }
 

@@ -26,7 +26,7 @@ pub(crate) struct Load {
     pub(crate) full: bool,
     /// True where the queue pair has each request complete, and none asks for it.
     pub(crate) sig_all: bool,
-    /// True where the client posts operations at moments of its clock.
+    /// True where the client begins operations at moments of its clock.
     pub(crate) paced: bool,
     /// Queue pairs of each thread.
     pub(crate) qps: u16,

@@ -482,7 +482,7 @@ options! {
             },
         },
     )
-    .goes(|role, test| role != Role::Server && test.is_microbench())
+    .goes(|role, test| role != Role::Server && test.takes_rate())
     .needs(Needs::Latencies)
     .bit(1 << 15);
     /// Operations that are posted at once, as one list.

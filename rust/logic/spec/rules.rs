@@ -178,7 +178,9 @@ fn may_lose(command: &Command) -> Result<'static, ()> {
 /// completion, and by one side.
 fn follows_clock(command: &Command) -> Result<'static, ()> {
     let (test, load) = (command.test, &command.load);
-    if let Some(other) = hinders_clock(load) {
+    // The server of a stream that it sends itself knows of no rate.
+    let reverse = command.stream.reverse.then_some(Opt::Reverse);
+    if let Some(other) = hinders_clock(load).or(reverse) {
         let other = other.spec().name();
         return Err(wrong(Opt::Rate, Reason::Both { other }));
     }

@@ -285,6 +285,22 @@ impl Test {
         )
     }
 
+    /// Returns true where a client can begin its operations at moments of the clock. Requests to a
+    /// disk or tap come from others, and a stress of registrations is to go as fast as it can.
+    pub(crate) const fn takes_rate(self) -> bool {
+        match self.spec().family {
+            Family::PingPong
+            | Family::Latency
+            | Family::Bandwidth
+            | Family::Rw
+            | Family::Stream
+            | Family::Messenger => true,
+            Family::FastReg | Family::Disk | Family::Tap | Family::Caps | Family::Conformance => {
+                false
+            }
+        }
+    }
+
     /// Returns the only number of bytes that its data can have, 0 where it has none; `None` where
     /// `size` says it.
     pub(crate) const fn only_size(self) -> Option<u32> {

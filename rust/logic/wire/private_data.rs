@@ -73,7 +73,8 @@ pub(crate) struct PrivateData {
     /// The number of the multicast group that the client sends to. Where there is one, the wire has
     /// it in place of the largest size.
     pub(crate) group: Option<u32>,
-    /// The load of a test that [has one](Test::has_load); of another test [`Load::new`].
+    /// The load of a test that [has one](Test::has_load); of another test [`Load::new`], but that a
+    /// ping/pong can be [paced](Load::paced).
     pub(crate) load: Load,
     /// The number of this queue pair among the client's, from 0. Like all that follows, 0 on the
     /// wire where the test has no load.
@@ -84,7 +85,8 @@ pub(crate) struct PrivateData {
     pub(crate) txdepth: u32,
     /// The time after which the client stops, in milliseconds; 0 is never.
     pub(crate) duration_ms: u32,
-    /// The keepalive interval: the longest that the sender is silent, in milliseconds.
+    /// The keepalive interval: the longest that the sender is silent, in milliseconds. A ping/pong
+    /// has it where it is paced.
     pub(crate) alive_ms: u32,
 }
 
@@ -97,6 +99,8 @@ impl PrivateData {
     pub(crate) const MAGIC: [u8; 4] = *b"krpg";
     /// Bytes that only a test with a load uses.
     const LOAD: usize = 24;
+    /// The first of these, which are zero where a test has no load but is paced.
+    const PACE: usize = 20;
 
     const FLAGS: u32 = Opt::ServerInv.spec().bit
         | Opt::ReadInv.spec().bit
@@ -118,7 +122,7 @@ impl PrivateData {
     const UC: u32 = 1 << 10;
     const UD: u32 = 1 << 11;
     const SERVICE: u32 = Self::UC | Self::UD;
-    const RW_FLAGS: u32 = Opt::BioVec.spec().bit;
+    const RW_FLAGS: u32 = Opt::BioVec.spec().bit | Opt::Rate.spec().bit;
 
     /// Returns the number of a test; 0, which no test has, where nobody is told of it.
     pub(crate) fn number(test: Test) -> u8 {
@@ -164,10 +168,13 @@ impl PrivateData {
 
     /// Returns what only a test with a load has: its flags, and the end of the message.
     fn encode_load(&self) -> (u32, [u8; Self::LOAD]) {
-        if !self.test.has_load() {
-            return (0, [0; Self::LOAD]);
-        }
         let load = &self.load;
+        if !self.test.has_load() {
+            let is_paced = load.paced && self.test == Test::PingPong;
+            let alive_ms = if is_paced { self.alive_ms } else { 0 };
+            let fields = pack([0; Self::PACE].into_iter().chain(alive_ms.to_be_bytes()));
+            return (flag(is_paced, Opt::Rate), fields);
+        }
         let flags = flag(load.duplex, Opt::Duplex)
             | flag(load.imm, Opt::Imm)
             | flag(load.inline, Opt::Inline)
@@ -271,6 +278,7 @@ impl PrivateData {
         let known = match (data.test.is_microbench(), data.test.is_rw()) {
             (true, _) => Self::FLAGS | Self::LOAD_FLAGS,
             (_, true) => Self::FLAGS | Self::RW_FLAGS,
+            _ if data.test == Test::PingPong => Self::FLAGS | Opt::Rate.spec().bit,
             (false, false) => Self::FLAGS,
         };
         if flags & !known != 0 {
@@ -286,10 +294,28 @@ impl PrivateData {
         let load = fields.take();
         if data.test.has_load() {
             data.decode_load(flags, &load)?;
-        } else if load != [0; Self::LOAD] {
-            return Err(PrivateDataError::Reserved);
+        } else {
+            data.decode_pace(flags, &load)?;
         }
         Ok(Some(data))
+    }
+
+    /// Reads what a ping/pong has that is paced, and no other test.
+    fn decode_pace(
+        &mut self,
+        flags: u32,
+        bytes: &[u8; Self::LOAD],
+    ) -> Result<(), PrivateDataError> {
+        let mut fields = Fields(bytes);
+        let zeroes: [u8; Self::PACE] = fields.take();
+        self.alive_ms = u32::from_be_bytes(fields.take());
+        self.load.paced = is_set(flags, Opt::Rate);
+        match (zeroes == [0; Self::PACE], self.load.paced, self.alive_ms) {
+            (false, _, _) | (true, false, 1..) => Err(PrivateDataError::Reserved),
+            (true, false, 0) => Ok(()),
+            (true, true, ms) if limits::ALIVE_MS.contains(&ms.into()) => Ok(()),
+            (true, true, _) => Err(PrivateDataError::Load),
+        }
     }
 
     /// Reads what only a test with a load has.

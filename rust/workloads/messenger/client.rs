@@ -64,7 +64,12 @@ use crate::{
         Deadline, //
     },
     logic::{
+        command::Command,
         failure::Failure,
+        measure::schedule::{
+            Schedule,
+            Share, //
+        },
         messenger::hello::{
             Hello,
             QueuePairAddress, //
@@ -108,6 +113,7 @@ impl Leading<'_> {
             conns: options.conns,
             index: self.index,
             inflight: options.inflight,
+            silence_ms: command.silence_ms(),
             queue_pair: QueuePairAddress::default(),
         }
     }
@@ -133,7 +139,11 @@ impl Initiator for Leading<'_> {
             let conns = u32::from(session.command.messenger.conns);
             let each = sends(&self.hello(), session.command.messenger.chunk);
             let all = conns.saturating_mul(each.saturating_add(DRAIN_REQUESTS));
-            self.pool = Some(Pool::new(session, id, self.wait_queue, conns, all)?);
+            let pool = Pool::new(session, id, self.wait_queue, conns, all)?;
+            if session.command.rate.is_some() {
+                pool.add_open_loop().map_err(failed(Self::STARTING))?;
+            }
+            self.pool = Some(pool);
         }
         Ok(())
     }
@@ -220,11 +230,61 @@ fn greet(
 struct Clients<'a> {
     session: &'a Session,
     members: KVVec<Member>,
+    /// The moments at which messages of the connections are due, which take turns.
+    clock: Option<Clock>,
+}
+
+/// The moments at which messages of a thread are due.
+struct Clock {
+    schedule: Schedule,
+    /// Moment after which none is due.
+    last_ns: u64,
+    /// The number of the connection whose turn is next.
+    turn: u32,
+}
+
+impl Clock {
+    /// Creates the moments from `now` on that `command` asks for, if it does.
+    fn new(command: &Command, now: u64) -> Option<Self> {
+        // Each connection knows its own; together they are those of one queue pair.
+        let share = Share {
+            queue_pairs: 1,
+            ..command.share()?
+        };
+        let duration_ns = command.duration_ms().map(|ms| u64::from(ms) * 1_000_000);
+        Some(Self {
+            schedule: share.schedule(now, 0),
+            last_ns: now.saturating_add(duration_ns.unwrap_or(u64::MAX)),
+            turn: 0,
+        })
+    }
 }
 
 impl Host for Clients<'_> {
     fn member(&self, number: u32) -> Option<&Member> {
         find(&self.members, number)
+    }
+
+    fn post_due(&mut self) -> Option<u64> {
+        let clock = self.clock.as_mut()?;
+        let now = monotonic_ns();
+        // A connection sends all that is due, so it needs but one turn.
+        for _ in 0..self.members.len() {
+            let next = clock.schedule.next();
+            if next > now.min(clock.last_ns) {
+                break;
+            }
+            if let Some(member) = find(&self.members, clock.turn) {
+                member.with(Connection::post_due);
+            }
+            clock.schedule.advance();
+            clock.turn = match clock.turn + 1 {
+                turn if (turn as usize) < self.members.len() => turn,
+                _ => 0,
+            };
+        }
+        let next = clock.schedule.next();
+        (next <= clock.last_ns).then_some(next)
     }
 
     fn look(&mut self) -> Result<bool, Failure> {
@@ -255,6 +315,7 @@ pub(super) fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), F
     let mut clients = Clients {
         session,
         members: KVVec::with_capacity(conns.into(), GFP_KERNEL).map_err(|e| no_memory(e.into()))?,
+        clock: None,
     };
     let mut leading = Leading {
         client,
@@ -349,7 +410,8 @@ fn connect(
         false => attempt.connect(leading, report),
     };
     let (Connected { queue_pair, id }, link) = connected?;
-    let member = Member::new(queue_pair, id, link, leading.index.into());
+    // The server answers, and is not silent for longer than that takes.
+    let member = Member::new(queue_pair, id, link, leading.index.into(), 0);
     // Room for all connections was reserved.
     members
         .push_within_capacity(member)
@@ -362,10 +424,11 @@ fn converse(pool: &Pool, outcome: &Outcome, clients: &mut Clients<'_>) -> Result
     for member in &clients.members {
         member.id.outcome().touch();
     }
+    clients.clock = Clock::new(&clients.session.command, begun);
     for member in &clients.members {
         member
             .queue_pair
-            .with(Connection::start)
+            .with(|connection, queue| connection.start(queue, begun))
             .ok_or(Failure::Interrupted)??;
         // The first ones need not wait for the others.
         pool.poll();

@@ -84,7 +84,7 @@ pub(super) fn depths(sends: u32) -> Depths {
 /// The part of a side.
 pub(super) enum Part {
     /// It begins messages.
-    Asking(Asking),
+    Asking(KBox<Asking>),
     /// It replies to what asks for that; this many have come.
     Answering(u64),
 }
@@ -149,12 +149,24 @@ impl Connection {
         self.outgoing = Outgoing::new(theirs.size, chunk);
     }
 
-    /// Begins to send.
-    pub(super) fn start(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+    /// Begins to send, at `now`.
+    pub(super) fn start(&mut self, queue: &mut Queue<'_>, now: u64) -> Result<(), Failure> {
         if let Part::Asking(asking) = &mut self.part {
-            asking.start();
+            if asking.start(now, self.number) {
+                (self.started_ns, self.ended_ns) = (now, now);
+                self.traffic.measuring(now);
+            }
         }
         self.go_on(queue)
+    }
+
+    /// Sends what is due by now.
+    pub(super) fn post_due(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        match self.waits {
+            // It goes on when there is a chunk.
+            true => Ok(()),
+            false => self.go_on(queue),
+        }
     }
 
     /// Goes on once there may be a chunk that it has waited for.
@@ -277,8 +289,8 @@ impl Connection {
     fn begin(&mut self, queue: &mut Queue<'_>) -> Result<bool, Failure> {
         let ends = match &mut self.part {
             Part::Asking(asking) => {
-                if asking.may_begin() {
-                    asking.begin();
+                if asking.may_begin(&self.pool) {
+                    asking.begin(&self.pool);
                     let kind = asking.kind;
                     return Ok(self.outgoing.begin(kind));
                 }
@@ -370,6 +382,12 @@ impl Connection {
             if self.waits {
                 break;
             }
+        }
+        if let Part::Asking(asking) = &mut self.part {
+            if !self.outgoing.is_idle() {
+                asking.waits();
+            }
+            queue.outcome.rest(asking.rests());
         }
         // A client disconnects when it has the server's end, which its device may not have
         // acknowledged by then.

@@ -24,14 +24,18 @@ use crate::{
             Patience,
             Polling, //
         },
+        queue::Queue,
         queue_pair::QueuePair, //
     },
-    kernel_ext::time::{
-        cpu_contended,
-        monotonic_ns,
-        relax,
-        yield_cpu,
-        Deadline, //
+    kernel_ext::{
+        alarm::with_alarm,
+        time::{
+            cpu_contended,
+            monotonic_ns,
+            relax,
+            yield_cpu,
+            Deadline, //
+        }, //
     },
     logic::failure::Failure, //
 };
@@ -57,6 +61,8 @@ pub(super) struct Member {
     pub(super) link: Option<Link>,
     /// Its number, which is higher than those of the connections before.
     pub(super) number: u32,
+    /// The longest that the peer is silent because nothing is due, in ms.
+    silence_ms: u32,
     /// True once the peer was told over TCP that it is finished.
     has_said_end: bool,
     /// The deadline for the cause of its failure to be reported, or for the peer to disconnect,
@@ -70,15 +76,26 @@ impl Member {
         id: Arc<CmId>,
         link: Option<Link>,
         number: u32,
+        silence_ms: u32,
     ) -> Self {
         Self {
             queue_pair,
             id,
             link,
             number,
+            silence_ms,
             has_said_end: false,
             grace: None,
         }
+    }
+
+    /// Has it take a step. A failure of that is reported to its outcome.
+    pub(super) fn with(&self, step: fn(&mut Connection, &mut Queue<'_>) -> Result<(), Failure>) {
+        self.queue_pair.with(|connection, queue| {
+            if let Err(failure) = step(connection, queue) {
+                queue.outcome.fail(failure);
+            }
+        });
     }
 
     fn outcome(&self) -> &Outcome {
@@ -113,6 +130,7 @@ impl Member {
             outcome.disconnected();
         }
         if !outcome.ended() {
+            let timeout = timeout.max(self.silence_ms.saturating_mul(3));
             return outcome.check_deadline(WHAT, Some(timeout)).err();
         }
         let grace = *self.grace.get_or_insert_with(Outcome::grace);
@@ -127,6 +145,12 @@ impl Member {
 pub(super) trait Host {
     /// Returns the connection with this number, if there is one.
     fn member(&self, number: u32) -> Option<&Member>;
+
+    /// Has connections send what is due by now, and returns the moment of [`monotonic_ns`] at which
+    /// to call this again; `None` once nothing more will be due.
+    fn post_due(&mut self) -> Option<u64> {
+        None
+    }
 
     /// Looks at all connections, and returns true where there is more to do.
     ///
@@ -186,6 +210,7 @@ fn turn(
                 resume(member);
             }
         }
+        let due = host.post_due();
         rounds = rounds.wrapping_add(1);
         let finished = pool.finished();
         looks |= finished != seen || next.passed();
@@ -202,11 +227,12 @@ fn turn(
         }
         if patience.ends(found) && !pool.arm().map_err(failed("arming the completion queue"))? {
             let since = monotonic_ns();
-            outcome.pause(next);
+            sleep(outcome, next, due)?;
             *slept = slept.saturating_add(monotonic_ns().saturating_sub(since));
             pool.with(|state| state.figures.sleeps = state.figures.sleeps.saturating_add(1));
             // What has woken it may be the end of a connection, or a new one.
-            looks = !pool.take_due();
+            let is_due = due.is_some_and(|due| due <= monotonic_ns());
+            looks = !pool.take_due() && !is_due;
         }
         // The event that is waited for may need this CPU.
         if rounds % SLOW_ROUNDS == 0 || !found && cpu_contended() {
@@ -216,11 +242,28 @@ fn turn(
     }
 }
 
+/// Sleeps until something is reported to `outcome`, until `deadline`, or until the moment `due`.
+///
+/// # Errors
+///
+/// [`Failure::Kernel`] without memory for a timer.
+fn sleep(outcome: &Outcome, deadline: Deadline, due: Option<u64>) -> Result<(), Failure> {
+    match due {
+        None => outcome.pause(deadline),
+        Some(due) if due <= monotonic_ns() => {}
+        Some(due) => {
+            let ring = || {
+                outcome.wake();
+                None
+            };
+            with_alarm(due, &ring, || outcome.pause(deadline))
+                .map_err(failed("starting the client"))?;
+        }
+    }
+    Ok(())
+}
+
 /// Has a connection go on that has waited for a chunk.
 fn resume(member: &Member) {
-    member.queue_pair.with(|connection, queue| {
-        if let Err(failure) = connection.resume(queue) {
-            queue.outcome.fail(failure);
-        }
-    });
+    member.with(Connection::resume);
 }

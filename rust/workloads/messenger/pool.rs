@@ -11,7 +11,10 @@ use crate::{
     cm::CmId,
     engine::{
         drive::failed,
-        histogram::new_histogram,
+        histogram::{
+            new_histogram,
+            new_open_loop_figures, //
+        },
         outcome::WaitQueue,
         session::Session, //
     },
@@ -21,7 +24,10 @@ use crate::{
     },
     logic::{
         failure::Failure,
-        measure::histogram::Histogram,
+        measure::{
+            histogram::Histogram,
+            schedule::OpenLoopFigures, //
+        },
         messenger::figures::MessengerFigures, //
     },
     mr::{
@@ -99,6 +105,8 @@ pub(super) struct State {
     waiting_since: u64,
     /// The times of messages: from the first byte to the reply, or to the acknowledgment.
     histogram: Option<KBox<Histogram>>,
+    /// Figures of messages that are due at moments of the clock.
+    open_loop: Option<KBox<OpenLoopFigures>>,
     pub(super) figures: MessengerFigures,
 }
 
@@ -209,6 +217,7 @@ impl Pool {
             waiting: KVVec::with_capacity(users, GFP_KERNEL)?,
             waiting_since: 0,
             histogram: Some(new_histogram()?),
+            open_loop: None,
             figures: MessengerFigures {
                 chunk: chunks.room(),
                 chunks: count,
@@ -280,6 +289,28 @@ impl Pool {
     /// Runs `f` on what completions change. Any context but hard interrupts; `f` must not sleep.
     pub(super) fn with<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {
         f(&mut self.state.lock())
+    }
+
+    /// Makes room for figures of messages that are due at moments of the clock. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn add_open_loop(&self) -> Result {
+        let figures = new_open_loop_figures()?;
+        self.state.lock().open_loop = Some(figures);
+        Ok(())
+    }
+
+    /// Runs `f` on these figures, if there are any. Any context but hard interrupts; `f` must not
+    /// sleep.
+    pub(super) fn with_open_loop<R>(&self, f: impl FnOnce(&mut OpenLoopFigures) -> R) -> Option<R> {
+        self.state.lock().open_loop.as_deref_mut().map(f)
+    }
+
+    /// Returns these figures, once.
+    pub(super) fn take_open_loop(&self) -> Option<KBox<OpenLoopFigures>> {
+        self.state.lock().open_loop.take()
     }
 
     /// Notes that a connection has come to its end. Any context.

@@ -66,6 +66,7 @@ impl Ended {
             .times
             .map_or(0, |(begun, ended)| ended.saturating_sub(begun));
         let histogram = pool.take_histogram();
+        let open_loop = pool.take_open_loop();
         let figures = MessengerFigures {
             connections: self.connections,
             rates: self.rates,
@@ -75,6 +76,7 @@ impl Ended {
             iterations: self.messages,
             elapsed_ns,
             histogram: histogram.as_deref(),
+            open_loop: open_loop.as_deref(),
             messenger: Some(&figures),
             ..*report
         });

@@ -293,7 +293,8 @@ impl Servers<'_, '_> {
         self.report.peer = Some(id.peer());
         self.report.legacy = Some(false);
         self.report.size = hello.size;
-        let member = Member::new(queue_pair, id, reply.into_link(), self.next);
+        let (link, silence_ms) = (reply.into_link(), hello.silence_ms);
+        let member = Member::new(queue_pair, id, link, self.next, silence_ms);
         self.next = self.next.wrapping_add(1);
         // There is room for it.
         let _ = self.members.push_within_capacity(member);

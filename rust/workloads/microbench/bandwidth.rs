@@ -96,9 +96,8 @@ impl Bandwidth {
         self.before = Some(self.poster.window.done());
         self.started_ns = now;
         self.poster.traffic().measuring(now);
-        match &mut self.poster.open_loop {
-            Some(open_loop) => open_loop.begin(now),
-            None => self.until = self.duration_ms.map(Deadline::after_ms),
+        if !self.poster.begin(now) {
+            self.until = self.duration_ms.map(Deadline::after_ms);
         }
     }
 

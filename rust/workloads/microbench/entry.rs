@@ -40,7 +40,6 @@ use crate::{
         data::pattern::Pattern,
         device::caps,
         failure::Failure,
-        measure::schedule::Share,
         pingpong::Violation,
         spec::{
             service::Service,
@@ -75,11 +74,7 @@ pub(crate) static ENTRY: Entry = Entry {
 fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
     let command = &client.session.command;
     let verb = verb_of(command.test)?;
-    let share = command.rate.map(|rate| Share {
-        rate,
-        threads: command.threads,
-        queue_pairs: command.load.qps,
-    });
+    let share = command.share();
     let team = (command.load.qps > 1 || share.is_some())
         .then(|| Arc::new(Team::new(), GFP_KERNEL))
         .transpose()

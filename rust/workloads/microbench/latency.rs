@@ -145,8 +145,7 @@ impl Latency {
         }
         let now = monotonic_ns();
         self.released = (now, self.arrived);
-        if let Some(open_loop) = &mut self.poster.open_loop {
-            open_loop.begin(now);
+        if self.poster.begin(now) {
             self.poster.traffic().measuring(now);
             (self.started_ns, self.ended_ns) = (now, now);
         }

@@ -7,7 +7,6 @@
 use super::{
     buffers::Buffers,
     numbered::Numbered,
-    open_loop::OpenLoop,
     plan::Plan,
     team::Team,
     verb, //
@@ -29,7 +28,8 @@ use crate::{
         Notify,
         PreparedList,
         Template, //
-    }, //
+    },
+    workloads::open_loop::OpenLoop, //
 };
 use kernel::{
     prelude::*,
@@ -61,6 +61,8 @@ pub(crate) struct Poster {
     solicits: Solicits,
     /// The moments at which operations are due; `None` where each is posted as soon as it can be.
     pub(super) open_loop: Option<KBox<OpenLoop>>,
+    /// Queue pairs that take turns with this one.
+    team: Option<Arc<Team>>,
 }
 
 /// The operations that raise an event at a peer which waits for solicited ones only.
@@ -123,6 +125,7 @@ impl Poster {
         if let Some(hold) = plan.hold() {
             window = window.holding_at(hold);
         }
+        let open_loop = |share| OpenLoop::new(share, plan.duration_ms);
         let sges = usize::from(load.sge);
         let data = if plan.fetches() {
             buffers.sink
@@ -143,7 +146,8 @@ impl Poster {
             numbered: plan.numbered().zip(data),
             sig_all: load.sig_all,
             solicits: Solicits::of(plan),
-            open_loop: OpenLoop::new(plan, team)?,
+            open_loop: plan.share.map(open_loop).transpose()?,
+            team: team.cloned(),
         })
     }
 
@@ -246,6 +250,16 @@ impl Poster {
         Ok(first)
     }
 
+    /// Begins the moments at which operations are due, at `now`. Returns false if they have none.
+    pub(super) fn begin(&mut self, now: u64) -> bool {
+        let Some(open_loop) = &mut self.open_loop else {
+            return false;
+        };
+        let turn = self.team.as_ref().map_or(0, |team| team.take_turn());
+        open_loop.begin(now, turn);
+        true
+    }
+
     /// Returns true if operations have moments at which they are due, and these have begun.
     pub(super) fn follows_clock(&self) -> bool {
         let open_loop = self.open_loop.as_ref();
@@ -254,10 +268,9 @@ impl Poster {
 
     /// Posts no more operations if the time of an open loop has come to its end at `now`.
     pub(super) fn stop_in_time(&mut self, now: u64) {
-        let open_loop = self.open_loop.as_mut();
-        if let Some(open_loop) = open_loop.filter(|open_loop| open_loop.is_over(now)) {
-            if !self.window.all_posted() {
-                open_loop.end();
+        let all_posted = self.window.all_posted();
+        if let Some(open_loop) = self.open_loop.as_mut().filter(|_| !all_posted) {
+            if open_loop.ends(now) {
                 self.window.end();
             }
         }
@@ -268,7 +281,7 @@ impl Poster {
     pub(super) fn after(&self, now: u64) -> Option<u64> {
         let open_loop = self.open_loop.as_ref();
         let open_loop = open_loop.filter(|_| !self.window.all_posted())?;
-        Some(open_loop.after(now))
+        open_loop.after(now)
     }
 
     /// Returns the counters of the connection.

@@ -8,7 +8,6 @@
 use super::{
     control_channel::Arrival,
     losses::QUIET_MS,
-    open_loop::OpenLoop,
     poster::AGAIN,
     verb,
     Microbench,
@@ -39,7 +38,8 @@ use crate::{
     rdma::{
         cq::NextEvent,
         wr::List, //
-    }, //
+    },
+    workloads::open_loop::OpenLoop, //
 };
 use kernel::prelude::*;
 

@@ -60,9 +60,12 @@ use crate::{
         List,
         WorkRequest, //
     },
-    workloads::exchange::{
-        memory_failed,
-        Exchange, //
+    workloads::{
+        exchange::{
+            memory_failed,
+            Exchange, //
+        },
+        open_loop::OpenLoop, //
     }, //
 };
 use kernel::{
@@ -132,6 +135,10 @@ pub(crate) struct PingPongClient {
     begun_ns: u64,
     ended_ns: u64,
     histogram: KBox<Histogram>,
+    /// The moments at which iterations are due; `None` where each follows the one before.
+    open_loop: Option<KBox<OpenLoop>>,
+    /// No iteration is under way, and the next one is not due yet.
+    rests: bool,
 }
 
 impl PingPongClient {
@@ -167,9 +174,34 @@ impl PingPongClient {
                 begun_ns: now,
                 ended_ns: now,
                 histogram: new_histogram()?,
+                open_loop: OpenLoop::of(command)?,
+                rests: false,
             },
             GFP_KERNEL,
         )?)
+    }
+
+    /// Begins the next iteration if there is to be one and it is due at `now`, or finishes.
+    fn proceed(&mut self, queue: &mut Queue<'_>, now: u64) -> Result<(), Failure> {
+        let open_loop = self.open_loop.as_mut();
+        let is_over = match open_loop.map(|open_loop| open_loop.ends(now)) {
+            Some(is_over) => is_over,
+            None => self.iteration > 0 && self.until.is_some_and(Deadline::passed),
+        };
+        let is_last = self.count != 0 && self.iteration == self.count;
+        if is_over || is_last {
+            queue.outcome.advance(Progress::Finished);
+            return Ok(());
+        }
+        if let Some(open_loop) = &mut self.open_loop {
+            self.rests = !open_loop.is_due(now);
+            queue.outcome.rest(self.rests);
+            if self.rests {
+                return Ok(());
+            }
+            open_loop.posted(now);
+        }
+        self.begin(queue)
     }
 
     fn begin(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
@@ -238,7 +270,11 @@ impl PingPongClient {
 
     fn iterated(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         let now = monotonic_ns();
-        let took = now.saturating_sub(self.begun_ns);
+        let since_due = self.open_loop.as_mut().and_then(|open_loop| {
+            open_loop.made_room(now);
+            open_loop.ended(now, 0)
+        });
+        let took = since_due.unwrap_or_else(|| now.saturating_sub(self.begun_ns));
         self.histogram.record(took);
         self.exchange.traffic().ended(now, 1, Some(took));
         self.begun_ns = now;
@@ -250,11 +286,7 @@ impl PingPongClient {
             print_start(queue, self.sink.buffer, self.size, "ping data");
         }
         self.iteration += 1;
-        if self.iteration == self.count || self.until.is_some_and(Deadline::passed) {
-            queue.outcome.advance(Progress::Finished);
-            return Ok(());
-        }
-        self.begin(queue)
+        self.proceed(queue, now)
     }
 }
 
@@ -271,11 +303,26 @@ impl Side for PingPongClient {
         self.exchange.prepare(queue)
     }
 
+    fn is_paced(&self) -> bool {
+        self.open_loop.is_some()
+    }
+
+    fn post_due(&mut self, queue: &mut Queue<'_>) -> Result<Option<u64>, Failure> {
+        if self.rests {
+            self.proceed(queue, monotonic_ns())?;
+        }
+        let begun = self.iteration + u64::from(!self.rests);
+        let goes_on = !queue.outcome.ended() && (self.count == 0 || begun < self.count);
+        let open_loop = self.open_loop.as_ref().filter(|_| goes_on);
+        Ok(open_loop.and_then(|open_loop| open_loop.after(monotonic_ns())))
+    }
+
     fn summary(&self) -> Summary<'_> {
         Summary {
             iterations: self.iteration,
             times: Some((self.started_ns, self.ended_ns)),
             histogram: Some(&self.histogram),
+            open_loop: self.open_loop.as_ref().map(|open_loop| open_loop.figures()),
             ..Summary::default()
         }
     }
@@ -287,8 +334,11 @@ impl Lead for PingPongClient {
         self.ended_ns = self.started_ns;
         self.exchange.traffic().measuring(self.started_ns);
         self.begun_ns = self.started_ns;
-        self.until = self.duration_ms.map(Deadline::after_ms);
-        self.begin(queue)
+        match &mut self.open_loop {
+            Some(open_loop) => open_loop.begin(self.started_ns, 0),
+            None => self.until = self.duration_ms.map(Deadline::after_ms),
+        }
+        self.proceed(queue, self.started_ns)
     }
 }
 

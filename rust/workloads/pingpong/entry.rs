@@ -156,6 +156,8 @@ pub(crate) fn serve(
     let Asked { peer, limits, .. } = asked;
     let service = check(accepting, peer.as_ref()).map_err(|failure| accepting.refuse(failure))?;
     report.size = service.size;
+    // The longest that the client is silent.
+    let silence_ms = peer.map_or(0, |peer| peer.alive_ms);
     // A legacy client does not expect private data.
     let answer = peer.map(|peer| PrivateData {
         role: PeerRole::Server,
@@ -175,7 +177,7 @@ pub(crate) fn serve(
         data_queue_pair: 0,
         group: None,
         polling: Polling::of(&session.command),
-        timeout: session.timeout(),
+        timeout: session.timeout().max(silence_ms.saturating_mul(3)),
         keepalive_ms: session.keepalive_ms(),
         shares: None,
         unsafe_global_rkey: false,

@@ -57,8 +57,12 @@ use crate::{
         List,
         WorkRequest, //
     },
-    workloads::exchange::memory_failed, //
+    workloads::{
+        exchange::memory_failed,
+        open_loop::OpenLoop, //
+    }, //
 };
+use core::mem;
 use kernel::{
     prelude::*,
     sync::Arc, //
@@ -101,6 +105,10 @@ pub(super) struct RwClient {
     started_ns: u64,
     ended_ns: u64,
     histogram: KBox<Histogram>,
+    /// The moments at which requests are due; `None` where each is made as soon as it can be.
+    open_loop: Option<KBox<OpenLoop>>,
+    /// The next request has found no slot.
+    is_full: bool,
 }
 
 /// Returns the number of requests that are under way at once.
@@ -158,6 +166,8 @@ impl RwClient {
             started_ns: now,
             ended_ns: now,
             histogram: new_histogram()?,
+            open_loop: OpenLoop::of(command)?,
+            is_full: false,
         };
         Ok(KBox::new(this, GFP_KERNEL)?)
     }
@@ -171,19 +181,54 @@ impl RwClient {
         Data::new(self.pattern, number, self.size)
     }
 
-    /// Returns true where another request is to be made.
-    fn goes_on(&self) -> bool {
-        (self.count == 0 || self.begun < self.count) && !self.until.is_some_and(Deadline::passed)
+    /// Returns true where another request is to be made, at `now` or later.
+    fn goes_on(&mut self, now: u64) -> bool {
+        if self.count != 0 && self.begun == self.count {
+            return false;
+        }
+        match &mut self.open_loop {
+            Some(open_loop) => !open_loop.ends(now),
+            None => !self.until.is_some_and(Deadline::passed),
+        }
     }
 
-    /// Makes as many requests as there are slots for, and finishes behind the last one.
+    /// Notes that the next request is to be made at `now`, for which there is a slot. Returns false
+    /// if it is not due yet.
+    fn is_due(&mut self, now: u64) -> bool {
+        let was_full = mem::take(&mut self.is_full);
+        let Some(open_loop) = &mut self.open_loop else {
+            return true;
+        };
+        if was_full {
+            open_loop.made_room(now);
+        }
+        let is_due = open_loop.is_due(now);
+        if is_due {
+            open_loop.posted(now);
+        }
+        is_due
+    }
+
+    /// Makes as many requests as are due and there are slots for, and finishes behind the last one.
     fn proceed(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        while self.goes_on() {
+        loop {
+            let now = self.open_loop.as_ref().map_or(0, |_| monotonic_ns());
+            if !self.goes_on(now) {
+                break;
+            }
             let index = self.index(self.begun);
             match self.slots.get(index) {
                 Some(slot) if slot.asked.is_none() && !slot.is_sending => {}
-                _ => return Ok(()),
+                _ => {
+                    self.is_full = true;
+                    return Ok(());
+                }
             }
+            if !self.is_due(now) {
+                queue.outcome.rest(self.finished == self.begun);
+                return Ok(());
+            }
+            queue.outcome.rest(false);
             self.request(queue, index)?;
         }
         if self.finished == self.begun {
@@ -245,7 +290,9 @@ impl RwClient {
             .map_err(|violation| Failure::Protocol(violation, self.finished))?;
         slot.asked = None;
         self.messages.post_receive(queue, wc.slot)?;
-        let took = now.saturating_sub(slot.begun_ns);
+        let open_loop = self.open_loop.as_mut();
+        let since_due = open_loop.and_then(|open_loop| open_loop.ended(now, 0));
+        let took = since_due.unwrap_or_else(|| now.saturating_sub(slot.begun_ns));
         self.histogram.record(took);
         self.messages.traffic().ended(now, 1, Some(took));
         self.ended_ns = now;
@@ -278,11 +325,23 @@ impl Side for RwClient {
         self.messages.prepare(queue)
     }
 
+    fn is_paced(&self) -> bool {
+        self.open_loop.is_some()
+    }
+
+    fn post_due(&mut self, queue: &mut Queue<'_>) -> Result<Option<u64>, Failure> {
+        self.proceed(queue)?;
+        let goes_on = !queue.outcome.ended() && (self.count == 0 || self.begun < self.count);
+        let open_loop = self.open_loop.as_ref().filter(|_| goes_on);
+        Ok(open_loop.and_then(|open_loop| open_loop.after(monotonic_ns())))
+    }
+
     fn summary(&self) -> Summary<'_> {
         Summary {
             iterations: self.finished,
             times: Some((self.started_ns, self.ended_ns)),
             histogram: Some(&self.histogram),
+            open_loop: self.open_loop.as_ref().map(|open_loop| open_loop.figures()),
             ..Summary::default()
         }
     }
@@ -293,7 +352,10 @@ impl Lead for RwClient {
         self.started_ns = monotonic_ns();
         self.ended_ns = self.started_ns;
         self.messages.traffic().measuring(self.started_ns);
-        self.until = self.duration_ms.map(Deadline::after_ms);
+        match &mut self.open_loop {
+            Some(open_loop) => open_loop.begin(self.started_ns, 0),
+            None => self.until = self.duration_ms.map(Deadline::after_ms),
+        }
         self.proceed(queue)
     }
 }

@@ -20,15 +20,30 @@ use crate::{
     logic::{
         command::Command,
         failure::Failure,
-        measure::histogram::Histogram,
+        measure::{
+            histogram::Histogram,
+            schedule::OpenLoopFigures, //
+        },
         stream::{
             turns::GREETING,
             violation::Violation, //
         }, //
     },
-    mr::Memory, //
+    mr::Memory,
+    workloads::open_loop::OpenLoop, //
 };
+use core::mem;
 use kernel::prelude::*;
+
+/// The state of the next write.
+enum Next {
+    /// It is under way.
+    UnderWay,
+    /// It is not due yet.
+    NotDue,
+    /// There is none.
+    None,
+}
 
 /// A side that sends bytes.
 pub(super) struct Sending {
@@ -56,6 +71,12 @@ pub(super) struct Sending {
     ended_ns: u64,
     /// Half of the time of each round trip.
     histogram: KBox<Histogram>,
+    /// The moments at which writes are due; `None` where each follows the one before.
+    open_loop: Option<KBox<OpenLoop>>,
+    /// The time of the open loop is over.
+    is_over: bool,
+    /// The write under way has had to wait for room.
+    has_waited: bool,
 }
 
 impl Sending {
@@ -82,6 +103,9 @@ impl Sending {
             started_ns: 0,
             ended_ns: 0,
             histogram: new_histogram()?,
+            open_loop: OpenLoop::of(command)?,
+            is_over: false,
+            has_waited: false,
         })
     }
 
@@ -92,8 +116,12 @@ impl Sending {
 
     /// Returns true where all writes are done.
     fn is_done(&self) -> bool {
-        let is_last = self.count != 0 && self.begun == self.count;
-        self.is_idle() && (is_last || self.until.is_some_and(Deadline::passed))
+        let is_time = self.is_over || self.until.is_some_and(Deadline::passed);
+        self.is_idle() && (self.has_begun_all() || is_time)
+    }
+
+    fn has_begun_all(&self) -> bool {
+        self.count != 0 && self.begun == self.count
     }
 
     /// Returns true where the peer was to send back all bytes, and has.
@@ -101,19 +129,38 @@ impl Sending {
         self.echo && self.is_done()
     }
 
-    /// Begins another write, if there is to be one. Returns true where one is under way.
-    fn begins(&mut self, flow: &mut Flow, queue: &mut Queue<'_>) -> Result<bool, Failure> {
-        if !self.is_idle() {
-            return Ok(true);
+    /// Begins the measurement before the first write.
+    fn start(&mut self, flow: &Flow) {
+        self.started_ns = monotonic_ns();
+        self.ended_ns = self.started_ns;
+        flow.traffic.measuring(self.started_ns);
+        match &mut self.open_loop {
+            Some(open_loop) => open_loop.begin(self.started_ns, 0),
+            None => self.until = self.duration_ms.map(Deadline::after_ms),
         }
-        if self.begun == 0 {
-            self.started_ns = monotonic_ns();
-            self.ended_ns = self.started_ns;
-            flow.traffic.measuring(self.started_ns);
-            self.until = self.duration_ms.map(Deadline::after_ms);
+    }
+
+    /// Begins another write, if there is to be one and it is due. Returns what has become of it.
+    fn begins(&mut self, flow: &mut Flow, queue: &mut Queue<'_>) -> Result<Next, Failure> {
+        if !self.is_idle() {
+            return Ok(Next::UnderWay);
+        }
+        if self.started_ns == 0 {
+            self.start(flow);
+        }
+        let now = self.open_loop.as_ref().map_or(0, |_| monotonic_ns());
+        let has_begun_all = self.has_begun_all();
+        if let Some(open_loop) = self.open_loop.as_mut().filter(|_| !has_begun_all) {
+            self.is_over = open_loop.ends(now);
         }
         if self.is_done() {
-            return Ok(false);
+            return Ok(Next::None);
+        }
+        if let Some(open_loop) = &mut self.open_loop {
+            if !open_loop.is_due(now) {
+                return Ok(Next::NotDue);
+            }
+            open_loop.posted(now);
         }
         self.begun += 1;
         self.left = self.size;
@@ -124,7 +171,7 @@ impl Sending {
             self.awaited = self.size;
             self.begun_ns = monotonic_ns();
         }
-        Ok(true)
+        Ok(Next::UnderWay)
     }
 
     /// Takes what the peer has sent back.
@@ -149,11 +196,24 @@ impl Sending {
     /// Notes that all of a write has come back.
     fn is_back(&mut self, flow: &Flow) {
         let now = monotonic_ns();
-        let took = now.saturating_sub(self.begun_ns) / 2;
+        let since_due = self.open_loop.as_mut().and_then(|open_loop| {
+            open_loop.made_room(now);
+            open_loop.ended(now, 1)
+        });
+        let took = since_due.unwrap_or_else(|| now.saturating_sub(self.begun_ns) / 2);
         self.histogram.record(took);
         flow.traffic.ended(now, 1, Some(took));
         self.ended_ns = now;
         self.finished += 1;
+    }
+
+    /// Notes that all of a write that nothing comes back of is posted.
+    fn is_sent(&mut self, flow: &Flow) {
+        self.finished += 1;
+        flow.traffic.ended_now(1);
+        if let (true, Some(open_loop)) = (mem::take(&mut self.has_waited), &mut self.open_loop) {
+            open_loop.made_room(monotonic_ns());
+        }
     }
 
     /// Does what goes before direct writes, and returns true where it is done.
@@ -186,9 +246,15 @@ impl Sending {
         if !self.greets(flow, queue)? {
             return Ok(());
         }
-        while self.begins(flow, queue)? {
-            if self.left == 0 {
-                return Ok(());
+        loop {
+            match self.begins(flow, queue)? {
+                Next::UnderWay if self.left == 0 => return Ok(()),
+                Next::UnderWay => queue.outcome.rest(false),
+                Next::NotDue => {
+                    queue.outcome.rest(flow.endpoint.sender.is_idle());
+                    return Ok(());
+                }
+                Next::None => break,
             }
             let sent = match flow.direct {
                 Some(_) => flow.write_direct(queue, self.left)?,
@@ -198,12 +264,12 @@ impl Sending {
                 }
             };
             if sent == 0 {
+                self.has_waited = true;
                 return Ok(());
             }
             self.left -= sent;
             if self.left == 0 && !self.echo {
-                self.finished += 1;
-                flow.traffic.ended_now(1);
+                self.is_sent(flow);
             }
         }
         if !flow.endpoint.sender.is_idle() {
@@ -267,6 +333,29 @@ impl Sending {
     /// Returns the times at which the first write began and the last one was done.
     pub(super) fn times(&self) -> (u64, u64) {
         (self.started_ns, self.ended_ns)
+    }
+
+    /// Returns true where writes are begun at moments of the clock.
+    pub(super) fn is_paced(&self) -> bool {
+        self.open_loop.is_some()
+    }
+
+    /// Returns true where no write is under way, and the next one is not due at the last look.
+    pub(super) fn rests(&self) -> bool {
+        self.is_paced() && self.started_ns != 0 && !self.is_done() && self.is_idle()
+    }
+
+    /// Returns the next moment at which to look whether a write is due; `None` where all have
+    /// begun.
+    pub(super) fn after(&self, now: u64) -> Option<u64> {
+        let open_loop = self.open_loop.as_ref();
+        let open_loop = open_loop.filter(|_| !self.has_begun_all() && !self.is_over);
+        open_loop?.after(now)
+    }
+
+    /// Returns what became of writes that were due at moments of the clock.
+    pub(super) fn open_loop(&self) -> Option<&OpenLoopFigures> {
+        self.open_loop.as_ref().map(|open_loop| open_loop.figures())
     }
 
     /// Returns half of the times of the round trips.

@@ -31,6 +31,7 @@ use crate::{
         traffic::Traffic,
         workload::Workload, //
     },
+    kernel_ext::time::monotonic_ns,
     logic::{
         command::Command,
         failure::{
@@ -135,11 +136,37 @@ impl Side for Stream {
         self.flow.post_receives_early(queue)
     }
 
+    fn keepalive(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        match &self.part {
+            Part::Sending(sending) if sending.rests() => self.flow.say_alive(queue),
+            Part::Sending(_) | Part::Taking(_) => Ok(()),
+        }
+    }
+
+    fn is_paced(&self) -> bool {
+        match &self.part {
+            Part::Sending(sending) => sending.is_paced(),
+            Part::Taking(_) => false,
+        }
+    }
+
+    fn post_due(&mut self, queue: &mut Queue<'_>) -> Result<Option<u64>, Failure> {
+        match &self.part {
+            Part::Sending(sending) if sending.rests() => self.go_on(queue)?,
+            Part::Sending(_) | Part::Taking(_) => {}
+        }
+        match &self.part {
+            Part::Sending(sending) if !queue.outcome.ended() => Ok(sending.after(monotonic_ns())),
+            Part::Sending(_) | Part::Taking(_) => Ok(None),
+        }
+    }
+
     fn summary(&self) -> Summary<'_> {
         let iterations = self.iteration();
         match &self.part {
             Part::Sending(sending) => Summary {
                 histogram: Some(sending.histogram()),
+                open_loop: sending.open_loop(),
                 ..self.flow.summary(iterations, Some(sending.times()))
             },
             Part::Taking(_) => self.flow.summary(iterations, self.flow.times),

@@ -158,6 +158,18 @@ impl Flow {
         }
     }
 
+    /// Tells the peer that this side is alive, if the send queue has room.
+    pub(in crate::workloads::stream) fn say_alive(
+        &mut self,
+        queue: &mut Queue<'_>,
+    ) -> Result<(), Failure> {
+        let control = &self.endpoint.control;
+        match control.sends() && control.has_room() {
+            true => self.post_control(queue, Message::Keepalive, None),
+            false => Ok(()),
+        }
+    }
+
     /// Posts a message without data of the stream, behind a write of `data` if there is one.
     fn post_control(
         &mut self,

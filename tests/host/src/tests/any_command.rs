@@ -161,10 +161,16 @@ fn clash(one: &Word, other: &Word) -> bool {
         Needs::Latencies if *opt == Opt::Rate => {
             matches!(
                 *other,
-                Opt::Untimed | Opt::Duplex | Opt::Solicited | Opt::PostList | Opt::SignalEvery
+                Opt::Untimed
+                    | Opt::Duplex
+                    | Opt::Solicited
+                    | Opt::PostList
+                    | Opt::SignalEvery
+                    | Opt::Reverse
             ) || *other == Opt::Qp && text != "qp=rc"
                 // Slow for so many.
-                || matches!(*other, Opt::Threads | Opt::Qps) && word.len() < "rate=1000".len()
+                || matches!(*other, Opt::Threads | Opt::Qps | Opt::Conns)
+                    && word.len() < "rate=1000".len()
         }
         Needs::Latencies => *other == Opt::Untimed,
         Needs::Datagrams => *other == Opt::Addr6,

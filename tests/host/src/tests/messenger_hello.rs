@@ -22,6 +22,7 @@ fn hello() -> Hello {
         conns: 64,
         index: 5,
         inflight: 8,
+        silence_ms: 1_200_000,
         queue_pair: QueuePairAddress {
             number: 0x123456,
             psn: 0x654321,
@@ -43,7 +44,7 @@ fn it_is_these_bytes() {
         ]
     );
     assert_eq!(bytes[32..48], [7; 16]);
-    assert_eq!(bytes[48..], [0, 8, 4, 0, 0, 0, 0, 0]);
+    assert_eq!(bytes[48..], [0, 8, 4, 0, 0, 0x12, 0x4f, 0x80]);
     assert_eq!(Hello::decode(&bytes, PeerRole::Client), Ok(hello()));
     assert_eq!(Hello::decode(&bytes, PeerRole::Server), Err(Error::Side));
     assert!(matches!(
@@ -109,6 +110,13 @@ fn what_is_out_of_range_is_named() {
         ),
         (
             Hello {
+                silence_ms: 1_200_001,
+                ..hello()
+            },
+            "silence",
+        ),
+        (
+            Hello {
                 queue_pair: QueuePairAddress {
                     number: 1 << 24,
                     ..queue_pair
@@ -167,6 +175,13 @@ fn a_server_repeats_what_it_was_told() {
                 ..answer
             },
             "inflight",
+        ),
+        (
+            Hello {
+                silence_ms: 0,
+                ..answer
+            },
+            "silence",
         ),
     ] {
         assert_eq!(wrong.repeats(&hello()), Err(Error::Range(name)));

@@ -38,6 +38,7 @@ mod load;
 mod loss;
 mod messenger;
 mod messenger_hello;
+mod moments;
 mod numbered;
 mod option_rows;
 mod order;

@@ -224,7 +224,7 @@ fn each_flag_has_its_bit() {
         };
         set(&mut data.load);
         assert_eq!(flags(data), 1 << bit);
-        data.test = Test::PingPong;
+        data.test = Test::FastReg;
         assert_eq!(flags(data), 0);
     }
 }
@@ -312,6 +312,38 @@ fn each_error_is_found() {
         bytes[place] = 1;
         assert_eq!(PrivateData::decode(&bytes), Err(PrivateDataError::Reserved));
     }
+}
+
+#[test]
+fn a_paced_pingpong_says_how_long_it_is_silent() {
+    let mut data = PrivateData {
+        test: Test::PingPong,
+        load: Load::new(Test::PingPong),
+        ..example()
+    };
+    (data.load.paced, data.alive_ms) = (true, 0x0011_6364);
+    let mut bytes = EXAMPLE;
+    (bytes[6], bytes[10]) = (1, 0x80);
+    bytes[52..].copy_from_slice(&[0x00, 0x11, 0x63, 0x64]);
+    assert_eq!(data.encode(), bytes);
+    assert_eq!(PrivateData::decode(&bytes), Ok(Some(data)));
+    // Without the flag nothing is there, and with it only this.
+    let decoded = |change: fn(&mut [u8; 56])| {
+        let mut bytes = bytes;
+        change(&mut bytes);
+        PrivateData::decode(&bytes)
+    };
+    let reserved = Err(PrivateDataError::Reserved);
+    assert_eq!(decoded(|bytes| bytes[10] = 0), reserved);
+    assert_eq!(decoded(|bytes| bytes[32] = 1), reserved);
+    assert_eq!(decoded(|bytes| bytes[51] = 1), reserved);
+    let load = Err(PrivateDataError::Load);
+    assert_eq!(decoded(|bytes| bytes[52..].fill(0)), load);
+    assert_eq!(decoded(|bytes| bytes[52] = 1), load);
+    assert_eq!(
+        decoded(|bytes| bytes[6] = 2),
+        Err(PrivateDataError::Flags(1 << 15))
+    );
 }
 
 #[test]
@@ -439,7 +471,11 @@ pub(super) fn private_data() -> impl Strategy<Value = PrivateData> {
                 },
                 txdepth: own(txdepth),
                 duration_ms: own(duration_ms),
-                alive_ms: own(alive_ms),
+                alive_ms: if test.has_load() || load.paced {
+                    alive_ms
+                } else {
+                    0
+                },
             }
         },
     )

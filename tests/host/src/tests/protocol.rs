@@ -264,7 +264,7 @@ fn requests_that_go_together_and_those_that_do_not() {
             (data.validate, data.load.full, data.load.imm) = (true, true, true);
         }),
         // What is due by the clock is one operation, of one side, and completes.
-        ("nnyyyyyy", paced),
+        ("ynyyyyyy", paced),
         ("nnnnnnnn", |data| {
             paced(data);
             data.load.signal_every = 2;
