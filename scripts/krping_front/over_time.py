@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from . import picture, rows
-from .kinds import SIZED
+from .command import split
 from .result import Result
 from .rows import Row
 
@@ -15,10 +15,11 @@ LATENCIES = (("p50_ns", "50%", "-"), ("p99_ns", "99%", "--"), ("max_ns", "longes
 
 @dataclasses.dataclass
 class Run:
-	"""A result with a series: its Row, and the columns of its intervals by name, with the
-	longest operations as (moment, latency), all in ns."""
+	"""A result with a series: its Row, the disk that it is of, if any, and the columns of its
+	intervals by name, with the longest operations as (moment, latency), all in ns."""
 
 	row: Row
+	disk: str
 	columns: dict[str, list[int]]
 	ends: list[int]
 	worst: list[tuple[int, int]]
@@ -43,8 +44,8 @@ class Run:
 
 
 def of(result: Result) -> Run | None:
-	"""The Run of RESULT; None where it has no series, or one of no test with a size."""
-	if "series" not in result or result["test"] not in SIZED:
+	"""The Run of RESULT; None where it has no series."""
+	if "series" not in result:
 		return None
 	series = result["series"]
 	columns = {name: [row[place] for row in series["intervals"]]
@@ -52,7 +53,8 @@ def of(result: Result) -> Run | None:
 	ends = [min(start + series["interval_ns"], series["ended_ns"])
 		for start in columns["start_ns"]]
 	worst = [(at, ns) for at, ns in series.get("worst", [])]
-	return Run(rows.of(result), columns, ends, worst)
+	disk = result.get("disk") or split(result["options"]).get("tap", "")
+	return Run(rows.of(result), disk, columns, ends, worst)
 
 
 def draw(pyplot: Any, runs: list[tuple[str, Run]]) -> Any:
@@ -62,7 +64,8 @@ def draw(pyplot: Any, runs: list[tuple[str, Run]]) -> Any:
 	figure, axes = pyplot.subplots(2 if timed else 1, 1, squeeze=False, sharex=True,
 				       figsize=(picture.SIZE[0], 7 if timed else 5))
 	above, below = axes[0][0], axes[-1][0]
-	wide = all(run.row.kind.measure == "bandwidth" for _, run in runs)
+	# Requests of a disk are of many sizes.
+	wide = all(run.row.kind.measure in ("bandwidth", "requests") for _, run in runs)
 	column, unit = ("bytes", float(rows.MIB)) if wide else ("operations", 1e3)
 	handles = []
 	for colour, (label, run) in zip(picture.COLOURS, runs):

@@ -77,5 +77,6 @@ def title(series_rows: list[Row], several: str) -> str:
 	if len(kinds) > 1:
 		return several
 	kind = kinds.pop()
-	size = f", {bytes_text(sizes.pop(), 'B')}" if len(sizes) == 1 else ""
+	# Disks and taps have none.
+	size = f", {bytes_text(sizes.pop(), 'B')}" if len(sizes) == 1 and any(sizes) else ""
 	return f"{kind.name}: {kind.title}{size}"

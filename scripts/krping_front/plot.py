@@ -33,8 +33,8 @@ kinds:
   bandwidth    bandwidth and message rate by size
   load         50%, 99% and 99.9% of the latency by the rate that was done, of
                runs with rate=
-  series       rate, and latency if it was measured, over time, of runs with
-               interval=; the ten longest operations are marked
+  series       rate, and latency if it was measured, over time, of runs, disks
+               and taps with interval=; the ten longest operations are marked
 
 examples:
   krping plot a.json b.json --kind cdf --size 64 -o latency.svg
@@ -173,7 +173,7 @@ def _over_time(loaded: list[Loaded]) -> list[tuple[str, Run]]:
 			if run:
 				found.append((name, result["thread"], run))
 	_too_many(found, "a series; give the run interval=")
-	traits = [(run.row.kind.name, picture.bytes_text(run.row.size, "B"),
+	traits = [(run.row.kind.name, run.disk or picture.bytes_text(run.row.size, "B"),
 		   run.row.variant or "default options", run.row.device, name,
 		   _tag(run.row.tag), f"thread {thread}") for name, thread, run in found]
 	return list(zip(labels(traits), [run for _, _, run in found]))

@@ -9,7 +9,7 @@ from . import counters, stats
 from .command import number as number_of
 from .command import split, variant
 from .counters import Counters
-from .kinds import SIZED, Kind
+from .kinds import KINDS, SIZED, Kind
 from .result import Histogram, Result
 
 Number = TypeVar("Number", int, float)
@@ -81,8 +81,8 @@ def _per_second(amount: int, ns: int) -> float | None:
 
 
 def of(result: Result) -> Row:
-	"""The Row of a result."""
-	kind = SIZED[result["test"]]
+	"""The Row of a result. That of a disk or tap only says of what it is."""
+	kind = KINDS[result["test"]]
 	iterations, elapsed = result["iterations"], result["elapsed_ns"]
 	notes = []
 	if result["status"] == "failed":

@@ -14,6 +14,7 @@ import canned
 import front
 from front import krping, write
 from krping_front import plot
+from krping_front.kinds import KINDS
 from ktap import Skip, Suite
 
 suite = Suite(limit=300)
@@ -243,6 +244,18 @@ def series():
 		assert axes.get_ylabel() == "bandwidth [MiB/s]", axes.get_ylabel()
 		figure, _ = figure_of("a.json", "b.json", "--kind", "series")
 		assert len(figure.axes[0].get_lines()) == 2 and figure.axes[1].get_legend()
+		# Disks and taps too, by the bytes of their requests.
+		disks = [canned.disk(number, disk=f"krping{number}", size=0, series=over_time()["series"])
+			 for number in (1, 2)]
+		watch = canned.disk(3, "tap", size=0, series=over_time()["series"])
+		figure, _ = figure_of(saved("disks.json", *disks, watch, canned.disk(4)),
+				      "--kind", "series")
+		assert figure.axes[0].get_ylabel() == "bandwidth [MiB/s]"
+		found = [line.get_label() for line in figure.axes[0].get_lines()]
+		assert found == ["blk, krping1", "blk, krping2", "tap, sda"], found
+		figure, _ = figure_of(saved("disk.json", disks[0]), "--kind", "series")
+		assert figure.axes[0].get_title() == "blk: " + KINDS["blk"].title
+		assert len(figure.axes) == 2 and len(figure.axes[1].get_lines()[3].get_xdata()) == 10
 		err = drawn(saved("c.json", runs()), "--kind", "series", "-o", "x.svg", status=1)
 		assert "none of these results has a series; give the run interval=" in err, err
 
