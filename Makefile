@@ -101,6 +101,7 @@ bench: ## measure against rping and perftest
 
 bench-plots: ## measure, and draw the plots of docs/plots
 	@scripts/bench-plots
+	@scripts/flame-graph
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 16
