@@ -48,7 +48,8 @@ use crate::{
         text::json::{
             Array,
             Object, //
-        }, //
+        },
+        version::VERSION, //
     },
     rdma::device::{
         DeviceName,
@@ -230,6 +231,7 @@ impl<'a> Report<'a> {
         let mut object = Object::new(out)?;
         object
             .num("schema", SCHEMA)?
+            .str("version", VERSION)?
             .num("id", self.session)?
             .num("thread", self.thread)?
             .str("tag", self.command.tag.as_str())?

@@ -26,6 +26,7 @@
 //!   storage cluster
 //! - [`conformance`], [`device`] - rules for devices; what a device claims and makes
 //! - [`failure`], [`measure`], [`text`] - why a run failed, what it measured, how both are written
+//! - [`version`] - of the module
 
 #![forbid(unsafe_code)]
 
@@ -42,4 +43,5 @@ pub(crate) mod rw;
 pub(crate) mod spec;
 pub(crate) mod stream;
 pub(crate) mod text;
+pub(crate) mod version;
 pub(crate) mod wire;

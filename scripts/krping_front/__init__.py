@@ -2,9 +2,11 @@
 """The command-line front of krping: scripts/krping. See docs/front.md.
 
 	errors		exit statuses, and what ends a subcommand early
-	paths		the kernel's files, and why one of them cannot be read
+	paths		the files that are read, and why one of them cannot be
+	version		of this program, and of the module
 	kinds		the tests, and what each measures
 	options		what the values of the program's own options may be
+	address		addresses in commands, and names of hosts
 	command		a command's text: its options, its tag, its progress
 	proc		/proc/krping: read its lines, write a command and interrupt it
 	kmsg		the kernel log's sentence for a command

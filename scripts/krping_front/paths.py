@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kernel's files, and why one of them cannot be opened."""
+"""The files that are read, and why one of them cannot be opened."""
 
 import os
 from typing import TextIO
@@ -7,6 +7,7 @@ from typing import TextIO
 from .errors import Quit
 
 PROC = "/proc/krping"
+VERSION = "/sys/module/krping/version"
 DEBUGFS = "/sys/kernel/debug"
 RESULTS = f"{DEBUGFS}/krping/results"
 OPTIONS = f"{DEBUGFS}/krping/options"
@@ -14,6 +15,8 @@ KMSG = "/dev/kmsg"
 MOUNTS = "/proc/mounts"
 # Where the first process finds its files.
 INIT = "/proc/1/root"
+# The tables of the module that this front came with.
+SHIPPED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "options.json")
 
 
 def open_debugfs(path: str) -> TextIO:

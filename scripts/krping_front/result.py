@@ -131,6 +131,7 @@ class _Always(typing.TypedDict):
 class Result(_Always, total=False):
 	"""A result. The module may have new fields."""
 
+	version: str
 	device: str
 	transport: str
 	errno: str

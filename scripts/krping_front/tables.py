@@ -2,13 +2,9 @@
 """The module's tables of tests and options."""
 
 import json
-import os
 from typing import Any
 
-from .paths import OPTIONS, open_debugfs
-
-# Those of the module that this front came with.
-SHIPPED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "options.json")
+from .paths import OPTIONS, SHIPPED, open_debugfs
 
 
 def load() -> dict[str, Any]:

@@ -47,7 +47,8 @@ def result(test="wlat", role="client", number=7, **changes):
 	words += [f"tag={tag}"] if tag else []
 	elapsed = changes.get("elapsed_ns", 1_000_000_000)
 	found = {
-		"schema": 1, "id": number, "thread": number + 1, "tag": tag, "role": role,
+		"schema": 1, "version": "0.1.0", "id": number, "thread": number + 1, "tag": tag,
+		"role": role,
 		"test": test, "device": "mlx5_0", "transport": "RoCE", "peer": "192.0.2.1",
 		"peer_port": 9999, "peer_kind": "krping", "options": ",".join(words),
 		"status": "ok", "size": size, "iterations": count, "elapsed_ns": elapsed,

@@ -20,16 +20,18 @@ use crate::logic::{
     text::json::{
         Array,
         Object, //
-    }, //
+    },
+    version::VERSION, //
 };
 use core::fmt::{
     self,
     Write, //
 };
 
-/// Writes both tables as one object.
+/// Writes the module's version and both tables as one object.
 pub(crate) fn write(out: &mut dyn Write) -> fmt::Result {
     let mut tables = Object::new(out)?;
+    tables.str("version", VERSION)?;
     let mut tests = tables.array("tests")?;
     for test in Test::ALL {
         write_test(*test, tests.line()?)?;
