@@ -44,6 +44,7 @@ use cm::departures::Departures;
 use engine::{
     begin,
     entry::Entry,
+    errors::Errors,
     results::Results, //
 };
 use kernel_ext::procfs::ProcEntry;
@@ -75,6 +76,7 @@ static WORKLOADS: &[&Entry] = &[
 struct Krping {
     _proc: ProcEntry<Arc<Interface>>,
     _results: Pin<KBox<debugfs::File<Arc<Results>>>>,
+    _errors: Pin<KBox<debugfs::File<Arc<Errors>>>>,
     _options: Pin<KBox<debugfs::File<()>>>,
     _directory: debugfs::Dir,
     /// Dropped last: commands hand identifiers over to it.
@@ -83,6 +85,10 @@ struct Krping {
 
 fn show_results(results: &Arc<Results>, out: &mut fmt::Formatter<'_>) -> fmt::Result {
     results.show(out)
+}
+
+fn show_errors(errors: &Arc<Errors>, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    errors.show(out)
 }
 
 fn show_options(_: &(), out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -99,9 +105,12 @@ impl kernel::Module for Krping {
         let directory = debugfs::Dir::new(c"krping");
         let file =
             directory.read_callback_file(c"results", registry.results().clone(), &show_results);
+        let errors =
+            directory.read_callback_file(c"errors", registry.errors().clone(), &show_errors);
         let options = directory.read_callback_file(c"options", (), &show_options);
         Ok(Self {
             _results: KBox::pin_init(file, GFP_KERNEL)?,
+            _errors: KBox::pin_init(errors, GFP_KERNEL)?,
             _options: KBox::pin_init(options, GFP_KERNEL)?,
             _directory: directory,
             _departures: departures,

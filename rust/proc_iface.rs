@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `/proc/krping`: a write runs a command, a read prints the running threads.
+//! `/proc/krping`: a write runs a command, a read prints the running threads, and comments.
 
 #![forbid(unsafe_code)]
 
@@ -9,6 +9,8 @@ use crate::{
     engine::{
         begin,
         detached,
+        errors::Errors,
+        print::Plain,
         registry::Registry,
         restart::{
             Restarts,
@@ -26,20 +28,33 @@ use crate::{
             ProcFile, //
         }, //
     },
-    logic::command::{
-        order::{
-            Order,
-            Target, //
+    logic::{
+        command::{
+            order::{
+                Order,
+                Target, //
+            },
+            parse_error::Kind,
+            Command,
+            Role, //
         },
-        parse_error::Kind,
-        Command,
-        Role, //
+        spec::help::{
+            Introduction,
+            Topic, //
+        },
+        text::EscapedTo, //
     }, //
 };
 use kernel::{
+    fmt,
+    new_mutex,
     prelude::*,
     seq_file::SeqFile,
-    sync::Arc,
+    seq_print,
+    sync::{
+        Arc,
+        Mutex, //
+    },
     uaccess::UserSliceReader, //
 };
 
@@ -47,10 +62,14 @@ use kernel::{
 const MAX_COMMAND: usize = 4096;
 
 /// Data of the `/proc/krping` file.
+#[pin_data]
 pub(crate) struct Interface {
     registry: Arc<Registry>,
     restarts: Arc<Restarts>,
     module: &'static ThisModule,
+    /// The last write, if that asked for help.
+    #[pin]
+    topic: Mutex<Option<Topic>>,
 }
 
 impl Interface {
@@ -60,12 +79,13 @@ impl Interface {
         module: &'static ThisModule,
     ) -> Result<ProcEntry<Arc<Self>>> {
         let restarts = Restarts::new()?;
-        let this = Arc::new(
-            Self {
+        let this = Arc::pin_init(
+            pin_init!(Self {
                 registry,
                 restarts,
                 module,
-            },
+                topic <- new_mutex!(None, "krping_topic"),
+            }),
             GFP_KERNEL,
         )?;
         ProcEntry::new(c"krping", 0o600, this)
@@ -74,36 +94,56 @@ impl Interface {
 
 impl ProcFile for Interface {
     fn show(&self, out: &SeqFile) {
-        self.registry.show(out);
+        let running = self.registry.show(out);
+        let topic = *self.topic.lock();
+        match topic {
+            Some(topic) => seq_print!(out, "{}", topic),
+            None if running => (),
+            None => seq_print!(out, "{}", Introduction),
+        }
     }
 
     fn write(&self, file: FileId, data: &mut UserSliceReader) -> Result<usize> {
+        let errors = self.registry.errors();
         if !capable_net_admin() {
-            pr_err!("a command needs CAP_NET_ADMIN\n");
-            return Err(EPERM);
+            return refused(errors, "a command", EPERM, "a command needs CAP_NET_ADMIN");
         }
         // Makes rmmod report that the module is in use while a command runs.
         let in_use = ModuleRef::get(self.module)?;
         let len = data.len();
         if len > MAX_COMMAND {
-            pr_err!("a command of {} bytes: at most {}\n", len, MAX_COMMAND);
-            return Err(EINVAL);
+            return refused(
+                errors,
+                "a command",
+                EINVAL,
+                fmt!("a command of {} bytes: at most {}", len, MAX_COMMAND),
+            );
         }
         let mut bytes = KVec::from_elem(0u8, len, GFP_KERNEL).inspect_err(|_| {
             pr_err!("a command of {} bytes: ENOMEM\n", len);
         })?;
-        data.read_slice(&mut bytes).inspect_err(|_| {
-            pr_err!(
-                "a command of {} bytes: its memory cannot be read: EFAULT\n",
-                len
+        if data.read_slice(&mut bytes).is_err() {
+            return refused(
+                errors,
+                "a command",
+                EFAULT,
+                fmt!(
+                    "a command of {} bytes: its memory cannot be read: EFAULT",
+                    len
+                ),
             );
-        })?;
+        }
         let waiting = match self.restarts.take(file, &bytes) {
             left @ Some(_) => left,
             None => {
-                let order = parse(&bytes)?;
-                check_rights(&order)?;
+                let order = parse(errors, &bytes)?;
+                check_rights(errors, &order)?;
+                *self.topic.lock() = match order {
+                    Order::Help(topic) => Some(topic),
+                    Order::Run(_) | Order::Stop { .. } => None,
+                };
                 match order {
+                    Order::Help(_) => None,
                     Order::Run(command) => begin::begin(&self.registry, command, &in_use)?,
                     Order::Stop { target, force } => match target {
                         Target::Disk(number) => disk::command::stop(&self.registry, number, force)?,
@@ -130,22 +170,34 @@ impl ProcFile for Interface {
 
 /// Checks the rights that a command needs beyond `CAP_NET_ADMIN`: `CAP_SYS_ADMIN` for disks, which
 /// belong to the host, and a kernel without lockdown for access to all memory.
-fn check_rights(order: &Order<KBox<Command>>) -> Result {
+fn check_rights(errors: &Errors, order: &Order<KBox<Command>>) -> Result {
     let has_disk = match order {
         Order::Run(command) => command.test.is_block(),
         Order::Stop { target, .. } => matches!(target, Target::Disk(_)),
+        Order::Help(_) => false,
     };
     if has_disk && !capable_sys_admin() {
-        pr_err!("disks, taps, their servers and the end of a disk need CAP_SYS_ADMIN\n");
-        return Err(EPERM);
+        let why = "disks, taps, their servers and the end of a disk need CAP_SYS_ADMIN";
+        return refused(errors, Plain(order), EPERM, why);
     }
     match order {
         Order::Run(command) if command.unsafe_global_rkey && memory_is_locked_down() => {
-            pr_err!("unsafe_global_rkey opens all memory, and this kernel is locked down\n");
-            Err(EPERM)
+            let why = "unsafe_global_rkey opens all memory, and this kernel is locked down";
+            refused(errors, Plain(order), EPERM, why)
         }
-        Order::Run(_) | Order::Stop { .. } => Ok(()),
+        Order::Run(_) | Order::Stop { .. } | Order::Help(_) => Ok(()),
     }
+}
+
+/// Logs and keeps the sentence about a command that is refused with `error`, which it returns.
+fn refused<T>(
+    errors: &Errors,
+    command: impl fmt::Display,
+    error: Error,
+    why: impl fmt::Display,
+) -> Result<T> {
+    errors.refused(command, error, why);
+    Err(error)
 }
 
 /// Allocates a command, which is too large for the stack.
@@ -155,16 +207,16 @@ fn new_command() -> Result<KBox<Command>> {
     Ok(place.inspect_err(|_| pr_err!("a command: ENOMEM\n"))?)
 }
 
-fn parse(bytes: &[u8]) -> Result<Order<KBox<Command>>> {
+fn parse(errors: &Errors, bytes: &[u8]) -> Result<Order<KBox<Command>>> {
     let Ok(text) = core::str::from_utf8(bytes) else {
-        pr_err!("a command that is not text\n");
-        return Err(EINVAL);
+        return refused(errors, "a command", EINVAL, "a command that is not text");
     };
-    Order::parse(text, new_command()?).map_err(|error| {
-        pr_err!("{}\n", error);
-        match error.kind {
+    Order::parse(text, new_command()?).or_else(|error| {
+        let errno = match error.kind {
             Kind::Invalid => EINVAL,
             Kind::Range => ERANGE,
-        }
+        };
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        refused(errors, EscapedTo::<512>(text), errno, error)
     })
 }

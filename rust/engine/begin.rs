@@ -71,7 +71,7 @@ pub(crate) fn begin(
         Client::Kept(_) | Client::Threads(_) => {}
     }
     let id = registry.next_id();
-    let session = Session::new(registry, id, command, None).map_err(not_begun(id))?;
+    let session = Session::new(registry, id, command, None).map_err(not_begun(registry, id))?;
     match session.start(workload) {
         Ok(()) if session.goes_on() => Ok(leave(session, in_use)),
         Ok(()) => Ok(Some(session)),

@@ -40,6 +40,7 @@ use crate::{
     logic::failure::Failure, //
 };
 use kernel::{
+    fmt,
     new_mutex,
     prelude::*,
     sync::{
@@ -211,23 +212,29 @@ impl Awaited for Ending {
 pub(crate) fn stop(registry: &Registry, port: u16, force: bool) -> Result<Waiting> {
     let net = Netns::current().ok_or(ESRCH)?;
     let servers = Servers::of(registry)?.at(port, &net)?;
+    let refused = |error, why: fmt::Arguments<'_>| {
+        let errors = registry.errors();
+        errors.refused(fmt!("stop=server:{}", port), error, fmt!("stop: {}", why));
+        Err(error)
+    };
     if servers.is_empty() {
-        pr_err!("stop: there is no detached server on port {}\n", port);
-        return Err(ENOENT);
+        return refused(ENOENT, fmt!("there is no detached server on port {}", port));
     }
     let is_block = |server: &Arc<DetachedServer>| server.session.command.test.is_block();
     if servers.iter().any(is_block) && !capable_sys_admin() {
-        pr_err!("stop: to end a server of disks or taps needs CAP_SYS_ADMIN\n");
-        return Err(EPERM);
+        let why = "to end a server of disks or taps needs CAP_SYS_ADMIN";
+        return refused(EPERM, fmt!("{}", why));
     }
     let connections: usize = servers.iter().map(|server| server.connections()).sum();
     if connections > 0 && !force {
-        pr_err!(
-            "stop: the server on port {} serves {} connection(s): end these, or add force\n",
-            port,
-            connections
+        return refused(
+            EBUSY,
+            fmt!(
+                "the server on port {} serves {} connection(s): end these, or add force",
+                port,
+                connections
+            ),
         );
-        return Err(EBUSY);
     }
     let ending = Arc::new(Ending(servers), GFP_KERNEL)?;
     for server in &ending.0 {

@@ -12,7 +12,8 @@
 //! - [`begin`] - the entrance: finds the entry, and begins the command
 //! - [`session`] - a command with its threads, its cancellation and its end; [`start`] starts them
 //! - [`worker`] - a thread as others see it: its line in `/proc/krping`, its cancellation
-//! - [`registry`] - all threads, all results, what others keep
+//! - [`registry`] - all threads, all results, all failed commands, what others keep
+//! - [`errors`] - the failed commands, for people
 //! - [`restart`] - commands whose `write()` the kernel restarts
 //! - [`detached`] - servers that survive their command
 //!
@@ -61,6 +62,7 @@ pub(crate) mod device_counters;
 pub(crate) mod dial;
 pub(crate) mod drive;
 pub(crate) mod entry;
+pub(crate) mod errors;
 pub(crate) mod events;
 pub(crate) mod histogram;
 pub(crate) mod limits;

@@ -20,7 +20,12 @@ use crate::logic::{
         preflight::Preflight, //
     },
     failure::Failure,
-    measure::stats::Counters, //
+    measure::stats::Counters,
+    spec::help::{
+        Introduction,
+        Topic, //
+    },
+    text::EscapedTo, //
 };
 use kernel::fmt;
 
@@ -49,10 +54,13 @@ forward_display!(
     Claims,
     Command,
     Counters,
+    EscapedTo<'_, 512>,
     Failure,
+    Introduction,
     Limits,
     ParseError<'_>,
     Port,
     Preflight,
+    Topic,
     Trial
 );

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Registry of the running threads of all sessions, for `/proc/krping`, of finished runs, for
-//! debugfs, and of the state that others keep for as long as the module is loaded.
+//! Registry of the running threads of all sessions, for `/proc/krping`, of finished runs and failed
+//! commands, for debugfs, and of the state that others keep for as long as the module is loaded.
 
 #![forbid(unsafe_code)]
 
 use super::{
+    errors::Errors,
     results::Results,
     worker::Worker, //
 };
@@ -34,6 +35,7 @@ pub(crate) struct Registry {
     workers: Mutex<KVec<Arc<Worker>>>,
     ids: Atomic<u32>,
     results: Arc<Results>,
+    errors: Arc<Errors>,
     states: KVec<State>,
 }
 
@@ -41,11 +43,13 @@ impl Registry {
     /// Creates the registry, with nothing running, which keeps `states`. May sleep.
     pub(crate) fn new(states: KVec<State>) -> Result<Arc<Self>> {
         let results = Results::new()?;
+        let errors = Errors::new()?;
         Arc::pin_init(
             pin_init!(Self {
                 workers <- new_mutex!(KVec::new(), "krping_workers"),
                 ids: Atomic::new(0),
                 results,
+                errors,
                 states,
             }),
             GFP_KERNEL,
@@ -67,6 +71,11 @@ impl Registry {
         &self.results
     }
 
+    /// Returns the failed commands.
+    pub(crate) fn errors(&self) -> &Arc<Errors> {
+        &self.errors
+    }
+
     /// Adds the record of a new thread. May sleep.
     pub(crate) fn add_worker(&self) -> Result<Arc<Worker>> {
         let worker = Worker::new(self.next_id())?;
@@ -83,10 +92,12 @@ impl Registry {
         }
     }
 
-    /// Prints a line for each running thread.
-    pub(crate) fn show(&self, out: &SeqFile) {
-        for worker in self.workers.lock().iter() {
+    /// Prints a line for each running thread. Returns true if there are any.
+    pub(crate) fn show(&self, out: &SeqFile) -> bool {
+        let workers = self.workers.lock();
+        for worker in workers.iter() {
             worker.show(out);
         }
+        !workers.is_empty()
     }
 }

@@ -139,17 +139,10 @@ impl Session {
                 Ok(())
             }
             Err(failure) => {
-                let errno = failure.errno();
-                let name = crate::logic::failure::errno::name(errno).unwrap_or("errno");
-                pr_err!(
-                    "{}: {}: {} ({}): {}\n",
-                    id,
-                    self.command,
-                    name,
-                    errno,
-                    failure
-                );
-                Err(Error::from_errno(errno.saturating_neg()))
+                let error = Error::from_errno(failure.errno().saturating_neg());
+                let errors = self.registry.errors();
+                errors.failed(fmt!("{}: {}", id, self.command), error, failure);
+                Err(error)
             }
         }
     }
@@ -390,11 +383,10 @@ impl Session {
 }
 
 /// Returns a function that logs that command `id` failed before its session existed.
-pub(crate) fn not_begun(id: u32) -> impl FnOnce(Error) -> Error {
+pub(crate) fn not_begun(registry: &Registry, id: u32) -> impl FnOnce(Error) -> Error + '_ {
     move |error| {
-        let errno = -error.to_errno();
-        let name = crate::logic::failure::errno::name(errno).unwrap_or("errno");
-        pr_err!("{}: {} ({}): the command was not begun\n", id, name, errno);
+        let errors = registry.errors();
+        errors.failed(id, error, "the command was not begun");
         error
     }
 }

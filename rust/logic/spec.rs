@@ -8,8 +8,9 @@
 //! - [`role`], [`mem_mode`], [`service`], [`load`] - types that options set
 //! - [`rules`], [`names`], [`places`], [`test_set`], [`opt_set`] - what goes together, and how
 //!   sentences name it
-//! - [`json`] - both tables for other programs
+//! - [`json`], [`help`] - both tables for other programs; the options for people
 
+pub(crate) mod help;
 pub(crate) mod json;
 pub(crate) mod limits;
 pub(crate) mod load;

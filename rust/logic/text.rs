@@ -95,15 +95,22 @@ pub(crate) struct Escaped<'a>(pub(super) &'a str);
 
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const SHOWN: usize = 64;
+        EscapedTo::<64>(self.0).fmt(f)
+    }
+}
 
-        for b in self.0.bytes().take(SHOWN) {
+/// Formats a text with everything but printable ASCII escaped, cut to `N` bytes.
+pub(crate) struct EscapedTo<'a, const N: usize>(pub(crate) &'a str);
+
+impl<const N: usize> fmt::Display for EscapedTo<'_, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for b in self.0.bytes().take(N) {
             match b {
                 b' '..=b'~' => fmt::Write::write_char(f, char::from(b))?,
                 _ => write!(f, "\\x{b:02x}")?,
             }
         }
-        if self.0.len() > SHOWN {
+        if self.0.len() > N {
             f.write_str("...")?;
         }
         Ok(())

@@ -57,7 +57,8 @@ def lines() -> list[Line]:
 	"""The Line of each running thread."""
 	try:
 		with open(paths.PROC, encoding="ascii", errors="backslashreplace") as file:
-			return [parse_line(line.rstrip("\n")) for line in file]
+			return [parse_line(line.rstrip("\n")) for line in file
+				if not line.startswith("#")]
 	except OSError as error:
 		raise paths.proc_trouble(error) from None
 

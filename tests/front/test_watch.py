@@ -427,4 +427,13 @@ def ctrl_c():
 	assert (status, err) == (0, "") and len(out.splitlines()) >= 2, (status, out, err)
 
 
+@suite.test("comments are no threads")
+def comments():
+	with front.directory(), Module() as module:
+		module.show("# krping 0.1.0: nothing runs.\n# Options: write help\n")
+		assert proc.lines() == []
+		module.show("7-mlx5_0 1 2 3 4 5 6 7 8\n# size=N: bytes\n")
+		assert [line.thread for line in proc.lines()] == [7]
+
+
 suite.main()

@@ -213,7 +213,7 @@ def lines():
 	"""The lines of /proc/krping: thread number, device (None where it listens), and
 	counters by name; of a disk or tap also its name, and its figures by name."""
 	with open(PROC, encoding="ascii") as file:
-		return [_line(line) for line in file]
+		return [_line(line) for line in file if not line.startswith("#")]
 
 
 def _line(text):

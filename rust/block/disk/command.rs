@@ -42,6 +42,7 @@ use crate::{
     }, //
 };
 use kernel::{
+    fmt,
     prelude::*,
     sync::Arc, //
 };
@@ -128,7 +129,7 @@ fn begin(registry: &Arc<Registry>, command: KBox<Command>, in_use: &ModuleRef) -
     let detach = command.detach;
     let id = registry.next_id();
     let disks = registry.state::<Arc<Disks>>().ok_or(EINVAL)?;
-    let attachment = disks.add().map_err(not_begun(id))?;
+    let attachment = disks.add().map_err(not_begun(registry, id))?;
     let begun = Begun {
         attachment: attachment.clone(),
         detach,
@@ -140,7 +141,7 @@ fn begin(registry: &Arc<Registry>, command: KBox<Command>, in_use: &ModuleRef) -
         Ok(begun) => Ok(Some(begun)),
         Err(error) => {
             disks.remove(attachment.number);
-            Err(not_begun(id)(error))
+            Err(not_begun(registry, id)(error))
         }
     }
 }
@@ -183,16 +184,19 @@ fn keep(
 ///
 /// `ENOENT` if there is no such disk; `EBUSY` if it is open and `force` is not set; `ENOMEM`.
 pub(crate) fn stop(registry: &Registry, number: u32, force: bool) -> Result<Waiting> {
+    let refused = |error, why: fmt::Arguments<'_>| {
+        let errors = registry.errors();
+        errors.refused(fmt!("stop={}", number), error, fmt!("stop: {}", why));
+        error
+    };
     let disks = registry.state::<Arc<Disks>>();
     let Some(attachment) = disks.and_then(|disks| disks.find(number)) else {
-        pr_err!("stop: there is no disk krping{}\n", number);
-        return Err(ENOENT);
+        return Err(refused(ENOENT, fmt!("there is no disk krping{}", number)));
     };
     let going = Arc::new(Going(attachment.clone()), GFP_KERNEL)
-        .inspect_err(|_| pr_err!("stop: krping{}: ENOMEM\n", number))?;
-    attachment.stop(force).map_err(|failure| {
-        pr_err!("stop: krping{}: {}\n", number, failure);
-        EBUSY
-    })?;
+        .map_err(|_| refused(ENOMEM, fmt!("krping{}: ENOMEM", number)))?;
+    attachment
+        .stop(force)
+        .map_err(|failure| refused(EBUSY, fmt!("krping{}: {}", number, failure)))?;
     Ok(Some(going))
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The orders written to `/proc/krping`: to run a command, or to stop a disk or servers that an
-//! earlier command left running.
+//! The orders written to `/proc/krping`: to run a command, to stop a disk or servers that an
+//! earlier command left running, or to explain options.
 
 use super::{
     limits,
@@ -14,6 +14,7 @@ use super::{
     Command, //
 };
 use crate::logic::spec::{
+    help::Topic,
     opt_set::OptSet,
     options::Opt, //
 };
@@ -72,6 +73,8 @@ pub(crate) enum Order<C> {
         /// Stop them even while they are in use.
         force: bool,
     },
+    /// Explain this to whoever reads the file next.
+    Help(Topic),
 }
 
 impl<C> Order<C> {
@@ -96,6 +99,22 @@ impl<C> Order<C> {
     }
 }
 
+impl<C> Order<C> {
+    /// Creates the order to explain `topic`. `given` are the options of the write, which may only
+    /// be `help`.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::NotWithHelp`] for any other option.
+    pub(crate) fn help(topic: Topic, given: OptSet) -> Result<'static, Self> {
+        let mut others = given.iter().filter(|opt| *opt != Opt::Help);
+        match others.next() {
+            None => Ok(Self::Help(topic)),
+            Some(other) => Err(invalid(other.spec().name(), Reason::NotWithHelp)),
+        }
+    }
+}
+
 impl<C: Deref<Target = Command>> fmt::Display for Order<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -103,6 +122,8 @@ impl<C: Deref<Target = Command>> fmt::Display for Order<C> {
             Self::Stop { target, force } => {
                 write!(f, "stop={target}{}", if *force { ",force" } else { "" })
             }
+            Self::Help(Topic::All) => f.write_str("help"),
+            Self::Help(Topic::Option(opt)) => write!(f, "help={}", opt.spec().name()),
         }
     }
 }

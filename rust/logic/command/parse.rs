@@ -21,6 +21,7 @@ use super::{
 };
 use crate::logic::{
     spec::{
+        help::Topic,
         names,
         opt_set::OptSet,
         option::Value,
@@ -44,6 +45,9 @@ impl<C: DerefMut<Target = Command>> Order<C> {
         parser.read(text)?;
         if parser.seen.has(Opt::Stop) || parser.seen.has(Opt::Force) {
             return Order::stop(parser.target, parser.seen);
+        }
+        if let Some(topic) = parser.topic {
+            return Order::help(topic, parser.seen);
         }
         rules::begin(parser.command, parser.seen)?;
         parser.read_late()?;
@@ -70,6 +74,8 @@ struct Parser<'c, 'a> {
     command: &'c mut Command,
     /// The value of `stop=`.
     target: Option<Target>,
+    /// The value of `help`.
+    topic: Option<Topic>,
     /// The options whose value is parsed only when the role and the test are known.
     late: [Option<(Opt, Given<'a>)>; LATE],
     /// The options found so far.
@@ -84,6 +90,7 @@ impl<'c, 'a> Parser<'c, 'a> {
         Self {
             command,
             target: None,
+            topic: None,
             late: [const { None }; LATE],
             seen: OptSet::EMPTY,
         }
@@ -193,6 +200,10 @@ impl<'c, 'a> Parser<'c, 'a> {
             }
             Value::Target => {
                 self.target = Some(Target::parse(given)?);
+                Ok(())
+            }
+            Value::Topic => {
+                self.topic = Some(Topic::parse(given)?);
                 Ok(())
             }
         }

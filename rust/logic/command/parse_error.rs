@@ -177,6 +177,7 @@ pub(crate) enum Reason<'a> {
     RamNeedsSize,
     NeedsStop,
     NotWithStop,
+    NotWithHelp,
     NotCase {
         value: &'a str,
     },
@@ -435,6 +436,12 @@ impl fmt::Display for ParseError<'_> {
                 f,
                 "{option} does not go with stop; give stop=ID, and force where it is in use"
             ),
+            Reason::NotWithHelp => {
+                write!(
+                    f,
+                    "{option} does not go with help; give help or help=NAME alone"
+                )
+            }
             Reason::NotCase { value } => {
                 write!(f, "{option}={}: must be all", Escaped(value))?;
                 CaseSet::list(f)?;

@@ -52,7 +52,7 @@ impl OptionSpec {
             return test == command.test;
         }
         match &self.value {
-            Value::Nothing | Value::Target => false,
+            Value::Nothing | Value::Target | Value::Topic => false,
             Value::Flag { get, .. } | Value::FlagOrWord { get, .. } => get(command),
             Value::Number { get, .. } => get(command) != get(default),
             Value::Word { get, .. } => get(command) != get(default),
@@ -63,7 +63,7 @@ impl OptionSpec {
     /// Writes `=` and the option's value in `command`, where it has one.
     fn show_value(&self, command: &Command, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.value {
-            Value::Nothing | Value::Target | Value::Flag { .. } => Ok(()),
+            Value::Nothing | Value::Target | Value::Topic | Value::Flag { .. } => Ok(()),
             Value::FlagOrWord { word, has_word, .. } if has_word(command) => write!(f, "={word}"),
             Value::FlagOrWord { .. } => Ok(()),
             Value::Number { get, .. } => match get(command) {

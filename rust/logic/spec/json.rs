@@ -73,7 +73,7 @@ fn option_of(test: Test) -> Option<&'static OptionSpec> {
 }
 
 /// Returns true where a test has this role.
-fn is_played(role: Role, test: Test) -> bool {
+pub(super) fn is_played(role: Role, test: Test) -> bool {
     option_of(test).is_none_or(|opt| opt.fits(role, test))
 }
 
@@ -87,14 +87,11 @@ fn write_option(opt: &OptionSpec, mut out: Object<'_>) -> fmt::Result {
         Asks::Role(role) => drop(out.str("role", role.as_str())?),
         Asks::Test(test) => drop(out.str("test", test.as_str())?),
     }
-    match opt.needs {
-        Needs::Nothing => (),
-        Needs::Reg => drop(out.str("needs", "mem_mode=reg")?),
-        Needs::Dma => drop(out.str("needs", "mem_mode=dma")?),
-        Needs::Path => drop(out.str("needs", "store=PATH")?),
-        Needs::Series => drop(out.str("needs", "interval=MS, and max_p99= or min_bw=")?),
-        Needs::Datagrams => drop(out.str("needs", "qp=ud")?),
-        Needs::Latencies => drop(out.str("excludes", Opt::Untimed.spec().name())?),
+    if let Some(needed) = needed_by(opt) {
+        out.str("needs", needed)?;
+    }
+    if let Some(excluded) = excluded_by(opt) {
+        out.str("excludes", excluded)?;
     }
     match opt.group {
         None => (),
@@ -153,18 +150,36 @@ fn write_value(opt: &OptionSpec, out: &mut Object<'_>) -> fmt::Result {
             out.str("kind", "text")?.str("example", text.example)?;
         }
         Value::Target => drop(out.str("kind", "text")?.str("example", "0")?),
+        Value::Topic => drop(out.str("kind", "text")?.str("example", "size")?),
     }
     Ok(())
 }
 
+/// Returns the option that must stand beside `opt`, if any.
+pub(super) fn needed_by(opt: &OptionSpec) -> Option<&'static str> {
+    match opt.needs {
+        Needs::Nothing | Needs::Latencies => None,
+        Needs::Reg => Some("mem_mode=reg"),
+        Needs::Dma => Some("mem_mode=dma"),
+        Needs::Path => Some("store=PATH"),
+        Needs::Series => Some("interval=MS, and max_p99= or min_bw="),
+        Needs::Datagrams => Some("qp=ud"),
+    }
+}
+
+/// Returns the option that must not stand beside `opt`, if any.
+pub(super) fn excluded_by(opt: &OptionSpec) -> Option<&'static str> {
+    (opt.needs == Needs::Latencies).then(|| Opt::Untimed.spec().name())
+}
+
 /// Returns a line of documentation without what makes a sentence of it.
-fn phrase(line: &str) -> &str {
+pub(super) fn phrase(line: &str) -> &str {
     let line = line.trim();
     line.strip_suffix('.').unwrap_or(line)
 }
 
 /// Returns a command without options, of the first role and test that `opt` goes with.
-fn default_of(opt: &OptionSpec) -> Command {
+pub(super) fn default_of(opt: &OptionSpec) -> Command {
     let mut both = Role::ALL
         .iter()
         .flat_map(|role| Test::ALL.iter().map(|test| (*role, *test)));

@@ -94,6 +94,8 @@ pub(crate) enum Value {
     Late(Text),
     /// The disk or server to be stopped, which is in no [`Command`].
     Target,
+    /// None, or the option to be explained, which is in no [`Command`].
+    Topic,
 }
 
 /// A value with a grammar of its own.

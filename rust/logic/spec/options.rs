@@ -589,4 +589,6 @@ options! {
     Stop = OptionSpec::new(&["stop"], Value::Target);
     /// Ends it though it is in use.
     Force = OptionSpec::new(&["force"], Value::Nothing);
+    /// Has the next read of /proc/krping list the options, or explain one.
+    Help = OptionSpec::new(&["help"], Value::Topic);
 }

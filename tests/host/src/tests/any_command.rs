@@ -143,9 +143,11 @@ fn word(opt: Opt, side: &Side) -> BoxedStrategy<Word> {
             let texts = vec![name.to_owned(), format!("{name}={word}")];
             return select(texts).prop_map(move |text| (opt, text)).boxed();
         }
-        Value::Nothing | Value::Flag { .. } | Value::FlagOrWord { .. } | Value::Target => {
-            return Just((opt, opt.spec().name().to_owned())).boxed()
-        }
+        Value::Nothing
+        | Value::Flag { .. }
+        | Value::FlagOrWord { .. }
+        | Value::Target
+        | Value::Topic => return Just((opt, opt.spec().name().to_owned())).boxed(),
     };
     let name = opt.spec().name();
     value
@@ -233,7 +235,7 @@ fn command_of(side: Side) -> impl Strategy<Value = Command> {
     let others = Opt::ALL.iter().filter(|opt| {
         let spec = opt.spec();
         let takes = spec.goes_with(side.role, side.test) && matches!(spec.asks, Asks::Nothing);
-        takes && !side.has(**opt) && !matches!(opt, Opt::Stop | Opt::Force)
+        takes && !side.has(**opt) && !matches!(opt, Opt::Stop | Opt::Force | Opt::Help)
     });
     let may: Vec<_> = others
         .map(|opt| option::weighted(0.2, word(*opt, &side)))

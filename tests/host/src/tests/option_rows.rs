@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 fn plain() -> impl Iterator<Item = Opt> {
     let all = Opt::ALL.iter().copied();
     all.filter(|opt| matches!(opt.spec().asks, Asks::Nothing))
-        .filter(|opt| !matches!(opt, Opt::Stop | Opt::Force))
+        .filter(|opt| !matches!(opt, Opt::Stop | Opt::Force | Opt::Help))
 }
 
 /// Returns the fields of a command, by name, as they are debugged.
@@ -228,6 +228,7 @@ fn values_that_are_missing_or_too_many() {
                 Value::Number { example, .. } | Value::Word { example, .. } => *example,
                 Value::Text(text) | Value::Late(text) => text.example,
                 Value::Target => "0",
+                Value::Topic => continue,
             };
             let sentence = format!("{name} needs a value, as in {name}={example}");
             for text in [format!("server,{name}"), format!("server,{name}=")] {

@@ -1,18 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The end of disks, and what may be written besides commands.
+//! The end of disks, help, and what may be written besides commands.
 
 use super::{
     any_command::command,
     cases, //
 };
-use crate::logic::command::{
-    order::{
-        Order,
-        Target, //
+use crate::logic::{
+    command::{
+        order::{
+            Order,
+            Target, //
+        },
+        parse_error::Kind,
+        Command, //
     },
-    parse_error::Kind,
-    Command, //
+    spec::{
+        help::{
+            Introduction,
+            Topic, //
+        },
+        options::Opt, //
+    },
+    version::VERSION, //
 };
 use proptest::prelude::*;
 
@@ -125,6 +135,77 @@ fn a_command_is_not_the_end_of_a_disk() {
         let command = Command::parse(text).unwrap();
         assert_eq!(Order::read(text), Ok(Order::Run(Box::new(command))));
     }
+}
+
+#[test]
+fn help_of_all_options_and_of_one() {
+    for (text, topic, shown) in [
+        ("help", Topic::All, "help"),
+        (" help\n", Topic::All, "help"),
+        ("help=size", Topic::Option(Opt::Size), "help=size"),
+        ("help=size=", Topic::Option(Opt::Size), "help=size"),
+        ("help=tx-depth", Topic::Option(Opt::TxDepth), "help=txdepth"),
+        ("help=help", Topic::Option(Opt::Help), "help=help"),
+    ] {
+        let order = Order::read(text).unwrap();
+        assert_eq!(order, Order::Help(topic), "{text}");
+        assert_eq!(order.to_string(), shown);
+    }
+    let near = "unknown option 'sise'; did you mean 'size'?";
+    refused("help=sise", Kind::Invalid, "sise", near);
+    for (text, other) in [("help,client", "client"), ("wlat,help=size", "wlat")] {
+        let sentence = format!("{other} does not go with help; give help or help=NAME alone");
+        refused(text, Kind::Invalid, other, &sentence);
+    }
+    refused(
+        "help,help",
+        Kind::Invalid,
+        "help",
+        "help is given twice; give it once",
+    );
+    for text in ["help,stop=1", "force,stop=1,help"] {
+        let sentence = "help does not go with stop; give stop=ID, and force where it is in use";
+        refused(text, Kind::Invalid, "help", sentence);
+    }
+}
+
+/// What it prints is comments, which name each option, and what the table says of it.
+#[test]
+fn help_is_comments_from_the_table() {
+    let mut texts: Vec<_> = Opt::ALL
+        .iter()
+        .map(|opt| Topic::Option(*opt).to_string())
+        .collect();
+    for (opt, text) in Opt::ALL.iter().zip(&texts) {
+        let spec = opt.spec();
+        assert!(text.starts_with(&format!("# {}", spec.name())), "{text}");
+        assert!(
+            text.contains(spec.help.trim().trim_end_matches('.')),
+            "{text}"
+        );
+        for alias in &spec.names[1..] {
+            assert!(text.contains(&format!("also: {alias}\n")), "{text}");
+        }
+    }
+    let all = Topic::All.to_string();
+    assert_eq!(all.lines().count(), 1 + Opt::ALL.len());
+    let size = &texts[Opt::Size as usize];
+    assert!(size.contains("#   client: with pingpong"), "{size}");
+    texts.push(all);
+    texts.push(Introduction.to_string());
+    for text in texts {
+        assert!(text.ends_with('\n'));
+        for line in text.lines() {
+            let printable = line.bytes().all(|b| matches!(b, b' '..=b'~'));
+            assert!(
+                line.starts_with("# ") && printable && line.len() < 400,
+                "{line}"
+            );
+        }
+    }
+    assert!(Introduction
+        .to_string()
+        .starts_with(&format!("# krping {VERSION}: ")));
 }
 
 proptest! {

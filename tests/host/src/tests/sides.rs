@@ -113,6 +113,7 @@ impl Side {
                 vec![example.to_string()]
             }
             Value::Target => vec!["0".to_owned()],
+            Value::Topic => vec!["size".to_owned()],
         };
         let names = opt.spec().names.iter();
         names

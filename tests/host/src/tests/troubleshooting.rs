@@ -252,7 +252,8 @@ fn every_refusal_of_a_command_has_its_words() {
         TooManyUnderWay { size: 2, most: 1 }, SegsAbovePages { segs: 2, pages: 1 },
         NotStore { value: value }, NotDisk { value: value },
         NotMultiple { bytes: 1, unit: 2 }, IsFor { valid: places }, TapLoopback, SizeOfDisk,
-        SizeOfNothing, OneThread, NoStore { or_log: true }, RamNeedsSize, NeedsStop, NotWithStop,
+        SizeOfNothing, OneThread, NoStore { or_log: true }, RamNeedsSize,
+        NeedsStop, NotWithStop, NotWithHelp,
         NotCase { value: value }, CaseTwice { value: "CASE" }, NegIsLoopback, NotWithNeg,
     );
     let unknown = Reason::Unknown {
