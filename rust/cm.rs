@@ -17,6 +17,7 @@
 //! - [`event`], [`cause`] - what events leave behind; causes of failures
 //! - [`listener`] - connection requests become identifiers
 //! - [`membership`] - the multicast group of datagrams
+//! - [`own_addresses`] - the addresses that RDMA devices have
 //! - [`port`], [`departures`] - whether the CM's messages can leave, and identifiers that wait for
 //!   that
 
@@ -28,6 +29,7 @@ pub(crate) mod departures;
 mod event;
 pub(crate) mod listener;
 mod membership;
+pub(crate) mod own_addresses;
 pub(crate) mod port;
 mod resolve;
 

@@ -24,6 +24,8 @@ void rust_helper_put_cred(const struct cred *cred);
 const struct cred *rust_helper_override_creds(const struct cred *cred);
 void rust_helper_revert_creds(const struct cred *cred);
 unsigned int rust_helper_ifindex(struct net *net, const char *name);
+unsigned int rust_helper_addresses(struct net *net, struct __kernel_sockaddr_storage *to,
+				   unsigned int room);
 
 int rust_helper_tcp_create(struct net *net, int family, struct socket **sock);
 void rust_helper_sock_reuse_address(struct socket *sock);

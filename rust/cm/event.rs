@@ -16,7 +16,9 @@ use crate::{
     logic::{
         failure::{
             Failure,
-            CONNECTING, //
+            CONNECTING,
+            RESOLVING_ADDRESS,
+            RESOLVING_ROUTE, //
         },
         wire::{
             extras::Extras,
@@ -150,10 +152,10 @@ impl Handler for Events {
                 outcome.wake();
             }
             Event::AddrError(status) => {
-                outcome.fail(Failure::Kernel("resolving the address", status));
+                outcome.fail(Failure::Kernel(RESOLVING_ADDRESS, status));
             }
             Event::RouteError(status) => {
-                outcome.fail(Failure::Kernel("resolving the route", status));
+                outcome.fail(Failure::Kernel(RESOLVING_ROUTE, status));
             }
             Event::ConnectError(status) => outcome.fail(Failure::Kernel(CONNECTING, status)),
             Event::Unreachable(status) => {

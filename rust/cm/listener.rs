@@ -25,7 +25,8 @@ use crate::{
     logic::{
         failure::{
             errno,
-            Failure, //
+            Failure,
+            BINDING, //
         },
         text::ratelimit::RateLimit, //
     },
@@ -196,7 +197,7 @@ impl Listener {
         .map_err(failed("listening"))?;
         let mut listener = cm::Listener::new(net, PortSpace::Tcp, QpType::Rc, shared)
             .map_err(failed("listening"))?;
-        bind(&mut listener, addr).map_err(failed("binding to the address"))?;
+        bind(&mut listener, addr).map_err(failed(BINDING))?;
         listener
             .listen(BACKLOG as c_int)
             .map_err(failed("listening"))?;

@@ -12,12 +12,13 @@
 use super::CmId;
 use crate::{
     engine::outcome::Progress,
-    logic::failure::Failure,
+    logic::failure::{
+        Failure,
+        RESOLVING_ADDRESS,
+        RESOLVING_ROUTE, //
+    },
     rdma::cm::SocketAddress, //
 };
-
-const ADDRESS: &str = "resolving the address";
-const ROUTE: &str = "resolving the route";
 
 /// The length of the first attempt to resolve an address, in ms. Each next one is twice as long.
 const FIRST_ATTEMPT_MS: u32 = 20;
@@ -54,7 +55,7 @@ impl CmId {
         let outcome = self.outcome();
         let mut attempt = FIRST_ATTEMPT_MS.min(timeout / 2);
         self.begin_resolve_address(own, peer, attempt)?;
-        outcome.wait_until(ADDRESS, Some(timeout), || {
+        outcome.wait_until(RESOLVING_ADDRESS, Some(timeout), || {
             if self.events.take_unanswered() {
                 attempt = (attempt * 2).min(LONGEST_ATTEMPT_MS);
                 if let Err(failure) = self.begin_resolve_address(own, peer, attempt) {
@@ -76,7 +77,7 @@ impl CmId {
         // attempt.
         self.rdma()
             .resolve_addr(own, peer, duration)
-            .map_err(|e| Failure::Kernel(ADDRESS, e.to_errno()))
+            .map_err(|e| Failure::Kernel(RESOLVING_ADDRESS, e.to_errno()))
     }
 
     /// Resolves the route to the peer, whose address has been resolved. Sleeps,
@@ -84,8 +85,8 @@ impl CmId {
     pub(crate) fn resolve_route(&self, timeout: u32) -> Result<(), Failure> {
         self.rdma()
             .resolve_route(timeout)
-            .map_err(|e| Failure::Kernel(ROUTE, e.to_errno()))?;
+            .map_err(|e| Failure::Kernel(RESOLVING_ROUTE, e.to_errno()))?;
         self.outcome()
-            .wait_for(Progress::RouteResolved, ROUTE, Some(timeout))
+            .wait_for(Progress::RouteResolved, RESOLVING_ROUTE, Some(timeout))
     }
 }

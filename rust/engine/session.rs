@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 use crate::{
+    cm::own_addresses::OwnAddresses,
     engine::{
         peer_log::PeerLog,
         registry::Registry,
@@ -141,9 +142,26 @@ impl Session {
             Err(failure) => {
                 let error = Error::from_errno(failure.errno().saturating_neg());
                 let errors = self.registry.errors();
-                errors.failed(fmt!("{}: {}", id, self.command), error, failure);
+                match self.addresses_instead(failure) {
+                    Some(own) => errors.failed(
+                        fmt!("{}: {}", id, self.command),
+                        error,
+                        fmt!("{}; {}", failure, own),
+                    ),
+                    None => errors.failed(fmt!("{}: {}", id, self.command), error, failure),
+                }
                 Err(error)
             }
+        }
+    }
+
+    /// Returns the addresses that a command could have had where `failure` is that no RDMA device
+    /// has its address. Sleeps.
+    fn addresses_instead(&self, failure: Failure) -> Option<OwnAddresses> {
+        if failure.is_no_device() {
+            OwnAddresses::find(&self.net).ok()
+        } else {
+            None
         }
     }
 

@@ -4,8 +4,12 @@
 //!
 //! C header: `include/net/net_namespace.h`
 
+use super::socket::address::RawAddress;
 use crate::bindings;
-use core::ptr::NonNull;
+use core::{
+    net::SocketAddr,
+    ptr::NonNull, //
+};
 use kernel::prelude::*;
 
 /// A network namespace that is kept alive.
@@ -47,6 +51,31 @@ impl Netns {
             0 => Err(ENODEV),
             index => Ok(index),
         }
+    }
+
+    /// Returns the addresses of the interfaces, `most` at most, without those that only mean
+    /// something on their own link. Process context; sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn addresses(&self, most: usize) -> Result<KVec<SocketAddr>> {
+        let mut raw = KVec::with_capacity(most, GFP_KERNEL)?;
+        for _ in 0..most {
+            raw.push(RawAddress::EMPTY, GFP_KERNEL)?;
+        }
+        let room = u32::try_from(raw.len())?;
+        // SAFETY: The namespace is alive, and a `RawAddress` is laid out as a `sockaddr_storage`,
+        // of which there are so many.
+        let count = unsafe {
+            let to = raw.as_mut_ptr().cast();
+            bindings::rust_helper_addresses(self.as_ptr(), to, room)
+        };
+        let mut found = KVec::with_capacity(count as usize, GFP_KERNEL)?;
+        for addr in raw.iter().take(count as usize) {
+            found.push(addr.decode()?, GFP_KERNEL)?;
+        }
+        Ok(found)
     }
 
     /// Returns the raw namespace, valid while `self` lives.

@@ -31,7 +31,7 @@
 //!
 //! C header: `include/linux/net.h`
 
-mod address;
+pub(super) mod address;
 
 use super::{
     net::Netns,

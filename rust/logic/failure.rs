@@ -205,6 +205,15 @@ pub(crate) const STATUS_FLUSHED: u32 = 5;
 /// The status of a request whose retransmits the peer never acknowledged.
 const STATUS_RETRIES: u32 = 12;
 
+/// The step of [`Failure::Kernel`] that resolves a peer's address.
+pub(crate) const RESOLVING_ADDRESS: &str = "resolving the address";
+
+/// The step of [`Failure::Kernel`] that resolves the route to a peer.
+pub(crate) const RESOLVING_ROUTE: &str = "resolving the route";
+
+/// The step of [`Failure::Kernel`] that binds a listener to an address.
+pub(crate) const BINDING: &str = "binding to the address";
+
 /// The step of [`Failure::TimedOut`] for a connection attempt.
 pub(crate) const CONNECTING: &str = "connecting";
 
@@ -293,6 +302,13 @@ impl Failure {
             .contains(&number.saturating_neg()),
             _ => self.is_unanswered(),
         }
+    }
+
+    /// Returns true where no RDMA device has the address of a command, or leads to it.
+    pub(crate) fn is_no_device(&self) -> bool {
+        let steps = [RESOLVING_ADDRESS, RESOLVING_ROUTE, BINDING];
+        matches!(self, Self::Kernel(step, number)
+            if number.saturating_neg() == errno::ENODEV && steps.contains(step))
     }
 
     /// Returns true where a connection request was not answered.
@@ -505,6 +521,10 @@ impl fmt::Display for Failure {
                 Some(name) => write!(f, "the run succeeded, though {name} was expected"),
                 None => write!(f, "the run succeeded, though errno {number} was expected"),
             },
+            Self::Kernel(what, _) if self.is_no_device() => write!(
+                f,
+                "{what} failed with ENODEV: no RDMA device has the address or leads to it"
+            ),
             Self::Kernel(what, number) => match errno::name(number.saturating_neg()) {
                 Some(name) => write!(f, "{what} failed with {name}"),
                 None => write!(f, "{what} failed with errno {number}"),

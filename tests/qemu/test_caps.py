@@ -23,7 +23,8 @@ SYSFS = f"/sys/class/infiniband/{DEVICE}"
 program = load(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts",
 			    "krping"))
 # What is said of an address that has no device.
-NO_DEVICE = "resolving the (address|route) failed with ENODEV"
+NO_DEVICE = ("resolving the (address|route) failed with ENODEV: "
+	     "no RDMA device has the address or leads to it")
 # How much larger than a limit what is refused must be, in doubt.
 BEYOND = 1
 

@@ -129,6 +129,24 @@ def no_device():
 		      role=None)
 
 
+@suite.test("an address without an RDMA device: the log and the list of errors name those with one")
+def devices_named():
+	sentence = ("no RDMA device has the address or leads to it; addresses with an RDMA device are "
+		    f"{ADDR} ({krping.DEVICE}), {krping.ADDR6} ({krping.DEVICE})")
+	for command in ("client,addr=127.0.0.1", "server,addr=127.0.0.1", "loopback,addr6=::1",
+			"caps,addr=127.0.0.1", "client,blk,addr=127.0.0.1", "server,messenger,addr6=::1"):
+		krping.run_fails(command, errno.ENODEV, re.escape(sentence))
+		with open("/sys/kernel/debug/krping/errors", encoding="ascii") as file:
+			assert file.read().endswith(f"{sentence}\n"), command
+	# One that has just lost its device.
+	network.unplug()
+	try:
+		krping.run_fails(f"loopback,addr={ADDR}", errno.ENODEV,
+			  "; no address of this host has an RDMA device: see 'rdma link' and 'ip address'")
+	finally:
+		network.plug()
+
+
 @suite.test("an interface that does not exist: ENODEV")
 def no_interface():
 	for role in ("client", "server,timeout=2000", "loopback"):

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/fs.h>
 #include <linux/in.h>
+#include <linux/inetdevice.h>
 #include <linux/net.h>
 #include <linux/netdevice.h>
 #include <linux/nsproxy.h>
 #include <linux/socket.h>
 #include <linux/tcp.h>
 #include <linux/uio.h>
+#include <net/addrconf.h>
+#include <net/if_inet6.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
@@ -91,4 +94,54 @@ void rust_helper_sock_end_sending(struct socket *sock)
 {
 	/* It fails where the connection is gone. */
 	kernel_sock_shutdown(sock, SHUT_WR);
+}
+
+/*
+ * Fills @to with addresses of the interfaces of @net, @room at most, but none that only mean
+ * something on their own link. Returns how many. Interfaces can only be walked in C.
+ */
+unsigned int rust_helper_addresses(struct net *net, struct __kernel_sockaddr_storage *to,
+				   unsigned int room)
+{
+	struct net_device *dev;
+	unsigned int n = 0;
+
+	rcu_read_lock();
+	for_each_netdev_rcu(net, dev) {
+		struct in_device *v4 = __in_dev_get_rcu(dev);
+		const struct in_ifaddr *each;
+
+		if (v4) {
+			in_dev_for_each_ifa_rcu(each, v4) {
+				struct sockaddr_in *address = (void *)&to[n];
+
+				if (n == room)
+					goto out;
+				address->sin_family = AF_INET;
+				address->sin_addr.s_addr = each->ifa_local;
+				n++;
+			}
+		}
+#if IS_ENABLED(CONFIG_IPV6)
+		struct inet6_dev *v6 = __in6_dev_get(dev);
+		const struct inet6_ifaddr *each6;
+
+		if (v6) {
+			list_for_each_entry_rcu(each6, &v6->addr_list, if_list) {
+				struct sockaddr_in6 *address = (void *)&to[n];
+
+				if (ipv6_addr_type(&each6->addr) & IPV6_ADDR_LINKLOCAL)
+					continue;
+				if (n == room)
+					goto out;
+				address->sin6_family = AF_INET6;
+				address->sin6_addr = each6->addr;
+				n++;
+			}
+		}
+#endif
+	}
+out:
+	rcu_read_unlock();
+	return n;
 }

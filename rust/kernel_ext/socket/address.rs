@@ -27,7 +27,7 @@ const SIZE_V6: c_int = 28;
 /// A socket address as C has it: a family and a port first, whichever the family. The zeroes at the
 /// end of `struct sockaddr_in` are where `struct sockaddr_in6` has the first half of its address.
 #[repr(C, align(8))]
-pub(super) struct RawAddress {
+pub(crate) struct RawAddress {
     family: u16,
     port: [u8; 2],
     /// The address of IPv4, the flow information of IPv6.
@@ -42,7 +42,7 @@ const _: () = assert!(size_of::<RawAddress>() == 128);
 
 impl RawAddress {
     /// An address of no family, with room for any.
-    pub(super) const EMPTY: Self = Self {
+    pub(crate) const EMPTY: Self = Self {
         family: 0,
         port: [0; 2],
         v4_or_flow: [0; 4],
@@ -52,7 +52,7 @@ impl RawAddress {
     };
 
     /// Returns `addr` as the kernel takes it.
-    pub(super) fn new(addr: &SocketAddr) -> Self {
+    pub(crate) fn new(addr: &SocketAddr) -> Self {
         let port = addr.port().to_be_bytes();
         match addr {
             SocketAddr::V4(addr) => Self {
@@ -73,12 +73,12 @@ impl RawAddress {
     }
 
     /// Returns the family, such as `AF_INET`.
-    pub(super) fn family(&self) -> u16 {
+    pub(crate) fn family(&self) -> u16 {
         self.family
     }
 
     /// Returns the size that the kernel is told of.
-    pub(super) fn size(&self) -> c_int {
+    pub(crate) fn size(&self) -> c_int {
         match self.family {
             AF_INET => SIZE_V4,
             _ => SIZE_V6,
@@ -90,7 +90,7 @@ impl RawAddress {
     /// # Errors
     ///
     /// `EAFNOSUPPORT` for another family.
-    pub(super) fn decode(&self) -> Result<SocketAddr> {
+    pub(crate) fn decode(&self) -> Result<SocketAddr> {
         let port = u16::from_be_bytes(self.port);
         match self.family {
             AF_INET => {

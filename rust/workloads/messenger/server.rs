@@ -74,7 +74,10 @@ use crate::{
         time::monotonic_ns, //
     },
     logic::{
-        failure::Failure,
+        failure::{
+            Failure,
+            BINDING, //
+        },
         measure::usage::Usage,
         messenger::hello::Hello,
         spec::limits,
@@ -116,7 +119,7 @@ pub(super) fn start(session: &Arc<Session>) -> Result<SocketAddress, Failure> {
     }
     let listener = SocketAddr::try_from(addr)
         .and_then(|addr| socket::Listener::new(&session.net, &addr, BACKLOG))
-        .map_err(failed("binding to the address"))?;
+        .map_err(failed(BINDING))?;
     let port = listener.local().map_err(&starting)?.port();
     let arrivals = Arrivals::new(outcome.clone()).map_err(&starting)?;
     // The thread that serves is the first of the command.

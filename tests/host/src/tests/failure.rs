@@ -130,6 +130,29 @@ fn a_completion_error_says_all() {
 }
 
 #[test]
+fn an_address_without_a_device_is_said() {
+    use crate::logic::failure::{
+        BINDING,
+        RESOLVING_ADDRESS,
+        RESOLVING_ROUTE, //
+    };
+
+    for step in [RESOLVING_ADDRESS, RESOLVING_ROUTE, BINDING] {
+        let failure = Failure::Kernel(step, -errno::ENODEV);
+        let sentence =
+            format!("{step} failed with ENODEV: no RDMA device has the address or leads to it");
+        assert!(
+            failure.is_no_device() && failure.to_string() == sentence,
+            "{failure}"
+        );
+        assert!(!Failure::Kernel(step, -errno::EADDRNOTAVAIL).is_no_device());
+    }
+    let other = Failure::Kernel("finding the interface", -errno::ENODEV);
+    assert!(!other.is_no_device() && other.to_string().ends_with("failed with ENODEV"));
+    assert!(!Failure::DeviceRemoved.is_no_device());
+}
+
+#[test]
 fn a_start_that_no_peer_waits_for_is_no_verdict() {
     let failure = Failure::StartsLate(6, 5);
     assert!(!failure.is_verdict());
