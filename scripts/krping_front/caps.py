@@ -5,7 +5,8 @@ import argparse
 import json
 
 from . import device, run, runner
-from .command import Command, place
+from .address import place
+from .command import Command
 from .errors import printing
 
 DESCRIPTION = """\
@@ -30,7 +31,7 @@ exit status:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
 	"""Add the arguments of this subcommand to PARSER."""
-	parser.add_argument("addr", metavar="ADDR", help="an address, IPv4 or IPv6")
+	parser.add_argument("addr", metavar="ADDR", help="an address, IPv4 or IPv6, or the name of a host")
 	parser.add_argument("--json", action="store_true",
 			    help="print the result as JSON in place of tables")
 

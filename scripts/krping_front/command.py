@@ -7,7 +7,7 @@ import re
 import time
 from typing import Self
 
-from .errors import Quit
+from .address import in_command
 from .kinds import KINDS, OPTIONS, Kind
 from .proc import Line
 from .tables import TABLES
@@ -45,13 +45,6 @@ def variant(text: str) -> str:
 			if option.strip().partition("=")[0] not in PLACE)
 
 
-def place(addr: str) -> str:
-	"""The option for ADDR, an IPv4 or IPv6 address."""
-	if not addr or "," in addr:
-		raise Quit(f"{addr!r} is no address")
-	return f"{'addr6' if ':' in addr else 'addr'}={addr}"
-
-
 def new_tag() -> str:
 	"""A tag that no other command of this machine has."""
 	return f"krping.{os.getpid()}.{time.time_ns() // 1000:x}"
@@ -76,10 +69,10 @@ class Command:
 
 	@classmethod
 	def of_words(cls, words: list[str]) -> Self:
-		"""The command of WORDS, which may be options each."""
+		"""The command of WORDS, which may be options each, and may name hosts."""
 		if len(words) == 1:
-			return cls(words[0])
-		return cls(",".join(word.strip(" ,") for word in words if word.strip(" ,")))
+			return cls(in_command(words[0]))
+		return cls(in_command(",".join(word.strip(" ,") for word in words if word.strip(" ,"))))
 
 	@property
 	def role(self) -> str | None:

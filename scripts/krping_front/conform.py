@@ -7,8 +7,9 @@ import errno
 import json
 
 from . import cases, known, link, options, progress, results, run, runner
+from .address import place
 from .cases import Case
-from .command import Command, place
+from .command import Command
 from .errors import FAILED, INTERRUPTED, OK, REFUSED, Quit, printing
 from .kmsg import Watch
 from .result import Result
@@ -40,7 +41,7 @@ exit status:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
 	"""Add the arguments of this subcommand to PARSER."""
-	parser.add_argument("addr", metavar="ADDR", help="an address of this host, IPv4 or IPv6")
+	parser.add_argument("addr", metavar="ADDR", help="an address or a name of this host")
 	parser.add_argument("cases", metavar="CASE", nargs="*", help="cases (default: all but port_down)")
 	parser.add_argument("--timeout", metavar="MS", type=options.number_of("timeout"),
 			    help="the deadline of each wait (default: the module's)")

@@ -56,6 +56,12 @@ def main(arguments: argparse.Namespace) -> int:
 	return OK
 
 
+def show_all() -> None:
+	"""Print the list of all options."""
+	with printing():
+		print("\n".join(line for option in TABLES["options"] for line in listed(option)))
+
+
 def known(name: str, names_of_all: list[str], what: str) -> None:
 	"""Check that NAME is among those of all WHAT."""
 	if name in names_of_all:

@@ -4,6 +4,7 @@
 import argparse
 import json
 import sys
+from typing import Any
 
 from . import cases, device, disks, progress, results, rows, runner, table
 from .command import Command
@@ -16,12 +17,13 @@ from .runner import Outcome
 DESCRIPTION = """\
 Run a command of krping to its end, show how far it has come (on stderr, if that
 is a terminal), and print its results. COMMAND is what would be written to
-/proc/krping; its options may be words of their own.
+/proc/krping; its options may be words of their own, and addr= may be an IPv4 or
+IPv6 address or the name of a host.
 """
 EXAMPLES = """\
 examples:
   krping run loopback,addr=192.0.2.2,wlat,count=10000
-  krping run client addr=192.0.2.1 bw size=64K duration=10 qps=4
+  krping run client addr=server.example bw size=64K duration=10 qps=4
   krping run server,persist
   krping run client,addr=192.0.2.1,slat,poll,count=100000 --json >a.json
   krping run server,blk,size=1G,store=ram
@@ -47,6 +49,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 			    help="print the results as JSON, one object a line, in place of a "
 			    "table")
 	parser.add_argument("--quiet", action="store_true", help="show no progress")
+	parser.add_argument("--help-options", action=HelpOptions, nargs=0,
+			    help="list the options that COMMAND may have, and exit")
+
+
+class HelpOptions(argparse.Action):
+	"""Lists the options of commands, and ends the program."""
+
+	def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace,
+		     values: Any, option_string: str | None = None) -> None:
+		from . import option_help  # noqa: PLC0415
+		option_help.show_all()
+		parser.exit()
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -54,6 +68,8 @@ def main(arguments: argparse.Namespace) -> int:
 	command = Command.of_words(arguments.command)
 	if not command.text.strip():
 		raise Quit("the command is empty; give client, server or loopback, or stop=")
+	if "help" in command.options:
+		raise Quit("help is what 'krping options' prints, and 'krping options NAME' of one option")
 	outcome = runner.run(command, progress.wanted(arguments.quiet))
 	# How the command ended is to be said in any case.
 	with printing():

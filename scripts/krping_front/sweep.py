@@ -7,7 +7,8 @@ import datetime
 import sys
 
 from . import options, progress, results, rows, runner, table, tables
-from .command import PLACE, Command, place, variant
+from .address import place
+from .command import PLACE, Command, variant
 from .errors import FAILED, INTERRUPTED, MISSED, OK, Quit, stdout_gone
 from .kinds import SIZED, Kind
 from .result import SWEEP, Result, Stopped
@@ -104,6 +105,8 @@ def main(arguments: argparse.Namespace) -> int:
 	"""Run it, and return the exit status."""
 	extra = extra_options(arguments.option)
 	_complete(arguments, extra)
+	# Of several addresses of a host the same for all runs.
+	arguments.place = place(arguments.addr)
 	files = [path for path in (arguments.json, arguments.csv) if path is not None]
 	if files.count("-") > 1:
 		raise Quit("--json - and --csv - are both given; stdout has room for one")
@@ -114,9 +117,9 @@ def main(arguments: argparse.Namespace) -> int:
 	started = datetime.datetime.now(datetime.UTC)
 	sweep = Sweep()
 	try:
-		for place, kind in enumerate(arguments.test):
+		for number, kind in enumerate(arguments.test):
 			if not _test(kind, arguments, extra, sweep,
-				     None if "-" in files else place):
+				     None if "-" in files else number):
 				break
 	except BrokenPipeError:
 		stdout_gone()
@@ -167,7 +170,7 @@ def command(kind: Kind, size: int, rate: int | None, arguments: argparse.Namespa
 	    extra: list[str]) -> Command:
 	"""The Command of a run, of an open loop with RATE."""
 	count = iterations(kind, size, arguments)
-	words = [arguments.role, place(arguments.addr)]
+	words = [arguments.role, arguments.place]
 	words += [f"port={arguments.port}"] if arguments.port else []
 	words += [kind.option] if kind.option else []
 	words += [f"size={size}"] if kind.size is None else []

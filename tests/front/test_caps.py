@@ -136,8 +136,8 @@ def amiss():
 
 	_, out, err = caps(nowhere, "192.0.2.1", status=1)
 	assert (out, err) == ("", "krping: ENODEV (19): no device leads there\n"), (out, err)
-	sentence = "addr=nowhere: must be an IPv4 address such as 192.0.2.1"
-	_, out, err = caps(lambda module, _text: module.refuse(errno.EINVAL, sentence), "nowhere",
+	sentence = "addr=192.0.2: must be an IPv4 address such as 192.0.2.1"
+	_, out, err = caps(lambda module, _text: module.refuse(errno.EINVAL, sentence), "192.0.2",
 			   status=2)
 	assert (out, err) == ("", f"krping: EINVAL (22): {sentence}\n"), (out, err)
 	_, out, err = caps(lambda _module, _text: errno.EINTR, "192.0.2.1", status=130)

@@ -61,5 +61,13 @@ def unknown():
 		assert (status, out) == (2, "") and sentence in err, (words, err)
 
 
+@suite.test("krping run --help-options lists the same, without a command")
+def of_run():
+	assert printed() == krping("run", "--help-options")[1].splitlines()
+	for word in ("help", "help=size"):
+		status, out, err = krping("run", word)
+		assert (status, out) == (2, "") and "krping options NAME" in err, err
+
+
 if __name__ == "__main__":
 	suite.main()

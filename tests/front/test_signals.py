@@ -152,6 +152,19 @@ def starting():
 		assert krping("run", TEXT) == (130, "", "krping: interrupted\n")
 
 
+@suite.test("the program starts without what only other subcommands need")
+def lazy():
+	code = ("import runpy, sys; sys.argv = ['krping', 'run', 'x']\n"
+		f"try: runpy.run_path({front.PROGRAM!r}, run_name='__main__')\n"
+		"except SystemExit: print(*sys.modules)")
+	done = subprocess.run((sys.executable, "-S", "-c", code), capture_output=True, text=True,
+			      check=True)
+	for name in ("asyncio", "difflib", "email", "matplotlib", "numpy", "selectors", "socket",
+		     "subprocess", "krping_front.plot", "krping_front.sweep", "krping_front.mesh",
+		     "krping_front.option_help", "krping_front.version"):
+		assert name not in done.stdout.split(), name
+
+
 def ctrl_c(_words):
 	"""Ctrl-C."""
 	raise KeyboardInterrupt

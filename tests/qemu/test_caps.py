@@ -262,8 +262,8 @@ def front():
 	assert json.loads(out)["caps"]["limits"] == found["limits"] and err == "", (out, err)
 	out, err = said("127.0.0.1", status=1)
 	assert out == "" and re.search(rf"ENODEV \(19\): {NO_DEVICE}", err), (out, err)
-	out, err = said("nowhere", status=2)
-	assert out == "" and "EINVAL (22): addr=nowhere: must be an IPv4 address" in err, (out, err)
+	out, err = said("192.0.2", status=2)
+	assert out == "" and "EINVAL (22): addr=192.0.2: must be an IPv4 address" in err, (out, err)
 
 
 suite.main()

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 
 from krping_front import proc, results, tables
-from krping_front.command import place
+from krping_front.address import place
 from krping_front.errors import INTERRUPTED, OK, Quit
 
 from . import jobs, wire

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Addresses of commands, which may be IPv4 or IPv6, or names of hosts."""
+
+import re
+
+from .errors import Quit
+
+# The module says what is wrong with such a one, if anything is.
+NUMERIC = re.compile(r"[0-9.]*")
+
+
+def place(addr: str) -> str:
+	"""The option for ADDR, an IPv4 or IPv6 address or the name of a host."""
+	if not addr or "," in addr:
+		raise Quit(f"{addr!r} is no address")
+	return option("addr", addr)
+
+
+def option(name: str, value: str) -> str:
+	"""The option NAME, which is addr or addr6, for the address or host VALUE. An IPv6
+	address is for addr6 in any case."""
+	if ":" in value:
+		return f"addr6={value}"
+	if NUMERIC.fullmatch(value):
+		return f"{name}={value}"
+	return resolved(name, value)
+
+
+def resolved(name: str, host: str) -> str:
+	"""The option for the first address of HOST, which for addr6 is one of IPv6."""
+	import socket  # noqa: PLC0415
+	family = socket.AF_INET6 if name == "addr6" else socket.AF_UNSPEC
+	try:
+		found = socket.getaddrinfo(host, None, family, socket.SOCK_STREAM)
+	except (OSError, UnicodeError) as error:
+		reason = getattr(error, "strerror", None) or "no name of a host"
+		raise Quit(f"{name}={host}: {reason}") from None
+	address = str(found[0][4][0])
+	return f"{'addr6' if ':' in address else 'addr'}={address}"
+
+
+def in_command(text: str) -> str:
+	"""The command TEXT with addresses as the module takes them."""
+	return ",".join(_in_option(each) for each in text.split(","))
+
+
+def _in_option(text: str) -> str:
+	given = text.strip()
+	name, equals, value = given.partition("=")
+	if not equals or name not in ("addr", "addr6"):
+		return text
+	taken = option(name, value)
+	return text if taken == given else taken
