@@ -103,8 +103,11 @@ bench-plots: ## measure, and draw the plots of docs/plots
 	@scripts/bench-plots
 	@scripts/flame-graph
 
+man: ## make man pages and completions for bash and zsh, in man/
+	@scripts/manual man
+
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 16
 
 .PHONY: all install install-front install-dkms uninstall deb rpm \
-	clean demo shell pair test test-debug test-packages soak fuzz lint bench bench-plots help
+	clean demo shell pair test test-debug test-packages soak fuzz lint bench bench-plots man help

@@ -113,18 +113,23 @@ def listed(option: Option) -> list[str]:
 
 def explained(option: Option) -> list[str]:
 	"""All that the tables say of OPTION."""
-	facts = {"value": values(option)}
-	if option["kind"] != "flag":
-		facts["example"] = f"{option['name']}={option['example']}" if "example" in option else ""
-	facts["default"] = str(option.get("default", ""))
-	facts["also"] = ", ".join(option.get("aliases", []))
-	facts["needs"] = option.get("needs", "")
-	facts["not with"] = ", ".join(rivals(option))
 	lines = [form(option), *wrapped(option["help"], "", 2)]
-	for name, text in (facts | goes_with(option)).items():
+	for name, text in facts(option).items():
 		if text:
 			lines += wrapped(text, f"  {name}", 20)
 	return lines
+
+
+def facts(option: Option) -> dict[str, str]:
+	"""What the tables say of OPTION beside its help, by what it is; "" where there is nothing."""
+	found = {"value": values(option)}
+	if option["kind"] != "flag":
+		found["example"] = f"{option['name']}={option['example']}" if "example" in option else ""
+	found["default"] = str(option.get("default", ""))
+	found["also"] = ", ".join(option.get("aliases", []))
+	found["needs"] = option.get("needs", "")
+	found["not with"] = ", ".join(rivals(option))
+	return found | goes_with(option)
 
 
 def values(option: Option) -> str:
@@ -143,7 +148,7 @@ def rivals(option: Option) -> list[str]:
 	"""The options that may not stand beside OPTION."""
 	group = option.get("group")
 	same = [other["name"] for other in TABLES["options"]
-		if group is not None and other.get("group") == group and other is not option]
+		if group is not None and other.get("group") == group and other["name"] != option["name"]]
 	return [each for each in [option.get("excludes"), *same] if each]
 
 
