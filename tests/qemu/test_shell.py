@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The shell of a guest: krping is found, and what the greeting tells to try works."""
+
+import os
+import shutil
+import subprocess
+
+import krping
+from krping import ADDR, ADDR6, DEVICE
+from ktap import Suite
+
+suite = Suite(check=krping.check)
+
+
+def call(*words):
+	"""What a program prints, which succeeds."""
+	done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+			      check=False)
+	assert (done.returncode, done.stderr) == (0, ""), (words, done)
+	return done.stdout
+
+
+@suite.test("krping is in the path")
+def path():
+	assert os.path.realpath(shutil.which("krping")) == os.path.realpath("scripts/krping")
+	said = call("krping", "--version").splitlines()
+	assert said[0].split()[1] == said[1].split()[1], said
+
+
+@suite.test("the greeting has the addresses, and three commands that work")
+def greeting():
+	text = call("scripts/guest-greeting")
+	first = text.splitlines()[0]
+	for word in (ADDR, ADDR6, DEVICE, os.uname().release):
+		assert word in first, (word, first)
+	commands = [line.split() for line in text.splitlines() if line.startswith("  krping ")]
+	assert len(commands) == 3, text
+	for words in commands:
+		assert call(*words), words
+
+
+suite.main()
