@@ -33,11 +33,16 @@ install: all install-front ## install krping.ko for that kernel, its udev rule, 
 	@echo "installed for Linux $(release)"
 	$(if $(unsigned),@echo "krping.ko is unsigned. With Secure Boot see docs/install.md")
 
-install-front: ## install the program krping alone, below prefix=/usr/local
+install-front: ## install the program krping and its man pages alone, below prefix=/usr/local
 	rm -rf "$(share)/krping"
 	install -d "$(DESTDIR)$(prefix)/bin" "$(share)/krping"
 	cp -r --no-preserve=ownership scripts/krping scripts/krping_front scripts/known "$(share)/krping"
 	ln -sf ../share/krping/krping "$(DESTDIR)$(prefix)/bin/krping"
+	scripts/manual man
+	install -D -m 644 man/krping.8 "$(share)/man/man8/krping.8"
+	install -D -m 644 man/krping-commands.7 "$(share)/man/man7/krping-commands.7"
+	install -D -m 644 man/krping.bash "$(share)/bash-completion/completions/krping"
+	install -D -m 644 man/_krping "$(share)/zsh/vendor-completions/_krping"
 
 # What DKMS builds the module from, and what makes Rust metadata for it.
 dkms_sources = Kbuild Makefile VERSION rust samples scripts/build-tools scripts/check-kdir scripts/lib.sh \
@@ -56,7 +61,9 @@ uninstall: ## remove what install has installed for that kernel
 	@[ -n "$(release)" ] || { echo "there is no kernel at $(KDIR); name it: make uninstall KDIR=..." >&2; exit 1; }
 	rm -f "$(modules)"/updates/krping.ko* "$(modules)"/updates/rdma_echo.ko* \
 		"$(INSTALL_MOD_PATH)/usr/lib/udev/rules.d/60-krping.rules"
-	rm -rf "$(share)/krping" "$(DESTDIR)$(prefix)/bin/krping"
+	rm -rf "$(share)/krping" "$(DESTDIR)$(prefix)/bin/krping" "$(share)/man/man8/krping.8" \
+		"$(share)/man/man7/krping-commands.7" "$(share)/bash-completion/completions/krping" \
+		"$(share)/zsh/vendor-completions/_krping"
 	$(depmod)
 
 deb: ## build the Debian packages krping and krping-dkms

@@ -105,8 +105,8 @@ def runs():
 
 @suite.test("lintian has nothing to say")
 def lintian():
-	said = [line for line in run("lintian", "--allow-root", "--suppress-tags", "no-manual-page",
-				     *map(str, DEBS.values())).splitlines() if re.match(r"[EW]:", line)]
+	said = [line for line in run("lintian", "--allow-root", *map(str, DEBS.values())).splitlines()
+		if re.match(r"[EW]:", line)]
 	assert not said, "\n".join(said)
 
 
