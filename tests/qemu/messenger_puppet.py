@@ -19,11 +19,11 @@ NOTICED = {errno.EPROTO, errno.EREMOTEIO, errno.ECONNRESET, errno.ETIMEDOUT, err
 
 
 def hello(role=1, chunk=4096, size=SIZE, conns=1, index=0, inflight=8, test=17, zero=0, number=0, psn=0,
-	  lid=0, gid=bytes(16), mtu=0, rest=bytes(4)):
+	  lid=0, gid=bytes(16), mtu=0, padding=0, silence=0):
 	"""Private data, or with the last ones what is said over TCP."""
 	return (puppet.MAGIC + struct.pack(">BBBBIIHHIIHH", 1, role, test, zero, chunk, size, conns,
-					   index, number, psn, lid, 0) + gid
-		+ struct.pack(">HH", inflight, mtu) + rest).hex()
+					   index, number, psn, lid, padding) + gid
+		+ struct.pack(">HHI", inflight, mtu, silence)).hex()
 
 
 def header(kind=ONE_WAY, number=0, size=SIZE, zero=0):
