@@ -37,7 +37,7 @@ LIES = (
 )
 
 # What a client says, and the sentence about it.
-HELLOS = (
+HELLOS: tuple[tuple[dict[str, object], str], ...] = (
 	({"role": 2}, "announces the wrong side"),
 	({"test": 1}, "is of another test (pingpong)"),
 	({"test": 99}, "names a test that does not exist (99)"),
@@ -55,14 +55,14 @@ HELLOS = (
 	({"mtu": 1025}, "has a number out of range (mtu)"),
 )
 # What a server answers, and the sentence about it.
-ANSWERS = (
+ANSWERS: tuple[tuple[dict[str, object], str], ...] = (
 	({"size": 99}, "has a number out of range (size)"),
 	({"conns": 2}, "has a number out of range (conns)"),
 	({"inflight": 9}, "has a number out of range (inflight)"),
 	({"chunk": 1}, "has a number out of range (chunk)"),
 )
 # The same of what only counts without the CM.
-OVER_TCP = (
+OVER_TCP: tuple[tuple[dict[str, object], int, str], ...] = (
 	({"mtu": 0}, PROTO, "has a number out of range (mtu)"),
 	({"number": 0}, PROTO, "has a number out of range (queue pair)"),
 	({"gid": bytes(15) + b"\1"}, errno.EOPNOTSUPP, "is not the one that the route leads to"),
