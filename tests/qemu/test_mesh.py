@@ -60,16 +60,17 @@ def outliers():
 
 @suite.test("retransmits are counted, and a host and a pair that lose 1% are named by them")
 def losses():
-	words = ("--test", "wlat", "--sizes", "64", "--count", "300")
+	words = ("--test", "wlat", "--sizes", "64", "--count", "1000")
 	with hosts.Hosts(6) as net:
 		found, text = mesh(net.names, *words)
-		assert len(cells(found, "retransmits")) == 30 and not accused(found), (found, text)
+		assert len(cells(found, "retransmits")) == 30, (found, text)
+		assert not accused(found, "retransmits"), (found["outliers"], text)
 		for only, bad in ((None, "h3"), (5, frozenset(("h3", "h5")))):
 			net.lose(3, only=only)
 			found, text = mesh(net.names, *words)
 			net.calm(3)
-			assert accused(found) == {bad}, (bad, found["outliers"], text)
-			assert "retransmits" in {each["figure"] for each in found["outliers"]}, text
+			# Other pairs may well be slower where the machine is busy.
+			assert accused(found, "retransmits") == {bad}, (bad, found["outliers"], text)
 			lost = cells(found, "retransmits")
 			hit = [lost["h3", f"h{only}"]] if only else [
 				value for (client, _), value in lost.items() if client == "h3"]
