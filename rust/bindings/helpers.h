@@ -20,7 +20,6 @@ struct rdma_cm_id *rust_helper_rdma_create_id(struct net *net,
 struct net *rust_helper_get_current_net(void);
 void rust_helper_put_net(struct net *net);
 const struct cred *rust_helper_get_current_cred(void);
-void rust_helper_put_cred(const struct cred *cred);
 const struct cred *rust_helper_override_creds(const struct cred *cred);
 void rust_helper_revert_creds(const struct cred *cred);
 unsigned int rust_helper_ifindex(struct net *net, const char *name);
@@ -135,9 +134,8 @@ bool rust_helper_cpu_online(unsigned int cpu);
 unsigned int rust_helper_online_cpus(void);
 u64 rust_helper_softirq_ns(unsigned int cpu);
 u32 rust_helper_softirq_step_ns(void);
-void *rust_helper_alloc_pages(size_t size);
+void *rust_helper_alloc_pages_exact(size_t size);
 void *rust_helper_pde_data(const struct inode *inode);
-void rust_helper_init_completion(struct completion *done);
 bool rust_helper_capable_net_admin(void);
 bool rust_helper_capable_sys_admin(void);
 int rust_helper_memory_locked_down(void);

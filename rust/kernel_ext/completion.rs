@@ -47,7 +47,7 @@ impl Completion {
             // INVARIANT: Initialised here; `pin_init!` pins it.
             inner <- Opaque::ffi_init(|slot: *mut bindings::completion| {
                 // SAFETY: `slot` is valid for writes and will stay where it is.
-                unsafe { bindings::rust_helper_init_completion(slot) };
+                unsafe { bindings::init_completion(slot) };
             }),
         })
     }

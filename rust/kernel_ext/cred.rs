@@ -46,7 +46,7 @@ impl Credentials {
 impl Drop for Credentials {
     fn drop(&mut self) {
         // SAFETY: By the type invariant the reference is ours to give back.
-        unsafe { bindings::rust_helper_put_cred(self.0.as_ptr()) }
+        unsafe { bindings::put_cred(self.0.as_ptr()) }
     }
 }
 

@@ -75,7 +75,7 @@ impl<const PHYSICAL: bool> Pages<PHYSICAL> {
         }
         let start = if PHYSICAL {
             // SAFETY: The size has been checked; no other requirements.
-            unsafe { bindings::rust_helper_alloc_pages(size) }
+            unsafe { bindings::rust_helper_alloc_pages_exact(size) }
         } else {
             // SAFETY: No requirements.
             unsafe { bindings::rust_helper_vmalloc(size) }

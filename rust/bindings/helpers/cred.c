@@ -10,11 +10,6 @@ const struct cred *rust_helper_get_current_cred(void)
 	return get_current_cred();
 }
 
-void rust_helper_put_cred(const struct cred *cred)
-{
-	put_cred(cred);
-}
-
 const struct cred *rust_helper_override_creds(const struct cred *cred)
 {
 	return override_creds(cred);

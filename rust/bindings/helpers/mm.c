@@ -42,7 +42,7 @@ void rust_helper_noio_restore(unsigned int flags)
 	memalloc_noio_restore(flags);
 }
 
-void *rust_helper_alloc_pages(size_t size)
+void *rust_helper_alloc_pages_exact(size_t size)
 {
 	return alloc_pages_exact(size, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
 }

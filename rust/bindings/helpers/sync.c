@@ -36,8 +36,3 @@ int rust_helper_spin_trylock_irqsave(spinlock_t *lock, unsigned long *flags)
 {
 	return spin_trylock_irqsave(lock, *flags);
 }
-
-void rust_helper_init_completion(struct completion *done)
-{
-	init_completion(done);
-}
