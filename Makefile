@@ -4,16 +4,20 @@
 # of; scripts/ does the rest.
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
+# For a kernel with CONFIG_RUST=n: its source tree, the Rust support of which goes into the module.
+RUST_SRC ?=
 RUSTC = rustc
 BINDGEN = bindgen
 KERNEL ?= 7.2
 export KERNEL RUSTC BINDGEN
 
-kbuild = +$(MAKE) -C "$(KDIR)" M="$(CURDIR)"
+tree = $(if $(RUST_SRC),$(CURDIR)/rust-support,$(KDIR))
+kbuild = +$(MAKE) -C "$(tree)" M="$(CURDIR)"
 release = $(shell cat "$(KDIR)/include/config/kernel.release" 2>/dev/null)
 
 all: ## build krping.ko for the kernel of KDIR (default: the running one)
-	@scripts/check-kdir "$(KDIR)"
+	@scripts/check-kdir "$(KDIR)" "$(RUST_SRC)"
+	$(if $(RUST_SRC),+scripts/rust-support "$(KDIR)" "$(RUST_SRC)" "$(tree)")
 	$(kbuild) modules
 
 # Headers lack what signs modules as the kernel's own were signed, and what depmod wants to see.
@@ -74,6 +78,7 @@ rpm: ## build the RPM packages krping and krping-dkms
 
 clean: ## remove what the build made here
 	$(kbuild) clean
+	rm -rf rust-support
 
 demo: ## see krping run, in a virtual machine with soft-RoCE
 	@scripts/demo
