@@ -12,6 +12,12 @@ set -eu
 
 helpers=$1 crate=$2
 shift 2
+# A header, of the many, that imports a namespace of symbols for whoever includes it.
+cat <<END
+#include <linux/module.h>
+#undef MODULE_IMPORT_NS
+#define MODULE_IMPORT_NS(namespace)
+END
 sed 's/^#define __rust_helper .*/#define __rust_helper static __always_inline __maybe_unused/' \
 	"$helpers"
 echo '#include "print.h"'
@@ -24,6 +30,10 @@ echo '#include "print.h"'
 	$1 == "ours" { ours[$2] }
 	$1 == "ours" && $2 in kernel {
 		print $2 ": the kernel has a helper of that name" >"/dev/stderr"
+		exit 1
+	}
+	$1 == "needed" && $2 == "_dev_printk" {
+		print "_dev_printk() gets \"%pA\", and print.h has no substitute for it" >"/dev/stderr"
 		exit 1
 	}
 	$1 == "needed" && $2 in kernel { print "KEEP(" $2 ");" }
