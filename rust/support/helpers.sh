@@ -36,5 +36,5 @@ echo '#include "print.h"'
 		print "_dev_printk() gets \"%pA\", and print.h has no substitute for it" >"/dev/stderr"
 		exit 1
 	}
-	$1 == "needed" && $2 in kernel { print "KEEP(" $2 ");" }
+	$1 == "needed" && $2 ~ /^rust_helper_/ && !($2 in ours) { print "KEEP(" $2 ");" }
 '
