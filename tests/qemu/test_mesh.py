@@ -58,7 +58,7 @@ def outliers():
 		assert accused(found) == {frozenset(("h2", "h5"))}, (found["outliers"], text)
 
 
-@suite.test("retransmits are counted, and a host and a pair that lose 1% are named by them")
+@suite.test("retransmits are counted, and a host and a pair that lose 1% are named by them", limit=1200)
 def losses():
 	words = ("--test", "wlat", "--sizes", "64", "--count", "1000")
 	with hosts.Hosts(6) as net:
