@@ -36,5 +36,9 @@ echo '#include "print.h"'
 		print "_dev_printk() gets \"%pA\", and print.h has no substitute for it" >"/dev/stderr"
 		exit 1
 	}
-	$1 == "needed" && $2 ~ /^rust_helper_/ && !($2 in ours) { print "KEEP(" $2 ");" }
+	# Visible to the Rust object, although it is static.
+	$1 == "needed" && $2 ~ /^rust_helper_/ && !($2 in ours) {
+		print "extern typeof(" $2 ") " $2 " __used;"
+		print "asm(\".globl " $2 "\");"
+	}
 '

@@ -6,11 +6,6 @@
 #include <linux/printk.h>
 #include <linux/seq_file.h>
 
-/* Makes a static helper visible to the Rust object of the module. */
-#define KEEP(helper)						\
-	extern typeof(helper) helper __attribute__((used));	\
-	asm(".globl " #helper)
-
 /* Maximum length of a line of the kernel log. */
 #define RUST_LINE 1024
 
