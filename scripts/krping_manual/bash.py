@@ -2,6 +2,7 @@
 """Completion for bash."""
 
 from .facts import Facts, Subcommand
+from .shell import filled, quoted
 
 TEMPLATE = r"""# bash completion for krping -*- shell-script -*-
 # Made by scripts/manual from the tables of krping @VERSION@.
@@ -121,20 +122,12 @@ def completion(facts: Facts) -> str:
 		"OPTIONS": " ".join(options),
 		"SUBCOMMANDS": " ".join(each.name for each in facts.subcommands),
 	}
-	text = TEMPLATE
-	for name, part in parts.items():
-		text = text.replace(f"@{name}@", part)
-	return text
+	return filled(TEMPLATE, parts)
 
 
 def cases(words: dict[str, str]) -> str:
 	"""Cases of a shell's case, each of which prints words."""
 	return "\n".join(f"\t{pattern}) echo {quoted(text)} ;;" for pattern, text in words.items())
-
-
-def quoted(text: str) -> str:
-	"""TEXT as a word of a shell."""
-	return "'" + text.replace("'", "'\\''") + "'"
 
 
 def choices(each: Subcommand) -> dict[str, str]:

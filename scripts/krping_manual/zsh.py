@@ -6,6 +6,7 @@ import re
 from krping_front.option_help import Option
 
 from .facts import Argument, Facts, Subcommand
+from .shell import filled, quoted
 
 TEMPLATE = r"""#compdef krping
 # Made by scripts/manual from the tables of krping @VERSION@.
@@ -43,7 +44,7 @@ _krping "$@"
 """
 
 
-# What completes the positional arguments of these subcommands.
+# Functions that complete positional arguments, by subcommand.
 POSITIONAL = {"run": "_krping_command", "options": "_krping_names"}
 
 
@@ -57,15 +58,7 @@ def completion(facts: Facts) -> str:
 					 for each in facts.subcommands),
 		"CASES": "\n".join(case(each) for each in facts.subcommands),
 	}
-	text = TEMPLATE
-	for name, part in parts.items():
-		text = text.replace(f"@{name}@", part)
-	return text
-
-
-def quoted(text: str) -> str:
-	"""TEXT as a word of a shell."""
-	return "'" + text.replace("'", "'\\''") + "'"
+	return filled(TEMPLATE, parts)
 
 
 def described(text: str) -> str:
