@@ -14,8 +14,6 @@ from ktap import Suite
 
 suite = Suite(check=krping.check, limit=1800)
 
-# What scripts/guest has loaded.
-MODULE = "/host/krping.ko"
 FILES = ("test_pingpong.py", "test_microbench.py", "test_block.py")
 
 
@@ -35,10 +33,10 @@ def kernel():
 
 @suite.test("the module imports C symbols only, and exports none")
 def symbols():
-	imports = [line.split()[0] for line in output("nm", "-P", "-u", MODULE).splitlines()]
+	imports = [line.split()[0] for line in output("nm", "-P", "-u", krping.MODULE).splitlines()]
 	assert "_printk" in imports, imports
 	assert not [name for name in imports if re.match(r"_R|rust_|__rust", name)], imports
-	assert not re.search(r"__ksymtab|__export_symbol", output("nm", MODULE)), "it exports symbols"
+	assert not re.search(r"__ksymtab|__export_symbol", output("nm", krping.MODULE)), "it exports symbols"
 
 
 def add(name, options):
