@@ -207,6 +207,13 @@ impl Session {
         self.command.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS)
     }
 
+    /// Returns the timeout of waits for a peer that is silent for `alive_ms` at most, in ms: three
+    /// times that, where it is longer than [`timeout`](Self::timeout). A peer that tells of no such
+    /// time has 0.
+    pub(crate) fn timeout_of_silent(&self, alive_ms: u32) -> u32 {
+        self.timeout().max(alive_ms.saturating_mul(3))
+    }
+
     /// Turns the `error` of creating a connection's buffers into a failure. `EDQUOT` becomes
     /// [`Failure::OverMemory`] if there is a memory limit.
     pub(crate) fn no_buffers(&self, error: Error) -> Failure {

@@ -315,11 +315,7 @@ impl BlockResponder<'_> {
     ///
     /// Always fails, with the failure that ended the connection.
     fn wait(&self, hello: &Hello) -> Result<(), Failure> {
-        let timeout = self
-            .accepting
-            .session
-            .timeout()
-            .max(hello.alive_ms.saturating_mul(3));
+        let timeout = self.accepting.session.timeout_of_silent(hello.alive_ms);
         let outcome = self.accepting.id.outcome();
         outcome.wait_until("waiting for the client", Some(timeout), || false)
     }

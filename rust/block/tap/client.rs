@@ -405,8 +405,7 @@ impl Forwarding<'_> {
         let alive = self.session.keepalive_ms();
         let timeout = self
             .session
-            .timeout()
-            .max(self.connection.geometry.alive_ms.saturating_mul(3));
+            .timeout_of_silent(self.connection.geometry.alive_ms);
         let silent_ms = self.connection.with(|tap, queue| {
             tap.ping(queue, alive)?;
             Ok(tap.silent_ms())

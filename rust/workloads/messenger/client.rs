@@ -288,10 +288,9 @@ impl Host for Clients<'_> {
     }
 
     fn look(&mut self) -> Result<bool, Failure> {
-        let timeout = self.session.timeout();
         let mut goes_on = false;
         for member in self.members.iter_mut().filter(|each| !each.is_finished()) {
-            if let Some(failure) = member.failure(timeout) {
+            if let Some(failure) = member.failure() {
                 return Err(failure);
             }
             goes_on = true;
@@ -410,8 +409,8 @@ fn connect(
         false => attempt.connect(leading, report),
     };
     let (Connected { queue_pair, id }, link) = connected?;
-    // The server answers, and is not silent for longer than that takes.
-    let member = Member::new(queue_pair, id, link, leading.index.into(), 0);
+    let timeout = attempt.timeout;
+    let member = Member::new(queue_pair, id, link, leading.index.into(), timeout);
     // Room for all connections was reserved.
     members
         .push_within_capacity(member)

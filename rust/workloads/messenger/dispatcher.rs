@@ -61,8 +61,8 @@ pub(super) struct Member {
     pub(super) link: Option<Link>,
     /// Its number, which is higher than those of the connections before.
     pub(super) number: u32,
-    /// The longest that the peer is silent because nothing is due, in ms.
-    silence_ms: u32,
+    /// The timeout of waits for the peer, in ms.
+    timeout: u32,
     /// True once the peer was told over TCP that it is finished.
     has_said_end: bool,
     /// The deadline for the cause of its failure to be reported, or for the peer to disconnect,
@@ -76,14 +76,14 @@ impl Member {
         id: Arc<CmId>,
         link: Option<Link>,
         number: u32,
-        silence_ms: u32,
+        timeout: u32,
     ) -> Self {
         Self {
             queue_pair,
             id,
             link,
             number,
-            silence_ms,
+            timeout,
             has_said_end: false,
             grace: None,
         }
@@ -124,14 +124,13 @@ impl Member {
 
     /// Returns the failure that has ended it; `None` where it goes on, and while the cause may
     /// still be reported.
-    pub(super) fn failure(&mut self, timeout: u32) -> Option<Failure> {
+    pub(super) fn failure(&mut self) -> Option<Failure> {
         let outcome = self.id.outcome();
         if !outcome.ended() && self.link.as_ref().is_some_and(Link::has_ended) {
             outcome.disconnected();
         }
         if !outcome.ended() {
-            let timeout = timeout.max(self.silence_ms.saturating_mul(3));
-            return outcome.check_deadline(WHAT, Some(timeout)).err();
+            return outcome.check_deadline(WHAT, Some(self.timeout)).err();
         }
         let grace = *self.grace.get_or_insert_with(Outcome::grace);
         match outcome.settled() || grace.passed() {
@@ -207,7 +206,7 @@ fn turn(
         pool.refill().map_err(failed("posting receives"))?;
         while let Some(number) = pool.next_waiting() {
             if let Some(member) = host.member(number) {
-                resume(member);
+                member.with(Connection::resume);
             }
         }
         let due = host.post_due();
@@ -261,9 +260,4 @@ fn sleep(outcome: &Outcome, deadline: Deadline, due: Option<u64>) -> Result<(), 
         }
     }
     Ok(())
-}
-
-/// Has a connection go on that has waited for a chunk.
-fn resume(member: &Member) {
-    member.with(Connection::resume);
 }

@@ -296,8 +296,8 @@ impl Servers<'_, '_> {
         self.report.peer = Some(id.peer());
         self.report.legacy = Some(false);
         self.report.size = hello.size;
-        let (link, silence_ms) = (reply.into_link(), hello.silence_ms);
-        let member = Member::new(queue_pair, id, link, self.next, silence_ms);
+        let timeout = self.session.timeout_of_silent(hello.silence_ms);
+        let member = Member::new(queue_pair, id, reply.into_link(), self.next, timeout);
         self.next = self.next.wrapping_add(1);
         // There is room for it.
         let _ = self.members.push_within_capacity(member);
@@ -419,7 +419,7 @@ impl Host for Servers<'_, '_> {
         while let Some(member) = self.members.get_mut(index) {
             let ended = match member.is_finished() {
                 true => member.has_left(timeout).then_some(None),
-                false => member.failure(timeout).map(Some),
+                false => member.failure().map(Some),
             };
             match ended {
                 Some(failure) => {

@@ -181,7 +181,6 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
         ..peer
     };
     let shape = plan(&QueueLimits::default());
-    let timeout = session.timeout();
     let params = ServeParams {
         limits: asked.limits,
         answer: Some(answer),
@@ -196,7 +195,7 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
         },
         shares: may_share.then(|| shape.room_of_receive()),
         // Keepalives are the only traffic of some clients.
-        timeout: timeout.max(peer.alive_ms.saturating_mul(3)),
+        timeout: session.timeout_of_silent(peer.alive_ms),
         // The client's timeout is three times its keepalive interval.
         keepalive_ms: session.keepalive_ms().min(peer.alive_ms),
         unsafe_global_rkey: session.command.unsafe_global_rkey,
