@@ -46,7 +46,6 @@ use crate::{
     }, //
 };
 use kernel::{
-    fmt,
     new_mutex,
     prelude::*,
     seq_file::SeqFile,
@@ -106,33 +105,32 @@ impl ProcFile for Interface {
     fn write(&self, file: FileId, data: &mut UserSliceReader) -> Result<usize> {
         let errors = self.registry.errors();
         if !capable_net_admin() {
-            return refused(errors, "a command", EPERM, "a command needs CAP_NET_ADMIN");
+            let why = "a command needs CAP_NET_ADMIN";
+            return Err(errors.refused("a command", EPERM, why));
         }
         // Makes rmmod report that the module is in use while a command runs.
         let in_use = ModuleRef::get(self.module)?;
         let len = data.len();
         if len > MAX_COMMAND {
-            return refused(
-                errors,
+            return Err(errors.refused(
                 "a command",
                 EINVAL,
                 fmt!("a command of {} bytes: at most {}", len, MAX_COMMAND),
-            );
+            ));
         }
         let mut bytes = KVec::from_elem(0u8, len, GFP_KERNEL).inspect_err(|_| {
             pr_err!("a command of {} bytes: ENOMEM\n", len);
         })?;
-        if data.read_slice(&mut bytes).is_err() {
-            return refused(
-                errors,
+        data.read_slice(&mut bytes).map_err(|error| {
+            errors.refused(
                 "a command",
-                EFAULT,
+                error,
                 fmt!(
                     "a command of {} bytes: its memory cannot be read: EFAULT",
                     len
                 ),
-            );
-        }
+            )
+        })?;
         let waiting = match self.restarts.take(file, &bytes) {
             left @ Some(_) => left,
             None => {
@@ -178,26 +176,15 @@ fn check_rights(errors: &Errors, order: &Order<KBox<Command>>) -> Result {
     };
     if has_disk && !capable_sys_admin() {
         let why = "disks, taps, their servers and the end of a disk need CAP_SYS_ADMIN";
-        return refused(errors, Plain(order), EPERM, why);
+        return Err(errors.refused(Plain(order), EPERM, why));
     }
     match order {
         Order::Run(command) if command.unsafe_global_rkey && memory_is_locked_down() => {
             let why = "unsafe_global_rkey opens all memory, and this kernel is locked down";
-            refused(errors, Plain(order), EPERM, why)
+            Err(errors.refused(Plain(order), EPERM, why))
         }
         Order::Run(_) | Order::Stop { .. } | Order::Help(_) => Ok(()),
     }
-}
-
-/// Logs and keeps the sentence about a command that is refused with `error`, which it returns.
-fn refused<T>(
-    errors: &Errors,
-    command: impl fmt::Display,
-    error: Error,
-    why: impl fmt::Display,
-) -> Result<T> {
-    errors.refused(command, error, why);
-    Err(error)
 }
 
 /// Allocates a command, which is too large for the stack.
@@ -209,14 +196,14 @@ fn new_command() -> Result<KBox<Command>> {
 
 fn parse(errors: &Errors, bytes: &[u8]) -> Result<Order<KBox<Command>>> {
     let Ok(text) = core::str::from_utf8(bytes) else {
-        return refused(errors, "a command", EINVAL, "a command that is not text");
+        return Err(errors.refused("a command", EINVAL, "a command that is not text"));
     };
-    Order::parse(text, new_command()?).or_else(|error| {
+    Order::parse(text, new_command()?).map_err(|error| {
         let errno = match error.kind {
             Kind::Invalid => EINVAL,
             Kind::Range => ERANGE,
         };
         let text = text.strip_suffix('\n').unwrap_or(text);
-        refused(errors, EscapedTo::<512>(text), errno, error)
+        errors.refused(EscapedTo::<512>(text), errno, error)
     })
 }

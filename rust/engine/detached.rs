@@ -214,8 +214,7 @@ pub(crate) fn stop(registry: &Registry, port: u16, force: bool) -> Result<Waitin
     let servers = Servers::of(registry)?.at(port, &net)?;
     let refused = |error, why: fmt::Arguments<'_>| {
         let errors = registry.errors();
-        errors.refused(fmt!("stop=server:{}", port), error, fmt!("stop: {}", why));
-        Err(error)
+        Err(errors.not_stopped(fmt!("server:{}", port), error, why))
     };
     if servers.is_empty() {
         return refused(ENOENT, fmt!("there is no detached server on port {}", port));

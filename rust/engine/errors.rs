@@ -47,9 +47,9 @@ impl Errors {
         )
     }
 
-    /// Logs a command that failed, and keeps the line. `command` is its text, with its number if
-    /// it has one. May sleep.
-    pub(crate) fn failed(&self, command: impl Display, error: Error, why: impl Display) {
+    /// Logs a command that failed, keeps the line, and returns `error`. `command` is its text, with
+    /// its number if it has one. May sleep.
+    pub(crate) fn failed(&self, command: impl Display, error: Error, why: impl Display) -> Error {
         let line = Line {
             command,
             error,
@@ -57,17 +57,29 @@ impl Errors {
         };
         pr_err!("{}\n", line);
         self.keep(&line);
+        error
     }
 
-    /// Logs the sentence about a command that was refused before it had a number, and keeps it
-    /// with the command. May sleep.
-    pub(crate) fn refused(&self, command: impl Display, error: Error, why: impl Display) {
+    /// Logs the sentence about a command that was refused before it had a number, keeps it with the
+    /// command, and returns `error`. May sleep.
+    pub(crate) fn refused(&self, command: impl Display, error: Error, why: impl Display) -> Error {
         pr_err!("{}\n", why);
         self.keep(&Line {
             command,
             error,
             why,
         });
+        error
+    }
+
+    /// Does the same for `stop=TARGET`.
+    pub(crate) fn not_stopped(
+        &self,
+        target: impl Display,
+        error: Error,
+        why: impl Display,
+    ) -> Error {
+        self.refused(fmt!("stop={}", target), error, fmt!("stop: {}", why))
     }
 
     /// Keeps a line, and drops the oldest one if there are too many. Without memory for it, it is

@@ -142,15 +142,14 @@ impl Session {
             Err(failure) => {
                 let error = Error::from_errno(failure.errno().saturating_neg());
                 let errors = self.registry.errors();
-                match self.addresses_instead(failure) {
+                Err(match self.addresses_instead(failure) {
                     Some(own) => errors.failed(
                         fmt!("{}: {}", id, self.command),
                         error,
                         fmt!("{}; {}", failure, own),
                     ),
                     None => errors.failed(fmt!("{}: {}", id, self.command), error, failure),
-                }
-                Err(error)
+                })
             }
         }
     }
@@ -411,8 +410,7 @@ impl Session {
 pub(crate) fn not_begun(registry: &Registry, id: u32) -> impl FnOnce(Error) -> Error + '_ {
     move |error| {
         let errors = registry.errors();
-        errors.failed(id, error, "the command was not begun");
-        error
+        errors.failed(id, error, "the command was not begun")
     }
 }
 

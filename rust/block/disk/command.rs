@@ -184,11 +184,8 @@ fn keep(
 ///
 /// `ENOENT` if there is no such disk; `EBUSY` if it is open and `force` is not set; `ENOMEM`.
 pub(crate) fn stop(registry: &Registry, number: u32, force: bool) -> Result<Waiting> {
-    let refused = |error, why: fmt::Arguments<'_>| {
-        let errors = registry.errors();
-        errors.refused(fmt!("stop={}", number), error, fmt!("stop: {}", why));
-        error
-    };
+    let refused =
+        |error, why: fmt::Arguments<'_>| registry.errors().not_stopped(number, error, why);
     let disks = registry.state::<Arc<Disks>>();
     let Some(attachment) = disks.and_then(|disks| disks.find(number)) else {
         return Err(refused(ENOENT, fmt!("there is no disk krping{}", number)));
