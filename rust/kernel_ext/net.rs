@@ -60,10 +60,7 @@ impl Netns {
     ///
     /// `ENOMEM`.
     pub(crate) fn addresses(&self, most: usize) -> Result<KVec<SocketAddr>> {
-        let mut raw = KVec::with_capacity(most, GFP_KERNEL)?;
-        for _ in 0..most {
-            raw.push(RawAddress::EMPTY, GFP_KERNEL)?;
-        }
+        let mut raw = KVec::from_elem(RawAddress::EMPTY, most, GFP_KERNEL)?;
         let room = u32::try_from(raw.len())?;
         // SAFETY: The namespace is alive, and a `RawAddress` is laid out as a `sockaddr_storage`,
         // of which there are so many.

@@ -26,6 +26,7 @@ const SIZE_V6: c_int = 28;
 
 /// A socket address as C has it: a family and a port first, whichever the family. The zeroes at the
 /// end of `struct sockaddr_in` are where `struct sockaddr_in6` has the first half of its address.
+#[derive(Clone)]
 #[repr(C, align(8))]
 pub(crate) struct RawAddress {
     family: u16,
@@ -52,7 +53,7 @@ impl RawAddress {
     };
 
     /// Returns `addr` as the kernel takes it.
-    pub(crate) fn new(addr: &SocketAddr) -> Self {
+    pub(super) fn new(addr: &SocketAddr) -> Self {
         let port = addr.port().to_be_bytes();
         match addr {
             SocketAddr::V4(addr) => Self {
@@ -73,12 +74,12 @@ impl RawAddress {
     }
 
     /// Returns the family, such as `AF_INET`.
-    pub(crate) fn family(&self) -> u16 {
+    pub(super) fn family(&self) -> u16 {
         self.family
     }
 
     /// Returns the size that the kernel is told of.
-    pub(crate) fn size(&self) -> c_int {
+    pub(super) fn size(&self) -> c_int {
         match self.family {
             AF_INET => SIZE_V4,
             _ => SIZE_V6,

@@ -97,9 +97,7 @@ impl<C> Order<C> {
             Some(other) => Err(invalid(other.spec().name(), Reason::NotWithStop)),
         }
     }
-}
 
-impl<C> Order<C> {
     /// Creates the order to explain `topic`. `given` are the options of the write, which may only
     /// be `help`.
     ///

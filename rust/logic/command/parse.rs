@@ -130,9 +130,7 @@ impl<'c, 'a> Parser<'c, 'a> {
             if has_option_behind_space(text) {
                 return Err(invalid(text, Reason::Spaces));
             }
-            let nearest = names::nearest(name);
-            let valid = Opt::NAMES;
-            return Err(invalid(name, Reason::Unknown { nearest, valid }));
+            return Err(names::unknown(name));
         };
         if self.seen.has(opt) {
             return Err(invalid(name, Reason::Twice));

@@ -20,12 +20,9 @@ use super::{
     tests::Test, //
 };
 use crate::logic::{
-    command::{
-        parse_error::Reason,
-        value::{
-            Given,
-            Result, //
-        }, //
+    command::value::{
+        Given,
+        Result, //
     },
     version::VERSION, //
 };
@@ -64,14 +61,8 @@ impl Topic {
         };
         // It may come as it stands in a command.
         let name = name.strip_suffix('=').unwrap_or(name);
-        match names::find(name) {
-            Some(opt) => Ok(Self::Option(opt)),
-            None => {
-                let nearest = names::nearest(name);
-                let valid = Opt::NAMES;
-                Err(Given { name, value: None }.invalid(Reason::Unknown { nearest, valid }))
-            }
-        }
+        let found = names::find(name).map(Self::Option);
+        found.ok_or_else(|| names::unknown(name))
     }
 }
 

@@ -3,7 +3,16 @@
 //! Finds options by name.
 
 use super::options::Opt;
-use crate::logic::text::Text;
+use crate::logic::{
+    command::{
+        parse_error::{
+            ParseError,
+            Reason, //
+        },
+        value::invalid, //
+    },
+    text::Text, //
+};
 
 /// Returns the option called `name`.
 pub(crate) fn find(name: &str) -> Option<Opt> {
@@ -17,7 +26,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the name that was probably meant by `typed`, if one is near enough.
-pub(crate) fn nearest(typed: &str) -> Option<&'static str> {
+fn nearest(typed: &str) -> Option<&'static str> {
     // A name that is half wrong is another name.
     let limit = (typed.len() / 2).min(2);
     all()
@@ -25,6 +34,13 @@ pub(crate) fn nearest(typed: &str) -> Option<&'static str> {
         .filter(|(distance, _)| *distance <= limit)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
+}
+
+/// Returns the error that no option is called `name`.
+pub(crate) fn unknown(name: &str) -> ParseError<'_> {
+    let nearest = nearest(name);
+    let valid = Opt::NAMES;
+    invalid(name, Reason::Unknown { nearest, valid })
 }
 
 /// Returns how many letters must be changed, added or removed to make `b` of `a`, whatever their
