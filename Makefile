@@ -8,7 +8,6 @@ KDIR ?= /lib/modules/$(shell uname -r)/build
 RUST_SRC ?=
 RUSTC = rustc
 BINDGEN = bindgen
-KERNEL ?= 7.2
 export KERNEL RUSTC BINDGEN
 
 tree = $(if $(RUST_SRC),$(CURDIR)/rust-support,$(KDIR))
@@ -89,7 +88,7 @@ shell: ## get a shell in such a virtual machine
 pair: ## get a shell in one of two such machines; ssh guest2 is the other
 	@scripts/guest --peers 1 --shell
 
-test: ## run all tests; KERNEL=7.3 tests on that kernel, ALL=1 on the debug kernel too
+test: ## run all tests; KERNEL=7.2 tests on that kernel, ALL=1 on the debug kernel too
 	@tests/run $(if $(ALL),--all)
 
 test-debug: ## run the tests of the debug kernel: sanitizers, leak checks, injected faults
