@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# oldest: yes
 """Disks over RDMA: how they come and go, what they say of themselves, stores, file
 systems, partitions, discard."""
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # debug: yes
+# oldest: yes
 """Messages over many connections, one pool of chunks and one dispatcher a side."""
 
 import errno

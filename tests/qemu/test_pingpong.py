@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# oldest: yes
 """The ping/pong and the stress of fast registration, within one guest."""
 
 import contextlib

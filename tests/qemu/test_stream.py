@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # debug: yes
+# oldest: yes
 """Streams of rsocket: rdma-core's rstream, and its library, against the kernel's server."""
 
 import errno
