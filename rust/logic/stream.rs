@@ -12,6 +12,7 @@
 //! - [`receiver`] - the direction from the peer
 //! - [`control`] - the ends of both directions, and the requests of messages without data
 //! - [`iomap`] - memory that a peer writes to directly
+//! - [`writes`] - the writes of a side that sends
 //! - [`turns`] - direct writes of both sides in turn
 //! - [`endpoint`] - all of a side
 //! - [`figures`] - bytes, messages, and where the time goes
@@ -30,6 +31,7 @@ pub(crate) mod send_buffer;
 pub(crate) mod sender;
 pub(crate) mod turns;
 pub(crate) mod violation;
+pub(crate) mod writes;
 
 use super::wire::{
     pack,

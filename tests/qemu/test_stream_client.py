@@ -83,6 +83,25 @@ def reverse():
 	assert client["recv_bytes"] == 1000 * server["iterations"] > 0, client
 
 
+@suite.test("coalesce: writes that wait go together, and arrive whole")
+def coalesce():
+	for size, count, options in ((1, 20000, ""), (64, 20000, ""), (1000, 3000, ",sbuf=5001,rbuf=7001"),
+				     (64, 5000, ",rqdepth=1"), (64, 5000, ",txdepth=1,poll")):
+		client, server = sides(f",size={size},count={count},validate,coalesce{options}")
+		for found, received, sent in ((client, 0, size * count), (server, size * count, 0)):
+			stream = found["stream"]
+			assert (stream["received_bytes"], stream["sent_bytes"]) == (received, sent), found
+			assert found["status"] == "ok", found
+		assert client["iterations"] == count, client
+		assert client["write_msgs"] == server["recv_msgs"] < count, client
+	client, server = sides(",size=64,duration=1,validate,coalesce")
+	assert server["recv_bytes"] == 64 * client["iterations"] > 64 * client["write_msgs"], client
+	peer = Peer("receive=640000", "end", "close")
+	found = peer.run(",size=64,count=10000,coalesce")
+	assert found["stream"]["sent_bytes"] == 640000 and found["write_msgs"] < 10000, found
+	peer.ended()
+
+
 @suite.test("the time without a queue entry, buffer, credit or ring space is told")
 def stalls():
 	for reason, options in (("queue_entry", ",txdepth=1"), ("credit", ",rqdepth=1"),
@@ -131,6 +150,11 @@ def options():
 			("server,stream,size=4K", "size needs iomap"),
 			("server,stream,iomap,echo", "iomap with echo needs poll"),
 			("server,stream,count=4", "count needs reverse"),
+			("server,stream,coalesce", "coalesce is for the client or loopback"),
+			(f"client,addr={ADDR},stream,reverse,coalesce",
+			 "coalesce and reverse are both given"),
+			(f"client,addr={ADDR},stream,echo,coalesce", "coalesce and echo are both given"),
+			(f"client,addr={ADDR},stream,iomap,coalesce", "coalesce and iomap are both given"),
 			(f"client,addr={ADDR},stream,reverse,size=4K", "size and reverse are both given"),
 			(f"client,addr={ADDR},stream,bw", "bw and stream are both given"),
 			(f"client,addr={ADDR},echo", "echo does not go with the ping/pong"),

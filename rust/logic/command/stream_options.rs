@@ -13,6 +13,8 @@ pub(crate) struct StreamOptions {
     pub(crate) reverse: bool,
     /// Each side writes directly into memory that the other one has opened.
     pub(crate) iomap: bool,
+    /// Writes that wait for room go together, as one message.
+    pub(crate) coalesce: bool,
     /// Bytes of the buffer that is sent from.
     pub(crate) sbuf: u32,
     /// Bytes of the ring that bytes arrive in; the last one is not used where they are odd.
@@ -27,6 +29,7 @@ impl StreamOptions {
         echo: false,
         reverse: false,
         iomap: false,
+        coalesce: false,
         sbuf: limits::DEFAULT_STREAM_BUFFER,
         rbuf: limits::DEFAULT_STREAM_BUFFER,
         rqdepth: limits::DEFAULT_RQDEPTH,

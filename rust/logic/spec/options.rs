@@ -333,6 +333,9 @@ options! {
     Reverse = flag!("reverse", stream.reverse).goes(stream);
     /// Sides of a stream write into memory that the other one has opened.
     IoMap = flag!("iomap", stream.iomap).goes(stream);
+    /// Writes of a stream that wait for room go together, as one message.
+    Coalesce = flag!("coalesce", stream.coalesce)
+        .goes(|role, test| stream(role, test) && role != Role::Server);
     /// Bytes of the buffer that a stream is sent from.
     SBuf = number!(["sbuf"], "128K", limits::STREAM_BUFFER, SIZE, stream.sbuf).goes(stream);
     /// Bytes of the ring that a stream arrives in.

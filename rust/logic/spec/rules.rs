@@ -180,7 +180,9 @@ fn follows_clock(command: &Command) -> Result<'static, ()> {
     let (test, load) = (command.test, &command.load);
     // The server of a stream that it sends itself knows of no rate.
     let reverse = command.stream.reverse.then_some(Opt::Reverse);
-    if let Some(other) = hinders_clock(load).or(reverse) {
+    // What is due is to go when it is due.
+    let coalesce = command.stream.coalesce.then_some(Opt::Coalesce);
+    if let Some(other) = hinders_clock(load).or(reverse).or(coalesce) {
         let other = other.spec().name();
         return Err(wrong(Opt::Rate, Reason::Both { other }));
     }
@@ -497,6 +499,12 @@ fn flows(command: &Command, given: OptSet) -> Result<'static, ()> {
     if options.iomap && command.size > limits::MOST_DIRECT {
         return Err(size_above(limits::MOST_DIRECT, "with iomap"));
     }
+    let alone = [(options.echo, Opt::Echo), (options.iomap, Opt::IoMap)];
+    if let Some((_, other)) = alone.iter().find(|(on, _)| *on && options.coalesce) {
+        // One write is under way, or none takes room.
+        let other = other.spec().name();
+        return Err(wrong(Opt::Coalesce, Reason::Both { other }));
+    }
     let needs = |opt, other: Opt| {
         let other = other.spec().name();
         Err(wrong(opt, Reason::NeedsToo { other }))
@@ -513,7 +521,7 @@ fn flows(command: &Command, given: OptSet) -> Result<'static, ()> {
         Role::Client => &[Opt::Count, Opt::Duration, Opt::Size][..],
         Role::Server | Role::Loopback => &[],
     };
-    let clash = first(&[Opt::Echo, Opt::IoMap, Opt::Interval]).or(first(sent));
+    let clash = first(&[Opt::Echo, Opt::IoMap, Opt::Interval, Opt::Coalesce]).or(first(sent));
     match clash.filter(|_| options.reverse) {
         Some(opt) => {
             let other = Opt::Reverse.spec().name();

@@ -153,6 +153,11 @@ impl Sender {
             .fold(0, u64::saturating_add)
     }
 
+    /// Returns the number of bytes that the send buffer has room for.
+    pub(crate) const fn room(&self) -> u32 {
+        self.buffer.free()
+    }
+
     /// Returns true where all that was posted is done.
     pub(crate) const fn is_idle(&self) -> bool {
         self.in_flight() == 0

@@ -26,7 +26,8 @@ use crate::{
         },
         stream::{
             turns::GREETING,
-            violation::Violation, //
+            violation::Violation,
+            writes::Writes, //
         }, //
     },
     mr::Memory,
@@ -49,20 +50,19 @@ enum Next {
 pub(super) struct Sending {
     /// Bytes of each write.
     size: u32,
-    count: u64,
+    writes: Writes,
     duration_ms: Option<u32>,
     /// Deadline of a run that is limited by time.
     until: Option<Deadline>,
     /// The peer sends back what it receives.
     echo: bool,
+    /// Writes that wait for room go together.
+    coalesce: bool,
     /// Bytes that go before direct writes: those to send, and those that come back.
     greeting: (u32, u32),
     /// They are over, and the peer's memory is known.
     greeted: bool,
-    begun: u64,
     finished: u64,
-    /// Bytes of the write that is under way which are not posted.
-    left: u32,
     /// Bytes that the peer still has to send back.
     awaited: u32,
     /// The time at which the write under way began.
@@ -86,18 +86,17 @@ impl Sending {
         flow.buffers.add_content(memory)?;
         Ok(Self {
             size: command.size,
-            count: command.count,
+            writes: Writes::new(command.size, command.count),
             duration_ms: command.duration_ms(),
             until: None,
             echo: command.stream.echo,
+            coalesce: command.stream.coalesce,
             greeting: match command.stream.iomap {
                 true => (GREETING, GREETING),
                 false => (0, 0),
             },
             greeted: !command.stream.iomap,
-            begun: 0,
             finished: 0,
-            left: 0,
             awaited: 0,
             begun_ns: 0,
             started_ns: 0,
@@ -111,17 +110,13 @@ impl Sending {
 
     /// Returns true where no write is under way.
     fn is_idle(&self) -> bool {
-        self.left == 0 && self.awaited == 0
+        self.writes.left() == 0 && self.awaited == 0
     }
 
     /// Returns true where all writes are done.
     fn is_done(&self) -> bool {
         let is_time = self.is_over || self.until.is_some_and(Deadline::passed);
-        self.is_idle() && (self.has_begun_all() || is_time)
-    }
-
-    fn has_begun_all(&self) -> bool {
-        self.count != 0 && self.begun == self.count
+        self.is_idle() && (self.writes.has_begun_all() || is_time)
     }
 
     /// Returns true where the peer was to send back all bytes, and has.
@@ -149,7 +144,7 @@ impl Sending {
             self.start(flow);
         }
         let now = self.open_loop.as_ref().map_or(0, |_| monotonic_ns());
-        let has_begun_all = self.has_begun_all();
+        let has_begun_all = self.writes.has_begun_all();
         if let Some(open_loop) = self.open_loop.as_mut().filter(|_| !has_begun_all) {
             self.is_over = open_loop.ends(now);
         }
@@ -162,8 +157,7 @@ impl Sending {
             }
             open_loop.posted(now);
         }
-        self.begun += 1;
-        self.left = self.size;
+        self.writes.begin();
         if self.echo {
             if let Some(direct) = &mut flow.direct {
                 direct.make(queue)?;
@@ -181,7 +175,7 @@ impl Sending {
         receiver.read(came);
         let (unsent, asked) = match flow.direct {
             Some(_) => (self.greeting.0, &mut self.greeting.1),
-            None => (self.left, &mut self.awaited),
+            None => (self.writes.left(), &mut self.awaited),
         };
         if came > asked.saturating_sub(unsent) {
             return Err(Failure::Stream(Violation::Unasked(came)));
@@ -207,10 +201,10 @@ impl Sending {
         self.finished += 1;
     }
 
-    /// Notes that all of a write that nothing comes back of is posted.
-    fn is_sent(&mut self, flow: &Flow) {
-        self.finished += 1;
-        flow.traffic.ended_now(1);
+    /// Notes that so many writes that nothing comes back of are posted.
+    fn are_sent(&mut self, flow: &Flow, writes: u64) {
+        self.finished += writes;
+        flow.traffic.ended_now(writes);
         if let (true, Some(open_loop)) = (mem::take(&mut self.has_waited), &mut self.open_loop) {
             open_loop.made_room(monotonic_ns());
         }
@@ -241,6 +235,15 @@ impl Sending {
         Ok(true)
     }
 
+    /// Returns the bytes to send next. A program would have made more writes while one has waited,
+    /// until the buffer was full.
+    fn ready(&self, flow: &Flow) -> u32 {
+        match self.coalesce && self.has_waited {
+            true => self.writes.together(flow.endpoint.sender.room()),
+            false => self.writes.left(),
+        }
+    }
+
     /// Sends whatever can be sent, and ends the stream behind the last byte.
     fn send(&mut self, flow: &mut Flow, queue: &mut Queue<'_>) -> Result<(), Failure> {
         if !self.greets(flow, queue)? {
@@ -248,7 +251,7 @@ impl Sending {
         }
         loop {
             match self.begins(flow, queue)? {
-                Next::UnderWay if self.left == 0 => return Ok(()),
+                Next::UnderWay if self.writes.left() == 0 => return Ok(()),
                 Next::UnderWay => queue.outcome.rest(false),
                 Next::NotDue => {
                     queue.outcome.rest(flow.endpoint.sender.is_idle());
@@ -257,19 +260,19 @@ impl Sending {
                 Next::None => break,
             }
             let sent = match flow.direct {
-                Some(_) => flow.write_direct(queue, self.left)?,
+                Some(_) => flow.write_direct(queue, self.writes.left())?,
                 None => {
                     let source = Source::Content(flow.position());
-                    flow.send(queue, source, self.left)?
+                    flow.send(queue, source, self.ready(flow))?
                 }
             };
             if sent == 0 {
                 self.has_waited = true;
                 return Ok(());
             }
-            self.left -= sent;
-            if self.left == 0 && !self.echo {
-                self.is_sent(flow);
+            let done = self.writes.sent(sent);
+            if done > 0 && !self.echo {
+                self.are_sent(flow, done);
             }
         }
         if !flow.endpoint.sender.is_idle() {
@@ -307,7 +310,7 @@ impl Sending {
 
     /// Takes the peer's direct write that is awaited, if it has come. Returns true where it has.
     fn take_direct(&mut self, flow: &mut Flow, queue: &Queue<'_>) -> Result<bool, Failure> {
-        if self.awaited == 0 || self.left > 0 || !flow.take_direct(queue)? {
+        if self.awaited == 0 || self.writes.left() > 0 || !flow.take_direct(queue)? {
             return Ok(false);
         }
         self.awaited = 0;
@@ -349,7 +352,7 @@ impl Sending {
     /// begun.
     pub(super) fn after(&self, now: u64) -> Option<u64> {
         let open_loop = self.open_loop.as_ref();
-        let open_loop = open_loop.filter(|_| !self.has_begun_all() && !self.is_over);
+        let open_loop = open_loop.filter(|_| !self.writes.has_begun_all() && !self.is_over);
         open_loop?.after(now)
     }
 

@@ -169,6 +169,7 @@ fn clash(one: &Word, other: &Word) -> bool {
                     | Opt::PostList
                     | Opt::SignalEvery
                     | Opt::Reverse
+                    | Opt::Coalesce
             ) || *other == Opt::Qp && text != "qp=rc"
                 // Slow for so many.
                 || matches!(*other, Opt::Threads | Opt::Qps | Opt::Conns)
@@ -198,6 +199,7 @@ fn clash(one: &Word, other: &Word) -> bool {
                 (Opt::Duplex | Opt::Srq, Opt::Solicited) => true,
                 // Unless it polls.
                 (Opt::IoMap, Opt::Echo) => true,
+                (Opt::Coalesce, Opt::Echo | Opt::IoMap | Opt::Reverse) => true,
                 (Opt::IoMap, Opt::Size) => number(text) > Some(limits::MOST_DIRECT),
                 // On a client, or on all sides.
                 (Opt::Reverse, _) => matches!(

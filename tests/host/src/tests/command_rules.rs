@@ -84,6 +84,10 @@ fn the_side_of_a_stream_that_sends_says_how_much() {
             option,
         );
     }
+    for role in ["client", "loopback"] {
+        let text = format!("{role},addr=192.0.2.1,stream,reverse,coalesce");
+        clash(&text, "coalesce");
+    }
     for option in ["echo", "iomap"] {
         for start in ["server", "client,addr=192.0.2.1", "loopback,addr=192.0.2.1"] {
             clash(&format!("{start},stream,reverse,{option}"), option);

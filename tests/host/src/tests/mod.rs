@@ -69,6 +69,7 @@ mod stream_receiver;
 mod stream_rsocket;
 mod stream_sender;
 mod stream_turns;
+mod stream_writes;
 mod tables;
 mod troubleshooting;
 mod troubleshooting_log;
