@@ -20,6 +20,7 @@ pub(crate) use hw_stats::{
     StatsOf, //
 };
 
+use self::attributes::limit;
 use crate::{
     bindings,
     kernel_ext::pages::MAX_CONTIGUOUS, //
@@ -269,14 +270,14 @@ impl Device<'_> {
 
     /// Returns the largest number of work requests in a queue.
     pub(crate) fn max_qp_wr(&self) -> u32 {
-        u32::try_from(self.attrs().max_qp_wr).unwrap_or(0)
+        limit(self.attrs().max_qp_wr)
     }
 
     /// Returns the largest number of receives in a shared receive queue; 0 for a device without.
     pub(crate) fn max_srq_wr(&self) -> u32 {
         match self.attrs().max_srq {
             0 => 0,
-            _ => u32::try_from(self.attrs().max_srq_wr).unwrap_or(0),
+            _ => limit(self.attrs().max_srq_wr),
         }
     }
 
@@ -287,19 +288,17 @@ impl Device<'_> {
 
     /// Returns the largest number of scatter/gather elements of a request to the send queue.
     pub(crate) fn max_send_sge(&self) -> u32 {
-        u32::try_from(self.attrs().max_send_sge).unwrap_or(0)
+        limit(self.attrs().max_send_sge)
     }
 
     /// Returns the largest number of scatter/gather elements of an RDMA READ.
     pub(crate) fn max_sge_rd(&self) -> u32 {
-        u32::try_from(self.attrs().max_sge_rd)
-            .unwrap_or(0)
-            .min(self.max_send_sge())
+        limit(self.attrs().max_sge_rd).min(self.max_send_sge())
     }
 
     /// Returns the largest number of entries of a completion queue.
     pub(crate) fn max_cqe(&self) -> u32 {
-        u32::try_from(self.attrs().max_cqe).unwrap_or(0)
+        limit(self.attrs().max_cqe)
     }
 
     /// Returns the number of RDMA READs that this side can serve at a time on one queue pair.

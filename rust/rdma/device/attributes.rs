@@ -79,7 +79,7 @@ pub(crate) struct PortAttributes {
 }
 
 /// Converts a limit, which is a signed number up to Linux 7.2, and unsigned in some cases since.
-fn limit(limit: impl TryInto<u32>) -> u32 {
+pub(super) fn limit(limit: impl TryInto<u32>) -> u32 {
     limit.try_into().unwrap_or(0)
 }
 
