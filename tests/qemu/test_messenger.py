@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 # debug: yes
-# oldest: yes
 """Messages over many connections, one pool of chunks and one dispatcher a side."""
 
 import errno

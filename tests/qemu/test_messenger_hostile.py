@@ -268,12 +268,12 @@ def flood():
 @suite.test("any lies, on either side, the same each time")
 def random_lies():
 	ends, arrived = collections.Counter(), 0
-	for seed in range(1, 31 if krping.SLOW == 1 else 9):
+	for seed in range(1, 15 if krping.SLOW == 1 else 9):
 		came, found = messenger_puppet.lie(seed, 40)
 		arrived += came
 		ends.update(found)
 	diag(f"{arrived} messages arrived, {dict(ends)}")
-	assert ends["EPROTO"] > 5, ends
+	assert ends["EPROTO"] > 2, ends
 
 
 suite.main()

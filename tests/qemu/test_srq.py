@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: GPL-2.0
-# oldest: yes
 """Shared receive queues of servers: srq=."""
 
 import errno
