@@ -69,7 +69,9 @@ proptest! {
             done += writes.sent(part);
             sent += u64::from(part);
             prop_assert_eq!(done, sent / u64::from(size));
-            prop_assert_eq!(u64::from(writes.left()), (u64::from(size) - sent % u64::from(size)) % u64::from(size));
+            let part = sent % u64::from(size);
+            let left = (u64::from(size) - part) % u64::from(size);
+            prop_assert_eq!(u64::from(writes.left()), left);
         }
         prop_assert_eq!(sent, count * u64::from(size));
         prop_assert!(writes.has_begun_all());
