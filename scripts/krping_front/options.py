@@ -3,11 +3,14 @@
 
 import argparse
 import math
+import re
 from collections.abc import Callable
 
 from .command import number
 from .kinds import KINDS, Kind
 from .tables import option
+
+UNITS = {"": 1, "ns": 1, "us": 1000, "ms": 10 ** 6, "s": 10 ** 9}
 
 
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
@@ -40,6 +43,23 @@ def decimal(least: float, most: float) -> Callable[[str], float]:
 				f"{text!r} is no number from {least} to {most}")
 		return found
 	return take
+
+
+def time_ns(text: str) -> int:
+	"""A type for times such as 20us, without a unit in ns."""
+	match = re.fullmatch(r"([0-9]+)(ns|us|ms|s|)", text)
+	if not match or not int(match[1]):
+		raise argparse.ArgumentTypeError(f"{text!r} is no time such as 20us or 1ms")
+	return int(match[1]) * UNITS[match[2]]
+
+
+def bandwidth(text: str) -> int:
+	"""A type for bandwidths such as 10G, in bytes per second."""
+	found = number(text, scaled=True)
+	if not found:
+		raise argparse.ArgumentTypeError(f"{text!r} is no bandwidth such as 10G, in bytes per "
+						 "second")
+	return found
 
 
 def sizes(text: str) -> list[int]:

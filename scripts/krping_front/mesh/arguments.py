@@ -3,11 +3,9 @@
 
 import argparse
 import os
-import re
 import sys
 
 from krping_front import options, sweep
-from krping_front.command import number
 from krping_front.errors import Quit
 from krping_front.kinds import KINDS, SIZED
 
@@ -16,28 +14,10 @@ from .plan import Plan, Step
 from .rails import Wish
 
 LAUNCHERS = ("clustershell", "srun", "ssh", "netns")
-UNITS = {"": 1, "ns": 1, "us": 1000, "ms": 10 ** 6, "s": 10 ** 9}
 # Options that the mesh itself sets.
 TAKEN = frozenset(("start_at", "wait", "threads", "persist", "detach", "stop", "max_p99",
 		   "min_bw"))
 PORT = 18515
-
-
-def time_ns(text: str) -> int:
-	"""A type for times such as 20us, without a unit in ns."""
-	match = re.fullmatch(r"([0-9]+)(ns|us|ms|s|)", text)
-	if not match or not int(match[1]):
-		raise argparse.ArgumentTypeError(f"{text!r} is no time such as 20us or 1ms")
-	return int(match[1]) * UNITS[match[2]]
-
-
-def bandwidth(text: str) -> int:
-	"""A type for bandwidths such as 10G, in bytes per second."""
-	found = number(text, scaled=True)
-	if not found:
-		raise argparse.ArgumentTypeError(f"{text!r} is no bandwidth such as 10G, in bytes per "
-						 "second")
-	return found
 
 
 def program() -> str:
@@ -100,9 +80,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 			 help="run nothing, and say what hosts have and lack")
 
 	then = parser.add_argument_group("what becomes of it")
-	then.add_argument("--max-p99", metavar="TIME", type=time_ns,
+	then.add_argument("--max-p99", metavar="TIME", type=options.time_ns,
 			  help="the limit of the 99th percentile of latencies, such as 20us")
-	then.add_argument("--min-bw", metavar="BYTES", type=bandwidth,
+	then.add_argument("--min-bw", metavar="BYTES", type=options.bandwidth,
 			  help="the limit of bandwidths, in bytes per second, such as 10G")
 	then.add_argument("--fail-on-outliers", action="store_true",
 			  help="hosts or pairs that are worse than the others are a missed limit")
