@@ -26,7 +26,7 @@ examples:
   krping conform 192.0.2.2
   krping conform 192.0.2.2 stale_rkey length_past_mr
   krping conform --timeout 30000 fe80::1%eth0 >conform.tap
-  krping conform --known scripts/known/rxe 192.0.2.2
+  krping conform --known rxe 192.0.2.2
   krping conform --link eth0 192.0.2.2 port_down
 
 exit status:
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 	parser.add_argument("--timeout", metavar="MS", type=options.number_of("timeout"),
 			    help="the deadline of each wait (default: the module's)")
 	parser.add_argument("--known", metavar="FILE",
-			    help="cases that are known to fail; scripts/known has such files")
+			    help="cases that are known to fail; rxe and siw are there")
 	parser.add_argument("--link", metavar="NETDEV",
 			    help="take this interface down and up as port_down asks for it")
 	parser.add_argument("--json", action="store_true",

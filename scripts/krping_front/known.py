@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a driver is known to do otherwise: the file of krping conform --known.
+"""What a driver is known to do otherwise: the file of --known.
 
 A line for each case, with the parts of it that may be not as demanded, as the results have
 them in "reason":
@@ -10,14 +10,18 @@ them in "reason":
 Empty lines, and lines that begin with #, say nothing.
 """
 
+import os
+
+from . import paths
 from .cases import Case
 from .errors import Quit
 
 
 def load(path: str) -> dict[str, list[str]]:
-	"""The parts that may be not as demanded, by case, that the file PATH has."""
+	"""The parts that may be not as demanded, by case, that the file PATH has, or the shipped
+	one of that name."""
 	try:
-		with open(path, encoding="utf-8") as file:
+		with open(_place(path), encoding="utf-8") as file:
 			lines = file.read().splitlines()
 	except OSError as error:
 		raise Quit(f"{path}: {error.strerror}") from None
@@ -35,6 +39,14 @@ def load(path: str) -> dict[str, list[str]]:
 			raise Quit(f"{path}:{number}: {name} is given twice")
 		found[name] = _parts(parts)
 	return found
+
+
+def _place(path: str) -> str:
+	"""PATH, or the shipped file of that name where there is no other."""
+	shipped = os.path.join(paths.KNOWN, path)
+	if os.sep in path or os.path.exists(path) or not os.path.exists(shipped):
+		return path
+	return shipped
 
 
 def _parts(text: str) -> list[str]:

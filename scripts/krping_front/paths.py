@@ -15,8 +15,11 @@ KMSG = "/dev/kmsg"
 MOUNTS = "/proc/mounts"
 # Where the first process finds its files.
 INIT = "/proc/1/root"
+HERE = os.path.dirname(os.path.abspath(__file__))
 # The tables of the module that this front came with.
-SHIPPED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "options.json")
+SHIPPED = os.path.join(HERE, "options.json")
+# What software drivers are known to do otherwise.
+KNOWN = os.path.join(os.path.dirname(HERE), "known")
 
 
 def open_debugfs(path: str) -> TextIO:
