@@ -23,5 +23,6 @@
 	cases		conformance, as text and as KTAP
 
 and a file for each subcommand: run, option_help, sweep, report (with compare), plot,
-watch, caps, conform. The folder mesh has what mesh and node need.
+watch, caps, conform. The folder acceptance has what test needs, and mesh what mesh and
+node need.
 """
