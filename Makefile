@@ -48,8 +48,8 @@ install-front: ## install the program krping and its man pages alone, below pref
 	install -D -m 644 man/_krping "$(share)/zsh/vendor-completions/_krping"
 
 # What DKMS builds the module from, and what makes Rust metadata for it.
-dkms_sources = Kbuild Makefile VERSION rust samples scripts/build-tools scripts/check-kdir scripts/lib.sh \
-	scripts/rust-metadata
+dkms_sources = Kbuild Makefile VERSION rust samples/helpers.c samples/rdma_echo.rs scripts/build-tools \
+	scripts/check-kdir scripts/lib.sh scripts/rust-metadata
 dkms = $(DESTDIR)/usr/src/krping-$(shell cat VERSION)
 
 install-dkms: ## install the sources for DKMS: then dkms install krping/VERSION
