@@ -9,6 +9,7 @@ use super::{
         failed,
         note_device, //
     },
+    endpoint::Endpoint,
     limits::{
         queue_limits,
         read_limits,
@@ -150,7 +151,7 @@ impl Accepting<'_> {
     pub(crate) fn show_device(&self, report: &mut Report<'_>) -> Result<Device<'_>, Failure> {
         let device = self.device()?;
         note_device(self.worker, &device);
-        report.device = Some((device.name(), device.transport()));
+        report.endpoint = Some(Endpoint::of(self.id)?);
         Ok(device)
     }
 

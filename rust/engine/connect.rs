@@ -7,6 +7,7 @@
 use super::{
     dial::dial,
     drive::failed,
+    endpoint::Endpoint,
     limits::read_limits,
     management::diagnose,
     outcome::{
@@ -299,7 +300,13 @@ impl Attempt<'_> {
             .prepare::<I>(&connected)
             .and_then(|()| greet(&connected, initiator, report));
         match greeted {
-            Ok(answer) => Ok((connected, answer)),
+            Ok(answer) => {
+                // The path MTU may be lower than when the route was resolved.
+                if let Ok(endpoint) = Endpoint::of(&connected.id) {
+                    report.endpoint = Some(endpoint);
+                }
+                Ok((connected, answer))
+            }
             Err(failure) => {
                 let Connected { queue_pair, id } = &connected;
                 let mut failure = id.cause_of(failure);

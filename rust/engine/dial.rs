@@ -9,6 +9,7 @@ use super::{
         failed,
         note_device, //
     },
+    endpoint::Endpoint,
     session::Session,
     worker::Worker, //
 };
@@ -76,6 +77,6 @@ pub(crate) fn dial_from(
     id.set_short_rnr_timer();
     id.resolve_route(timeout)?;
     note_device(worker, &device);
-    report.device = Some((device.name(), device.transport()));
+    report.endpoint = Some(Endpoint::of(&id)?);
     Ok(id)
 }

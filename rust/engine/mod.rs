@@ -42,7 +42,8 @@
 //!
 //! Results:
 //!
-//! - [`results`] - finished runs as JSON; [`claims`]: what they say of a device
+//! - [`results`] - finished runs as JSON; [`endpoint`], [`claims`]: what they say of a connection's
+//!   end and of a device
 //! - [`traffic`], [`histogram`], [`series`] - counters and latencies while a run goes on
 //! - [`print`](mod@print): printing of values that know nothing of the kernel
 
@@ -61,6 +62,7 @@ pub(crate) mod detached;
 pub(crate) mod device_counters;
 pub(crate) mod dial;
 pub(crate) mod drive;
+mod endpoint;
 pub(crate) mod entry;
 pub(crate) mod errors;
 pub(crate) mod events;

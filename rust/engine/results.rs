@@ -9,11 +9,13 @@
 
 use super::{
     device_counters::Moved,
+    endpoint::Endpoint,
     side::Figures, //
 };
 use crate::{
     cm::addr::SocketAddress,
     engine::print::forward_display,
+    kernel_ext::time::unix_ns,
     logic::{
         command::{
             Command,
@@ -50,10 +52,6 @@ use crate::{
             Object, //
         },
         version::VERSION, //
-    },
-    rdma::device::{
-        DeviceName,
-        Transport, //
     }, //
 };
 use core::fmt;
@@ -95,8 +93,8 @@ pub(crate) struct Report<'a> {
     pub(crate) command: &'a Command,
     /// Test that was run; for a server, its client chooses it.
     pub(crate) test: Test,
-    /// The device, once known.
-    pub(crate) device: Option<(DeviceName, Transport)>,
+    /// This side's end of the connection, once the device is known.
+    pub(crate) endpoint: Option<Endpoint>,
     /// The peer, once known.
     pub(crate) peer: Option<SocketAddress>,
     /// True if the peer did not announce itself as a krping of this kind; `None` until that is
@@ -174,7 +172,7 @@ impl<'a> Report<'a> {
             role,
             command,
             test: command.test,
-            device: None,
+            endpoint: None,
             peer: None,
             legacy: None,
             size: command.size,
@@ -232,15 +230,14 @@ impl<'a> Report<'a> {
         object
             .num("schema", SCHEMA)?
             .str("version", VERSION)?
+            .num("ended_unix_ns", unix_ns())?
             .num("id", self.session)?
             .num("thread", self.thread)?
             .str("tag", self.command.tag.as_str())?
             .str("role", self.role)?
             .str("test", self.test.as_str())?;
-        if let Some((name, transport)) = &self.device {
-            object
-                .str("device", name.as_str())?
-                .str("transport", transport.as_str())?;
+        if let Some(endpoint) = &self.endpoint {
+            endpoint.write(&mut object)?;
         }
         if let Some((ip, port)) = self.peer.and_then(|peer| Some((peer.ip()?, peer.port()))) {
             object.str("peer", ip)?.num("peer_port", port)?;

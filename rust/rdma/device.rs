@@ -62,11 +62,11 @@ const MAX_NAME: usize = bindings::IB_DEVICE_NAME_MAX as usize;
 /// The kernel's limit for the version of a firmware, with its NUL.
 const MAX_FIRMWARE: usize = bindings::IB_FW_VERSION_NAME_MAX as usize;
 
-/// A short text of a device.
+/// A short text of a device, of 255 bytes at most. Results on the stack have several.
 #[derive(Clone, Copy)]
 pub(crate) struct ShortText<const N: usize> {
     bytes: [u8; N],
-    len: usize,
+    len: u8,
 }
 
 /// The name of a device, such as `rxe0`.
@@ -76,17 +76,26 @@ impl<const N: usize> ShortText<N> {
     /// Copies `bytes` up to the first NUL.
     fn new(bytes: [u8; N]) -> Self {
         let len = bytes.iter().position(|byte| *byte == 0).unwrap_or(N);
-        Self { bytes, len }
+        Self {
+            bytes,
+            len: u8::try_from(len).unwrap_or(u8::MAX),
+        }
     }
 
     /// Returns the text; empty where it is not UTF-8.
     pub(crate) fn as_str(&self) -> &str {
         self.bytes
-            .get(..self.len)
+            .get(..usize::from(self.len))
             .and_then(|bytes| core::str::from_utf8(bytes).ok())
             .unwrap_or("")
     }
 }
+
+/// Bytes of the name of a driver, which has 14 at most so far (`hns_roce_hw_v2`).
+const MAX_DRIVER: usize = 24;
+
+/// The name of the module that is a device's driver, such as `mlx5_ib`.
+pub(crate) type DriverName = ShortText<MAX_DRIVER>;
 
 /// The driver of a device, as far as it matters to the users of the verbs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +141,7 @@ impl Device<'_> {
     }
 
     /// Returns the number of the port.
-    pub(super) fn port(&self) -> u32 {
+    pub(crate) fn port(&self) -> u32 {
         self.port
     }
 
@@ -166,6 +175,20 @@ impl Device<'_> {
             bindings::rdma_driver_id_RDMA_DRIVER_SIW => Driver::Siw,
             other => Driver::Other(other),
         }
+    }
+
+    /// Returns the name of the module that is the device's driver, cut where it is longer than all
+    /// there are; empty where it is built into the kernel.
+    pub(crate) fn driver_name(&self) -> DriverName {
+        let mut text = [0u8; MAX_DRIVER];
+        // SAFETY: By the type invariant the device is registered, after which its operations do not
+        // change, and their module stays.
+        if let Some(owner) = unsafe { (*self.as_ptr()).ops.owner.as_ref() } {
+            for (byte, letter) in text.iter_mut().zip(&owner.name) {
+                *byte = *letter;
+            }
+        }
+        ShortText::new(text)
     }
 
     /// Returns the protocol below the verbs.

@@ -15,6 +15,7 @@
 	shape		whether values that came from JSON are what type hints say
 	result		the type hints of a result and of a sweep
 	results		results as debugfs, files and sweeps have them
+	provenance	the host and the device that results come from
 	stats		histograms: merged, percentiles, cumulative shares
 	rows		a result, or several of one command, as a row of figures
 	table		rows as text and as CSV

@@ -4,7 +4,7 @@
 import argparse
 import json
 
-from . import device, run, runner
+from . import device, provenance, run, runner
 from .address import place
 from .command import Command
 from .errors import printing
@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> int:
 	"""Run it, and return the exit status."""
 	outcome = runner.run(Command(f"caps,{place(arguments.addr)}"))
+	provenance.add(outcome.results)
 	with printing():
 		for found in outcome.results:
 			if arguments.json:

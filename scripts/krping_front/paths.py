@@ -13,6 +13,9 @@ RESULTS = f"{DEBUGFS}/krping/results"
 OPTIONS = f"{DEBUGFS}/krping/options"
 KMSG = "/dev/kmsg"
 MOUNTS = "/proc/mounts"
+CPUINFO = "/proc/cpuinfo"
+INFINIBAND = "/sys/class/infiniband"
+NET = "/sys/class/net"
 # Where the first process finds its files.
 INIT = "/proc/1/root"
 HERE = os.path.dirname(os.path.abspath(__file__))

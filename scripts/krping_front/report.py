@@ -4,7 +4,7 @@
 import argparse
 import sys
 
-from . import compare, counters, moved, options, results, rows, run, table
+from . import compare, counters, moved, options, provenance, results, rows, run, table
 from .errors import FAILED, OK, Quit
 from .kinds import KINDS
 from .result import Result, Stopped
@@ -59,7 +59,7 @@ def sources(arguments: argparse.Namespace) -> list[Loaded]:
 	what they ask for."""
 	if arguments.files.count("-") > 1:
 		raise Quit("stdin can be read only once")
-	loaded = [results.load(path) for path in arguments.files] or [results.kept()]
+	loaded = [results.load(path) for path in arguments.files] or [_kept()]
 	for each in loaded:
 		each.results = [found for found in each.results if _matches(found, arguments)]
 		each.stopped = [end for end in each.stopped if _names(end, arguments)]
@@ -68,6 +68,13 @@ def sources(arguments: argparse.Namespace) -> list[Loaded]:
 		filtered = arguments.tag is not None or arguments.test or arguments.size
 		raise Quit(f"{'no such' if filtered else 'no'} results in {where}", FAILED)
 	return loaded
+
+
+def _kept() -> Loaded:
+	"""What the module of this host keeps."""
+	found = results.kept()
+	provenance.add(found.results)
+	return found
 
 
 def _names(found: Result | Stopped, arguments: argparse.Namespace) -> bool:

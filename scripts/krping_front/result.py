@@ -114,6 +114,23 @@ class Caps(typing.TypedDict):
 	limits: typing.NotRequired[Limits]
 
 
+class Provenance(typing.TypedDict, total=False):
+	"""Where a result comes from, as this program adds it: the host, and the device as sysfs has it."""
+
+	host: str
+	kernel: str
+	machine: str
+	cpu_model: str
+	cpus: int
+	front: str
+	firmware: str
+	rate_mbit_per_s: int
+	link_layer: str
+	interface: str
+	interface_mtu_bytes: int
+	numa_node: int
+
+
 class _Always(typing.TypedDict):
 	schema: int
 	id: int
@@ -132,8 +149,14 @@ class Result(_Always, total=False):
 	"""A result. The module may have new fields."""
 
 	version: str
+	ended_unix_ns: int
 	device: str
 	transport: str
+	driver: str
+	port: int
+	gid: str
+	peer_gid: str
+	path_mtu_bytes: int
 	errno: str
 	errno_number: int
 	reason: str
@@ -176,6 +199,7 @@ class Result(_Always, total=False):
 	total_ns: Stage
 	caps: Caps
 	cases: list[Trial]
+	provenance: Provenance
 
 
 class Stopped(typing.TypedDict):

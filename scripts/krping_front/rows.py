@@ -2,6 +2,7 @@
 """A row of figures: of one result, or of all results of one command together."""
 
 import dataclasses
+import typing
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -50,6 +51,8 @@ class Row:
 	# others.
 	due: int | None = None
 	late: int | None = None
+	# The result, or the first of several.
+	source: Result = dataclasses.field(default_factory=lambda: typing.cast(Result, {}))
 
 	@property
 	def measure(self) -> str:
@@ -116,7 +119,8 @@ def of(result: Result) -> Row:
 		   latency=latency, histogram=result.get("histogram_ns"),
 		   counters=counters.of(result),
 		   due=number_of(split(result["options"]).get("rate", "")),
-		   late=result["open_loop"]["late"] if "open_loop" in result else None)
+		   late=result["open_loop"]["late"] if "open_loop" in result else None,
+		   source=result)
 
 
 def device(result: Result) -> str:

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from . import cases, device, disks, progress, results, rows, runner, table
+from . import cases, device, disks, progress, provenance, results, rows, runner, table
 from .command import Command
 from .errors import INTERRUPTED, Quit, printing
 from .kinds import SIZED
@@ -74,6 +74,7 @@ def main(arguments: argparse.Namespace) -> int:
 	# How the command ended is to be said in any case.
 	with printing():
 		if arguments.json:
+			provenance.add(outcome.results)
 			for found in outcome.results:
 				print(json.dumps(found, separators=(",", ":")))
 		else:

@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import sys
 
-from . import options, progress, results, rows, runner, table, tables
+from . import options, progress, provenance, results, rows, runner, table, tables
 from .address import place
 from .command import PLACE, Command, variant
 from .errors import FAILED, INTERRUPTED, MISSED, OK, Quit, stdout_gone
@@ -193,6 +193,7 @@ def _test(kind: Kind, arguments: argparse.Namespace, extra: list[str], sweep: Sw
 		outcome = runner.run(command(kind, size, rate, arguments, extra),
 				     progress.wanted(arguments.quiet), label)
 		clients = [each for each in outcome.results if each["role"] == "client"]
+		provenance.add(clients)
 		sweep.results += clients
 		row = rows.together([rows.of(each) for each in clients]) if clients else None
 		if row and row.has_figures:

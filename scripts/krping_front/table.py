@@ -3,6 +3,7 @@
 
 import csv
 import io
+import time
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -79,7 +80,36 @@ CSV: dict[str, Callable[[Row], object]] = {
 	"due_per_sec": lambda row: "" if row.due is None else row.due,
 	"done_per_sec": lambda row: "" if row.due is None else _plain(row.rate, 0),
 	"late": lambda row: "" if row.late is None else row.late,
+	# Where they come from.
+	"time": lambda row: _time(row.source.get("ended_unix_ns")),
+	"host": lambda row: _origin(row, "host"),
+	"kernel": lambda row: _origin(row, "kernel"),
+	"version": lambda row: row.source.get("version", ""),
+	"device": lambda row: row.source.get("device", ""),
+	"transport": lambda row: row.source.get("transport", ""),
+	"driver": lambda row: row.source.get("driver", ""),
+	"firmware": lambda row: _origin(row, "firmware"),
+	"rate_mbit_per_sec": lambda row: _origin(row, "rate_mbit_per_s"),
+	"path_mtu_bytes": lambda row: row.source.get("path_mtu_bytes", ""),
+	"gid": lambda row: row.source.get("gid", ""),
+	"peer_gid": lambda row: row.source.get("peer_gid", ""),
+	"numa_node": lambda row: _origin(row, "numa_node"),
+	"cpus": lambda row: _origin(row, "cpus"),
+	"cpu_model": lambda row: _origin(row, "cpu_model"),
+	"options": lambda row: row.source.get("options", ""),
 }
+
+
+def _origin(row: Row, name: str) -> object:
+	"""NAME of where ROW comes from; "" where that is not known."""
+	return row.source.get("provenance", {}).get(name, "")
+
+
+def _time(ns: int | None) -> str:
+	"""The UTC time NS after 1970, to the millisecond; "" where it is not known."""
+	if ns is None:
+		return ""
+	return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(ns // 10**9)) + f".{ns // 10**6 % 1000:03}Z"
 
 
 def _plain(value: float | None, digits: int) -> str:

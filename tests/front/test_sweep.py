@@ -236,9 +236,12 @@ def written():
 		_, tables, _ = run(device(), *words, "--json", "x.json", "--csv", "x.csv")
 		assert tables.startswith("# wlat")
 		_, out, _ = run(device(), *words, "--csv", "-")
-		with open("x.csv", encoding="utf-8") as file:
-			assert file.read() == out
 		found = list(csv.DictReader(out.splitlines()))
+		with open("x.csv", encoding="utf-8") as file:
+			same = list(csv.DictReader(file))
+		# The tags are others.
+		assert [each | {"options": ""} for each in same] == [
+			each | {"options": ""} for each in found], same
 		assert [(each["test"], each["bytes"]) for each in found] == [
 			("wlat", "64"), ("wlat", "128"), ("bw", "64"), ("bw", "128")], found
 		_, out, _ = run(device(), *words, "--json", "-")

@@ -87,7 +87,32 @@ def run_all():
 			assert row.split()[4] == f"{client['p50_ns'] / 1000:.2f}", (row, client)
 	out, _ = front("run", f"{LOOPBACK},wlat,count=50,tag=front", "--json")
 	found = [json.loads(line) for line in out.splitlines()]
+	origins = [each.pop("provenance") for each in found]
 	assert found == krping.results("front") and len(found) == 2, found
+	for each in origins:
+		assert each["kernel"] == os.uname().release and each["rate_mbit_per_s"] > 0, each
+		assert each["interface"] in network_names() and each["interface_mtu_bytes"] > 0, each
+
+
+def network_names():
+	"""The network interfaces of this guest."""
+	return os.listdir("/sys/class/net")
+
+
+@suite.test("results say when they were made, and by which path")
+def endpoints():
+	before = time.time_ns()
+	tag = new_tag()
+	front("run", f"{LOOPBACK},wlat,count=50,mtu=256,tag={tag}")
+	for each in krping.results(tag):
+		assert before <= each["ended_unix_ns"] <= time.time_ns(), each
+		assert (each["driver"], each["port"]) == ("rdma_rxe", 1), each
+		assert each["gid"] == each["peer_gid"] == f"::ffff:{ADDR}", each
+		# Both sides know what mtu= has made of it.
+		assert each["path_mtu_bytes"] == 256, each
+	tag = new_tag()
+	front("run", f"{LOOPBACK},wlat,count=50,tag={tag}")
+	assert {each["path_mtu_bytes"] for each in krping.results(tag)} == {1024}
 
 
 @suite.test("run: the same tag again shows only the new results")

@@ -2,7 +2,9 @@
 """Results of every kind conform to docs/krping-result.schema.json. With RECORD=PATH they are
 also kept, for tests/front/recorded.jsonl."""
 
+import contextlib
 import errno
+import io
 import json
 import os
 
@@ -12,6 +14,7 @@ import schema
 import tap
 from krping import ADDR, Command, new_port, new_tag, run, run_ok, serve_new, wait_for
 from ktap import Suite
+from program import load
 
 suite = Suite(check=block.check)
 
@@ -21,12 +24,17 @@ LOOPBACK = f"loopback,addr={ADDR}"
 def conform(tag, number=1):
 	"""At least NUMBER results of TAG came, and conform."""
 	found = wait_for(lambda: found if len(found := krping.results(tag)) >= number else None)
+	keep(found)
+	return found
+
+
+def keep(found):
+	"""FOUND conform."""
 	for each in found:
 		schema.check(each)
 	if "RECORD" in os.environ:
 		with open(os.environ["RECORD"], "a", encoding="ascii") as file:
 			file.writelines(json.dumps(each, separators=(",", ":")) + "\n" for each in found)
-	return found
 
 
 def tagged(text, number=2):
@@ -48,6 +56,17 @@ def tests():
 			assert each["status"] == "ok", each
 	members = set().union(*tagged(f"{LOOPBACK},wlat,rate=100,count=50,interval=100"))
 	assert {"open_loop", "series", "usage"} <= members, members
+
+
+@suite.test("what the front adds")
+def front():
+	program = load(os.path.join(schema.TOP, "scripts", "krping"))
+	out = io.StringIO()
+	with contextlib.redirect_stdout(out):
+		assert program.main(["run", LOOPBACK, "wlat", "count=50", "--json"]) == 0
+	found = [json.loads(line) for line in out.getvalue().splitlines()]
+	assert all("provenance" in each for each in found), found
+	keep(found)
 
 
 @suite.test("what a device can do, and its conformance")
