@@ -18,6 +18,8 @@
 	provenance	the host and the device that results come from
 	stats		histograms: merged, percentiles, cumulative shares
 	rows		a result, or several of one command, as a row of figures
+	repeats		the rows of repetitions as one, of medians
+	points		what a sweep runs; sweep_file and sweep_table: what it writes and prints
 	table		rows as text and as CSV
 	disks		the results of disks and taps as text
 	device		what a device can do, as text

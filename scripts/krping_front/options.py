@@ -64,26 +64,37 @@ def bandwidth(text: str) -> int:
 
 def sizes(text: str) -> list[int]:
 	"""Sizes as in "2..8M" (doubling), "64,4K,1M", or both: a list, ascending."""
-	return _doubled(text, (1 << 32) - 1, True, "size such as 64, 4K or 1M", "2..8M")
+	return _doubled(text, 1, (1 << 32) - 1, True, "size such as 64, 4K or 1M", "2..8M")
 
 
 def rates(text: str) -> list[int]:
 	"""Rates as in "1000..64000" (doubling), "500,2000", or both: a list, ascending."""
 	most = option("rate").get("max", 0)
-	return _doubled(text, most, False, f"rate from 1 to {most} per second", "1000..64000")
+	return _doubled(text, 1, most, False, f"rate from 1 to {most} per second", "1000..64000")
 
 
-def _doubled(text: str, most: int, scaled: bool, what: str, example: str) -> list[int]:
-	"""The numbers of TEXT, each WHAT or a range such as EXAMPLE, which doubles, and none above
-	MOST: a list, ascending. They may have a unit if they are SCALED."""
+def numbers(name: str, text: str) -> list[int]:
+	"""Values of the option NAME of a command as in "1..64" (doubling), "1,3,8", or both: a list,
+	ascending."""
+	row = option(name)
+	least, most = row.get("min", 0), row.get("max", 0)
+	return _doubled(text, least, most, "K" in row.get("suffixes", ()),
+			f"number from {least} to {most}", "1..8")
+
+
+def _doubled(text: str, least: int, most: int, scaled: bool, what: str, example: str) -> list[int]:
+	"""The numbers of TEXT from LEAST to MOST, each WHAT or a range such as EXAMPLE, which doubles: a
+	list, ascending. They may have a unit if they are SCALED."""
 	found = set()
 	for part in text.split(","):
-		# What is no number is not in the range either.
-		ends = [number(end.strip(), scaled=scaled) or 0 for end in part.split("..")]
-		if len(ends) > 2 or not 0 < ends[0] <= ends[-1] <= most:
+		first, *rest = (number(end.strip(), scaled=scaled) for end in part.split(".."))
+		last = rest[0] if rest else first
+		# Nothing doubles from 0 on.
+		if (len(rest) > 1 or first is None or last is None or not least <= first <= last <= most
+		    or (rest and first == 0)):
 			raise argparse.ArgumentTypeError(
 				f"{part!r} is no {what}, and no range such as {example}")
-		found |= {ends[0] << bit for bit in range((ends[-1] // ends[0]).bit_length())}
+		found |= {first << bit for bit in range((last // first).bit_length())} if first else {0}
 	return sorted(found)
 
 

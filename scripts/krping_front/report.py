@@ -4,7 +4,7 @@
 import argparse
 import sys
 
-from . import compare, counters, moved, options, provenance, results, rows, run, table
+from . import compare, counters, moved, options, provenance, repeats, results, rows, run, table
 from .errors import FAILED, OK, Quit
 from .kinds import KINDS
 from .result import Result, Stopped
@@ -108,19 +108,23 @@ def lines(loaded: Loaded, with_counters: bool = False) -> list[str]:
 	"""The tables of one results.Loaded, and of its counters if WITH_COUNTERS."""
 	shown = [found for found in loaded.results if not results.is_answer(found)]
 	groups: dict[tuple[str, str, str, str, str, bool], list[Row]] = {}
-	for row in rows.by_command(shown):
-		if row.has_figures:
-			key = (row.kind.name, row.measure, row.role, row.device, row.variant,
-			       row.duplex)
-			groups.setdefault(key, []).append(row)
+	style = table.Style(loaded.axes, loaded.repeated)
+	found = [row for row in rows.by_command(shown) if row.has_figures]
+	if loaded.repeated:
+		found = [repeats.together(group) for group in repeats.groups(found)]
+	for row in found:
+		key = (row.kind.name, row.measure, row.role, row.device,
+		       row.variant_without(style.axes), row.duplex)
+		groups.setdefault(key, []).append(row)
 	text = []
 	for group in groups.values():
-		text += [f"# {table.title(group[0])}"] + table.lines(group) + [""]
+		text += [f"# {table.title(group[0], style=style)}"]
+		text += table.lines(group, style=style) + [""]
 		if with_counters:
 			total = counters.total(row.counters for row in group)
 			text += moved.lines({"moved": total}) + [""] * bool(total)
-	for found in shown:
-		for table_lines in run.others(found):
+	for result in shown:
+		for table_lines in run.others(result):
 			text += table_lines + [""]
 	text += _ends(loaded)
 	while text and not text[-1]:
@@ -128,9 +132,15 @@ def lines(loaded: Loaded, with_counters: bool = False) -> list[str]:
 	return text or ["nothing was measured"]
 
 
+def _with(end: Stopped) -> str:
+	"""The place of END along the axes of its sweep."""
+	found = ", ".join(f"{name}={value}" for name, value in end.get("settings", {}).items())
+	return f" with {found}" if found else ""
+
+
 def _ends(loaded: Loaded) -> list[str]:
 	"""Where a sweep ended early, and what failed."""
-	text = [f"{each['test']} ended before {each['size']} bytes: {each['reason']}"
+	text = [f"{each['test']} ended before {each['size']} bytes{_with(each)}: {each['reason']}"
 		for each in loaded.stopped]
 	commands: dict[tuple[int, str], list[Result]] = {}
 	for found in loaded.results:

@@ -208,6 +208,29 @@ class Stopped(typing.TypedDict):
 	test: str
 	size: int
 	reason: str
+	settings: typing.NotRequired[dict[str, str]]
+
+
+class Run(typing.TypedDict):
+	"""A run of a sweep that came to its end."""
+
+	# Without its tag.
+	command: str
+	repetition: int
+	tag: str
+	# Whether it missed a limit.
+	missed: bool
+
+
+class Summary(typing.TypedDict):
+	"""The repetitions of one place of a sweep."""
+
+	test: str
+	size: int
+	settings: dict[str, str]
+	runs: int
+	# The median, the least and the most of each.
+	figures: dict[str, dict[str, Any]]
 
 
 class Sweep(typing.TypedDict):
@@ -223,3 +246,8 @@ class Sweep(typing.TypedDict):
 	# Each is looked at by itself.
 	results: list[Any]
 	stopped: list[Stopped]
+	# The values of each axis.
+	axes: typing.NotRequired[dict[str, list[str]]]
+	repeat: typing.NotRequired[int]
+	runs: typing.NotRequired[list[Run]]
+	summary: typing.NotRequired[list[Summary]]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Results: JSON objects, as debugfs has them one a line, and as sweeps keep them."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -28,6 +29,19 @@ class Loaded:
 	name: str
 	results: list[Result]
 	stopped: list[Stopped] = dataclasses.field(default_factory=list)
+	# The sweep that it is of.
+	sweep: Sweep | None = None
+
+	@property
+	def axes(self) -> tuple[str, ...]:
+		"""The options that a sweep went along, but those that every table has."""
+		names = self.sweep.get("axes", {}) if self.sweep else {}
+		return tuple(name for name in names if name not in ("size", "rate"))
+
+	@property
+	def repeated(self) -> bool:
+		"""Whether a sweep measured each point several times."""
+		return self.sweep is not None and self.sweep.get("repeat", 1) > 1
 
 
 def check(found: typing.Any, where: str) -> Result:
@@ -95,7 +109,7 @@ def _sweep(whole: dict[str, typing.Any], name: str) -> Loaded:
 	shape.check(whole, Sweep, name)
 	return Loaded(name, [check(found, f"{name}: result {number}")
 			     for number, found in enumerate(whole["results"], 1)],
-		      whole["stopped"])
+		      whole["stopped"], typing.cast(Sweep, whole))
 
 
 def load(path: str) -> Loaded:
@@ -202,6 +216,24 @@ def save(path: str, text: str) -> None:
 			file.write(text)
 	except OSError as error:
 		raise Quit(f"{path}: {error.strerror}") from None
+
+
+def replace(path: str, text: str) -> None:
+	"""Have the file PATH hold TEXT, and at no time a part of it. What is no file, as stdout for
+	"-", is written to."""
+	if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
+		save(path, text)
+		return
+	real = os.path.realpath(path)
+	try:
+		with open(f"{real}.new", "w", encoding="utf-8") as file:
+			file.write(text)
+		os.replace(f"{real}.new", real)
+	except OSError:
+		# The directory may be closed, or the disk be full: the file may have room.
+		with contextlib.suppress(OSError):
+			os.unlink(f"{real}.new")
+		save(path, text)
 
 
 def sweep_text(sweep: Sweep) -> str:

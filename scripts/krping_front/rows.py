@@ -3,7 +3,7 @@
 
 import dataclasses
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 from . import counters, stats
@@ -12,6 +12,7 @@ from .command import split, variant
 from .counters import Counters
 from .kinds import KINDS, SIZED, Kind
 from .result import Histogram, Result
+from .tables import option
 
 Number = TypeVar("Number", int, float)
 
@@ -51,6 +52,10 @@ class Row:
 	# others.
 	due: int | None = None
 	late: int | None = None
+	# How many repetitions it is the median of, and the least and the most of each figure among
+	# them; nothing of one.
+	runs: int = 1
+	spread: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
 	# The result, or the first of several.
 	source: Result = dataclasses.field(default_factory=lambda: typing.cast(Result, {}))
 
@@ -77,6 +82,20 @@ class Row:
 	def microseconds(self, name: str) -> float | None:
 		"""The latency NAME in usec."""
 		return self.latency[name] / 1000 if name in self.latency else None
+
+	def setting(self, name: str) -> str:
+		"""The value of the option NAME of its command, the default without one, as tables have
+		it: of an option without values whether it is given."""
+		row = option(name)
+		given = split(self.source.get("options", ""))
+		if name not in given:
+			return "no" if row.get("kind") == "flag" else str(row.get("default", "-"))
+		return given[name] or "yes"
+
+	def variant_without(self, names: Collection[str]) -> str:
+		"""Its options that tell one measurement from another, but those of NAMES."""
+		return ",".join(each for each in self.variant.split(",")
+				if each.partition("=")[0] not in names)
 
 
 def _per_second(amount: int, ns: int) -> float | None:

@@ -1,24 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0
-"""krping sweep: tests over sizes, as perftest's -a has them."""
+"""krping sweep: tests over sizes, as perftest's -a has them, and over other options."""
 
 import argparse
-import dataclasses
 import datetime
 import sys
+from typing import Any
 
-from . import options, progress, provenance, results, rows, runner, table, tables
+from . import options, points, progress, provenance, repeats, results, rows, runner, table, tables
 from .address import place
 from .command import PLACE, Command, variant
 from .errors import FAILED, INTERRUPTED, MISSED, OK, Quit, stdout_gone
 from .kinds import SIZED, Kind
-from .result import SWEEP, Result, Stopped
+from .points import Point
+from .result import SWEEP
 from .rows import Row
 from .runner import Outcome
+from .sweep_file import Done, SweepFile
+from .sweep_table import SweepTable
 
 DESCRIPTION = """\
 Run tests over sizes from 2 bytes to 8 MiB, or as far as the device goes, and
-print a table with perftest's columns for each. With --client a server must run
-at the address (krping run server,persist); with --loopback both sides are here.
+print a table with perftest's columns for each. Each --axis adds an option with
+the values that it is to have; all combinations are run. With --repeat the table
+has medians, and between what they were. With --client a server must run at the
+address (krping run server,persist); with --loopback both sides are here.
 """
 EXAMPLES = """\
 examples:
@@ -28,6 +33,9 @@ examples:
   krping sweep --addr 192.0.2.1 --test bw,rbw --option qps=4,postlist=8 --csv -
   krping sweep --addr 192.0.2.1 --test all --sizes 64,64K --count 1000
   krping sweep --addr 192.0.2.1 --test rlat,bw --rates 1000..64000
+  krping sweep --addr 192.0.2.1 --test bw --sizes 4K --axis qps=1..8 --axis poll
+  krping sweep --addr 192.0.2.1 --repeat 5 --json night.json
+  krping sweep --addr 192.0.2.1 --repeat 5 --json night.json --resume
 
 Tests whose operations have one size, such as alat, are run once, with that.
 
@@ -47,7 +55,8 @@ exit status:
        not root, debugfs is not mounted
   3    a run missed a limit of --option max_p99=... or min_bw=...; all were run
   130  interrupted
-What there is until then is printed, and written to --json and --csv.
+What there is until then is printed, and written to --json and --csv. --json is
+also written while it runs, so that --resume goes on whatever ended it.
 """
 
 # Moved by each run at most, and how often at most and at least.
@@ -78,6 +87,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 			    help="2..8M doubles (default), 64,4K,1M is a list")
 	parser.add_argument("--rates", metavar="RATES", type=options.rates,
 			    help="operations per second: 1000..64000 doubles, 500,2000 is a list")
+	parser.add_argument("--axis", metavar="AXIS", type=points.axis, action="append", default=[],
+			    help="an option and its values, such as qps=1..64, mem_mode=dma,reg, or "
+			    "poll for without and with it; may be repeated")
+	parser.add_argument("--repeat", metavar="N", type=options.whole(1, 1000), default=1,
+			    help="measure each point so often, in rounds, and print medians")
 	parser.add_argument("--option", metavar="OPTION", action="append", default=[],
 			    help="an option for each command, such as poll; may be repeated")
 	parser.add_argument("--count", metavar="N", type=options.whole(1),
@@ -86,19 +100,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 			    help="seconds of each run")
 	parser.add_argument("--json", metavar="FILE",
 			    help="write everything there; - is stdout, without tables")
+	parser.add_argument("--resume", action="store_true",
+			    help="go on with the sweep of --json FILE: what was measured is not "
+			    "measured again")
 	parser.add_argument("--csv", metavar="FILE",
 			    help="write the tables' figures there; - is stdout, without tables")
 	parser.add_argument("--quiet", action="store_true", help="show no progress")
-
-
-@dataclasses.dataclass
-class Sweep:
-	"""What a sweep has come to so far."""
-
-	rows: list[Row] = dataclasses.field(default_factory=list)
-	results: list[Result] = dataclasses.field(default_factory=list)
-	stopped: list[Stopped] = dataclasses.field(default_factory=list)
-	status: int = OK
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -110,41 +117,60 @@ def main(arguments: argparse.Namespace) -> int:
 	files = [path for path in (arguments.json, arguments.csv) if path is not None]
 	if files.count("-") > 1:
 		raise Quit("--json - and --csv - are both given; stdout has room for one")
+	if arguments.resume and arguments.json in (None, "-"):
+		raise Quit("--resume needs --json FILE, which is what it goes on from")
 	for path in files:
 		results.check_writable(path)
+	file = SweepFile(arguments.json, _head(arguments, extra), arguments.resume)
 	# Fails early, where nothing could be shown of any run.
 	results.kept()
-	started = datetime.datetime.now(datetime.UTC)
-	sweep = Sweep()
+	sweep = Sweep(arguments, extra, file)
 	try:
-		for number, kind in enumerate(arguments.test):
-			if not _test(kind, arguments, extra, sweep,
-				     None if "-" in files else number):
-				break
+		sweep.run(silent="-" in files)
 	except BrokenPipeError:
 		stdout_gone()
 		sweep.status = FAILED
 	finally:
 		# Also where a run was refused, or the module is gone.
-		_save(arguments, extra, sweep, started)
+		sweep.save()
 	return sweep.status
 
 
 def _complete(arguments: argparse.Namespace, extra: list[str]) -> None:
-	"""Set what ARGUMENTS leave out and what depends on others of them, and see whether --rates
-	goes with them and with the EXTRA options."""
+	"""Set what ARGUMENTS leave out and what depends on others of them, and see whether axes go
+	with them and with the EXTRA options."""
+	points.check(arguments.axis, arguments.test, arguments.role, extra)
+	for name, option in ((points.SIZE, "sizes"), (points.RATE, "rates")):
+		for axis in [axis for axis in arguments.axis if axis.name == name]:
+			if getattr(arguments, option):
+				raise Quit(f"--axis {name} and --{option} are both given")
+			setattr(arguments, option, list(map(int, axis.values)))
+	if arguments.rates and any(each.partition("=")[0] == "rate" for each in extra):
+		raise Quit("--rates and --option rate= are both given")
+	arguments.axis = [axis for axis in arguments.axis
+			  if axis.name not in (points.SIZE, points.RATE)]
 	if arguments.sizes is None:
 		arguments.sizes = RATES_SIZES if arguments.rates else SIZES
 	if not arguments.rates:
 		return
-	if any(each.partition("=")[0] == "rate" for each in extra):
-		raise Quit("--rates and --option rate= are both given")
 	goes = tables.option("rate")["goes"]["client"]
 	for kind in arguments.test:
 		if kind.name not in goes:
 			raise Quit(f"--rates is for {', '.join(goes)}; not for {kind.name}")
 	if not arguments.count and not arguments.duration:
 		arguments.duration = RATES_SECONDS
+
+
+def _head(arguments: argparse.Namespace, extra: list[str]) -> dict[str, Any]:
+	"""The fields of the file that are known before anything is run."""
+	host, kernel = results.host()
+	axes = {points.SIZE: list(map(str, arguments.sizes))}
+	axes |= {points.RATE: list(map(str, arguments.rates))} if arguments.rates else {}
+	return {"krping_sweep": SWEEP,
+		"started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+		"host": host, "kernel": kernel, "role": arguments.role, "addr": arguments.addr,
+		"options": variant(",".join(extra)), "repeat": arguments.repeat,
+		"axes": axes | {axis.name: list(axis.values) for axis in arguments.axis}}
 
 
 def extra_options(words: list[str]) -> list[str]:
@@ -166,99 +192,132 @@ def iterations(kind: Kind, size: int, arguments: argparse.Namespace) -> int:
 	return most if amount is None else max(LEAST, min(most, amount // size))
 
 
-def command(kind: Kind, size: int, rate: int | None, arguments: argparse.Namespace,
-	    extra: list[str]) -> Command:
-	"""The Command of a run, of an open loop with RATE."""
-	count = iterations(kind, size, arguments)
+def command(point: Point, arguments: argparse.Namespace, extra: list[str]) -> str:
+	"""The command of a run at POINT, without a tag."""
+	count = iterations(point.kind, point.size, arguments)
 	words = [arguments.role, arguments.place]
 	words += [f"port={arguments.port}"] if arguments.port else []
-	words += [kind.option] if kind.option else []
-	words += [f"size={size}"] if kind.size is None else []
+	words += [point.kind.option] if point.kind.option else []
+	words += [f"size={point.size}"] if point.kind.size is None else []
 	words += [f"count={count}"] if count else []
 	words += [f"duration={arguments.duration}"] if arguments.duration else []
-	words += [f"rate={rate}"] if rate else []
-	return Command(",".join(words + extra))
+	return ",".join(words + point.words + extra)
 
 
-def _test(kind: Kind, arguments: argparse.Namespace, extra: list[str], sweep: Sweep,
-	  place: int | None) -> bool:
-	"""Run KIND over all sizes, and rates if there are any, and print its table unless PLACE is
-	None (else it is the table's number). Return whether the next test is to be run."""
-	shown = None
-	sizes = arguments.sizes if kind.size is None else [kind.size]
-	runs = [(size, rate) for size in sizes for rate in arguments.rates or [None]]
-	for number, (size, rate) in enumerate(runs, 1):
-		at = f" at {rate}/s" if rate else ""
-		label = f"{kind.name} {size} bytes{at} ({number} of {len(runs)})"
-		outcome = runner.run(command(kind, size, rate, arguments, extra),
-				     progress.wanted(arguments.quiet), label)
+class Sweep:
+	"""The runs of a sweep, and what they have come to."""
+
+	def __init__(self, arguments: argparse.Namespace, extra: list[str], file: SweepFile) -> None:
+		"""EXTRA options are of all commands, and FILE has what was measured before."""
+		self.arguments = arguments
+		self.extra = extra
+		self.file = file
+		self.status = OK
+		# By their points, in the order in which these were run.
+		self.rows: dict[Point, list[Row]] = {}
+
+	def run(self, silent: bool) -> None:
+		"""Run all, and print the tables unless it is SILENT."""
+		for number, kind in enumerate(self.arguments.test):
+			shown = SweepTable(self.axes, self.arguments.repeat, number > 0, silent)
+			go_on = self._test(kind, shown)
+			shown.finish()
+			if not go_on:
+				return
+
+	@property
+	def axes(self) -> tuple[str, ...]:
+		"""The options that have a column."""
+		return tuple(axis.name for axis in self.arguments.axis)
+
+	def _test(self, kind: Kind, shown: SweepTable) -> bool:
+		"""Run KIND at all points, in as many rounds as there are repetitions, so that what
+		changes meanwhile changes all points alike. Return whether the next test is to be run."""
+		plan = points.plan(kind, self.arguments.sizes, self.arguments.rates, self.arguments.axis)
+		# By their settings, the sizes that the device does not take.
+		above: dict[tuple[tuple[str, str], ...], int] = {}
+		for repetition in range(1, self.arguments.repeat + 1):
+			for number, point in enumerate(plan, 1):
+				if point.size >= above.get(point.settings, point.size + 1):
+					continue
+				of = f"{number} of {len(plan)}"
+				if self.arguments.repeat > 1:
+					of += f", round {repetition} of {self.arguments.repeat}"
+				outcome = self._measure(point, repetition, f"({of})")
+				if point in self.rows:
+					shown.add(point, self.rows[point])
+				if outcome is None:
+					continue
+				if outcome.errno and not outcome.missed:
+					if not self._stop(point, outcome, shown):
+						return False
+					above[point.settings] = point.size
+				if outcome.signal is not None:
+					# It came when the run was over.
+					self.status = INTERRUPTED
+					return False
+		return True
+
+	def _measure(self, point: Point, repetition: int, of: str) -> Outcome | None:
+		"""Run POINT, which is OF how many, unless that was done before, which is None."""
+		text = command(point, self.arguments, self.extra)
+		done = self.file.done.get((text, repetition))
+		if done is not None:
+			self._note(point, done)
+			return None
+		with_tag = Command(text)
+		outcome = runner.run(with_tag, progress.wanted(self.arguments.quiet),
+				     f"{point.kind.name} {point.where} {of}")
 		clients = [each for each in outcome.results if each["role"] == "client"]
 		provenance.add(clients)
-		sweep.results += clients
-		row = rows.together([rows.of(each) for each in clients]) if clients else None
-		if row and row.has_figures:
-			sweep.rows.append(row)
-			if shown is None and place is not None:
-				shown = _begin(row, place)
-			if shown:
-				print(shown.line(row), flush=True)
+		done = Done(clients, outcome.missed)
+		if outcome.errno and not outcome.missed:
+			self.file.results += clients
+		else:
+			self.file.add(text, repetition, with_tag.tag or "", done)
+			self.file.checkpoint()
+		self._note(point, done)
 		if outcome.missed:
-			sweep.status = MISSED
-			print(f"krping: {size} bytes{at}: {outcome.message}", file=sys.stderr)
-		elif outcome.errno:
-			return _stop(kind, size, outcome, sweep, place)
-		if outcome.signal is not None:
-			# It came when the run was over.
-			sweep.status = INTERRUPTED
+			print(f"krping: {point.where}: {outcome.message}", file=sys.stderr)
+		return outcome
+
+	def _note(self, point: Point, done: Done) -> None:
+		"""Have POINT know what it measured."""
+		if done.missed:
+			self.status = MISSED
+		if done.results:
+			row = rows.together([rows.of(each) for each in done.results])
+			if row.has_figures:
+				self.rows.setdefault(point, []).append(row)
+
+	def _stop(self, point: Point, outcome: Outcome, shown: SweepTable) -> bool:
+		"""The run of POINT did not succeed: say so, and return whether the sweep goes on."""
+		reason = outcome.sentence or outcome.message
+		interrupted = outcome.status == INTERRUPTED
+		self.file.stopped.append({"test": point.kind.name, "size": point.size,
+					  "reason": "interrupted" if interrupted else reason})
+		if point.settings:
+			self.file.stopped[-1]["settings"] = dict(point.settings)
+		if interrupted:
+			self.status = INTERRUPTED
+			print(f"krping: interrupted, in {point.kind.name} of {point.where}",
+			      file=sys.stderr)
 			return False
-	return True
-
-
-def _begin(row: Row, place: int) -> table.Table:
-	"""Print what stands above the table of ROW and those after it."""
-	if place:
-		print()
-	shown = table.Table(table.columns(row.measure))
-	print(f"# {table.title(row)}")
-	print(shown.heading(), flush=True)
-	return shown
-
-
-def _stop(kind: Kind, size: int, outcome: Outcome, sweep: Sweep, place: int | None) -> bool:
-	"""The run of KIND with SIZE did not succeed: say so, and return whether the next
-	test is to be run."""
-	if outcome.status == INTERRUPTED:
-		sweep.status = INTERRUPTED
-		sweep.stopped.append({"test": kind.name, "size": size, "reason": "interrupted"})
-		print(f"krping: interrupted, in {kind.name} of {size} bytes", file=sys.stderr)
+		if outcome.above is not None:
+			# For people; the files have it in another place.
+			shown.note(f"# ended before {point.where}: {reason}")
+			return True
+		self.status = outcome.status
+		print(f"krping: {point.kind.name} of {point.where}: {outcome.message}", file=sys.stderr)
+		if outcome.status == FAILED and outcome.name.startswith("ECONNREFUSED"):
+			print("krping: a server is started with 'krping run server,persist' there; "
+			      "--loopback runs both sides here", file=sys.stderr)
 		return False
-	reason = outcome.sentence or outcome.message
-	sweep.stopped.append({"test": kind.name, "size": size, "reason": reason})
-	if outcome.above is not None:
-		# For people; the files have it in another place.
-		if place is not None:
-			print(f"# ended before {size} bytes: {reason}", flush=True)
-		return True
-	sweep.status = outcome.status
-	print(f"krping: {kind.name} of {size} bytes: {outcome.message}", file=sys.stderr)
-	if outcome.status == FAILED and outcome.name.startswith("ECONNREFUSED"):
-		print("krping: a server is started with 'krping run server,persist' there; "
-		      "--loopback runs both sides here", file=sys.stderr)
-	return False
 
-
-def _save(arguments: argparse.Namespace, extra: list[str], sweep: Sweep,
-	  started: datetime.datetime) -> None:
-	"""Write the files that are wanted."""
-	if arguments.csv is not None:
-		results.save(arguments.csv, table.csv_text(sweep.rows))
-	if arguments.json is None:
-		return
-	host, kernel = results.host()
-	results.save(arguments.json, results.sweep_text({
-		"krping_sweep": SWEEP,
-		"started": started.isoformat(timespec="seconds"),
-		"host": host, "kernel": kernel, "role": arguments.role, "addr": arguments.addr,
-		"options": variant(",".join(extra)), "results": sweep.results,
-		"stopped": sweep.stopped,
-	}))
+	def save(self) -> None:
+		"""Write the files that are wanted."""
+		found = [(point, repeats.together(each)) for point, each in self.rows.items()]
+		if self.arguments.csv is not None:
+			text = table.csv_text([row for _, row in found], self.axes)
+			results.save(self.arguments.csv, text)
+		self.file.write([repeats.summary(row, point.labels) for point, row in found])

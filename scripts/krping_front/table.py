@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from .rows import Row
+from .rows import LATENCIES, MIB, Row
 
 
 class Column(NamedTuple):
@@ -62,6 +62,80 @@ LOAD = (
 MEASURES: dict[str, tuple[Column, ...]] = {"latency": LATENCY, "bandwidth": BANDWIDTH, "rate": RATE,
 					   "load": LOAD}
 
+
+class Figure(NamedTuple):
+	"""A figure that is compared, or of which there are several."""
+
+	heading: str
+	# Of a row, and its name in the row's spread.
+	name: str
+	unit: float
+	digits: int
+
+	def value(self, row: Row) -> float | None:
+		"""It of ROW, in its unit."""
+		found = row.latency.get(self.name) if self.name in LATENCIES else getattr(row, self.name)
+		return None if found is None else found / self.unit
+
+	def spread(self, row: Row) -> tuple[float, float] | None:
+		"""Between what it was in the repetitions of ROW, in its unit."""
+		if self.name not in row.spread:
+			return None
+		least, most = row.spread[self.name]
+		return least / self.unit, most / self.unit
+
+	def columns(self) -> tuple[Column, Column]:
+		"""The columns of medians and of spreads."""
+		def spread(row: Row) -> str:
+			found = self.spread(row)
+			return "-" if found is None else "..".join(fixed(each, self.digits) for each in found)
+		return (Column(self.heading, lambda row: fixed(self.value(row), self.digits)),
+			Column("min..max", spread))
+
+
+TYPICAL = Figure("t_typical[usec]", "p50_ns", 1e3, 2)
+AVERAGE = Figure("t_avg[usec]", "mean_ns", 1e3, 2)
+P99 = Figure("99%[usec]", "p99_ns", 1e3, 2)
+P99_9 = Figure("99.9%[usec]", "p99_9_ns", 1e3, 2)
+BW_AVERAGE = Figure("BW average[MiB/sec]", "bytes_per_s", MIB, 2)
+# What is compared of each measure, and shown of repetitions.
+FIGURES: dict[str, tuple[Figure, ...]] = {
+	"latency": (TYPICAL, AVERAGE, P99, P99_9),
+	"bandwidth": (BW_AVERAGE, Figure("MsgRate[Mpps]", "rate", 1e6, 6)),
+	"rate": (Figure("rate[1/sec]", "rate", 1, 0),),
+	"load": (Figure("done[1/sec]", "rate", 1, 0), TYPICAL, P99, P99_9),
+}
+RUNS = Column("#runs", lambda row: str(row.runs))
+
+
+class Style(NamedTuple):
+	"""How rows are shown."""
+
+	# Options that have a column each.
+	axes: tuple[str, ...] = ()
+	# Whether rows are medians of repetitions.
+	repeated: bool = False
+
+
+PLAIN = Style()
+
+
+
+def _spreads() -> dict[str, Callable[[Row], object]]:
+	"""The columns of --csv for the least and the most of each figure among repetitions."""
+	def of(name: str, place: int, unit: float, digits: int) -> Callable[[Row], object]:
+		return lambda row: (_plain(row.spread[name][place] / unit, digits)
+				    if name in row.spread else "")
+
+	return {f"{heading}_{end}": of(name, place, unit, digits)
+		for heading, name, unit, digits in (
+			("t_typical_usec", "p50_ns", 1e3, 3), ("t_avg_usec", "mean_ns", 1e3, 3),
+			("p99_usec", "p99_ns", 1e3, 3), ("p99_9_usec", "p99_9_ns", 1e3, 3),
+			("bw_mib_per_sec", "bytes_per_s", MIB, 3),
+			("msg_rate_mpps", "rate", 1e6, 6))
+		for place, end in enumerate(("min", "max"))}
+
+
 # What --csv has: names, and what they are of a row.
 CSV: dict[str, Callable[[Row], object]] = {
 	"test": lambda row: row.kind.name,
@@ -80,6 +154,9 @@ CSV: dict[str, Callable[[Row], object]] = {
 	"due_per_sec": lambda row: "" if row.due is None else row.due,
 	"done_per_sec": lambda row: "" if row.due is None else _plain(row.rate, 0),
 	"late": lambda row: "" if row.late is None else row.late,
+	# Repetitions, and between what the figures of these were.
+	"runs": lambda row: row.runs,
+	**_spreads(),
 	# Where they come from.
 	"time": lambda row: _time(row.source.get("ended_unix_ns")),
 	"host": lambda row: _origin(row, "host"),
@@ -142,12 +219,22 @@ class Table:
 		return " " + "  ".join(cells).rstrip()
 
 
-def columns(measure: str, named: bool = False) -> tuple[Column, ...]:
+def setting(name: str) -> Column:
+	"""The column of the axis NAME."""
+	return Column(name, lambda row: row.setting(name))
+
+
+def columns(measure: str, named: bool = False, style: Style = PLAIN) -> tuple[Column, ...]:
 	"""The columns of a table of MEASURE, and the rows' names before them if NAMED."""
-	return ((NAME,) if named else ()) + (BYTES, ITERATIONS) + MEASURES[measure]
+	first = ((NAME,) if named else ()) + (BYTES,) + tuple(map(setting, style.axes))
+	if not style.repeated:
+		return first + (ITERATIONS,) + MEASURES[measure]
+	due = (DUE,) if measure == "load" else ()
+	return first + due + (RUNS,) + tuple(column for figure in FIGURES[measure]
+					     for column in figure.columns())
 
 
-def title(row: Row, role: bool = True) -> str:
+def title(row: Row, role: bool = True, style: Style = PLAIN) -> str:
 	"""What ROW and those like it are of: the test, which side, where, and how."""
 	what = f"{row.kind.name}: {row.kind.title}"
 	if row.duplex:
@@ -155,19 +242,21 @@ def title(row: Row, role: bool = True) -> str:
 	where = [row.role] if role else []
 	if row.device:
 		where.append(f"on {row.device}")
-	return "; ".join(part for part in (what, " ".join(where), row.variant) if part)
+	how = row.variant_without(style.axes)
+	return "; ".join(part for part in (what, " ".join(where), how) if part)
 
 
-def lines(rows: list[Row], named: bool = False) -> list[str]:
+def lines(rows: list[Row], named: bool = False, style: Style = PLAIN) -> list[str]:
 	"""The table of ROWS, which are of one measure."""
-	table = Table(columns(rows[0].measure, named), rows)
+	table = Table(columns(rows[0].measure, named, style), rows)
 	return [table.heading()] + [table.line(row) for row in rows]
 
 
-def csv_text(rows: list[Row]) -> str:
-	"""ROWS as CSV, with a heading."""
+def csv_text(rows: list[Row], axes: tuple[str, ...] = ()) -> str:
+	"""ROWS as CSV, with a heading, and a column for each of AXES."""
 	out = io.StringIO()
 	writer = csv.writer(out, lineterminator="\n")
-	writer.writerow(CSV)
-	writer.writerows([get(row) for get in CSV.values()] for row in rows)
+	writer.writerow([*CSV, *axes])
+	writer.writerows([get(row) for get in CSV.values()] + [row.setting(name) for name in axes]
+			 for row in rows)
 	return out.getvalue()

@@ -321,13 +321,15 @@ def csv():
 	assert text.splitlines() == [
 		"test,bytes,iterations,t_min_usec,t_max_usec,t_typical_usec,t_avg_usec,"
 		"t_stdev_usec,p99_usec,p99_9_usec,bw_mib_per_sec,msg_rate_mpps,note,"
-		"due_per_sec,done_per_sec,late,time,host,kernel,version,device,transport,driver,"
+		"due_per_sec,done_per_sec,late,runs,t_typical_usec_min,t_typical_usec_max,t_avg_usec_min,"
+		"t_avg_usec_max,p99_usec_min,p99_usec_max,p99_9_usec_min,p99_9_usec_max,"
+		"bw_mib_per_sec_min,bw_mib_per_sec_max,msg_rate_mpps_min,msg_rate_mpps_max,time,host,kernel,version,device,transport,driver,"
 		"firmware,rate_mbit_per_sec,path_mtu_bytes,gid,peer_gid,numa_node,cpus,cpu_model,"
 		"options",
 		'wlat,64,1000,0.900,12.345,1.400,1.499,0.250,3.000,9.999,,0.001000,'
-		'"a ""note"", long",,,,,,,0.1.0,mlx5_0,RoCE,,,,,,,,,,'
+		'"a ""note"", long",,,,1,,,,,,,,,,,,,,,,0.1.0,mlx5_0,RoCE,,,,,,,,,,'
 		'"client,addr=192.0.2.1,count=1000,size=64,wlat,tag=t"',
-		"bw,1048576,1000,,,,,,,,1000.000,0.001000,,,,,,,,0.1.0,mlx5_0,RoCE,,,,,,,,,,"
+		"bw,1048576,1000,,,,,,,,1000.000,0.001000,,,,,1,,,,,,,,,,,,,,,,0.1.0,mlx5_0,RoCE,,,,,,,,,,"
 		'"client,addr=192.0.2.1,count=1000,size=1048576,bw,tag=t"'], text
 
 
