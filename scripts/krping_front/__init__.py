@@ -25,7 +25,7 @@
 	device		what a device can do, as text
 	cases		conformance, as text and as KTAP
 
-and a file for each subcommand: run, option_help, sweep, report (with compare), plot,
-watch, caps, conform. The folder acceptance has what test needs, and mesh what mesh and
-node need.
+and a file for each subcommand: run, option_help, sweep, report (with compare, and regression,
+which goes by significance), plot, watch, caps, conform. The folder acceptance has what test
+needs, and mesh what mesh and node need.
 """

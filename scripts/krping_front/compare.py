@@ -47,14 +47,14 @@ def measured(loaded: Loaded) -> list[Row]:
 	return [repeats.together(group) for group in repeats.groups(found)]
 
 
-def lines(first: Loaded, second: Loaded) -> list[str]:
-	"""The tables of two results.Loaded."""
+def lines(first: Loaded, second: Loaded, gbits: bool = False) -> list[str]:
+	"""The tables of two results.Loaded, with bandwidths in Gbit/s for GBITS."""
 	text = [f"A: {first.name}", f"B: {second.name}", "differences are of B from A"]
-	axes = tuple(dict.fromkeys(first.axes + second.axes))
+	style = table.Style(tuple(dict.fromkeys(first.axes + second.axes)), gbits=gbits)
 	matched = pairs(measured(first), measured(second))
 	for what in dict.fromkeys(pair[0] for pair in matched):
 		group = [pair for pair in matched if pair[0] == what]
-		text += [""] + _table(group, axes)
+		text += [""] + _table(group, style)
 		found = _counters(group)
 		if found:
 			text += [""] + found
@@ -63,17 +63,18 @@ def lines(first: Loaded, second: Loaded) -> list[str]:
 	return text
 
 
-def _table(group: list[Pair], axes: tuple[str, ...]) -> list[str]:
-	"""The table of GROUP, which are of one test and side, with columns for AXES."""
+def _table(group: list[Pair], style: table.Style) -> list[str]:
+	"""The table of GROUP, which are of one test and side, in STYLE."""
+	axes = style.axes
 	some = next(row for _, *both in group for row in both if row)
 	text = [f"# {some.kind.name}: {some.kind.title}; {some.role}"]
-	sides = [[each[place] for each in group] for place in (1, 2)]
+	sides = [[first for _, first, _ in group], [second for _, _, second in group]]
 	several = False
 	for name, side in zip("AB", sides):
 		hows = dict.fromkeys(_how(row, axes) for row in side if row)
 		several = several or len({row.variant_without(axes) for row in side if row}) > 1
 		text += [f"#   {name}: {how}" for how in hows if how]
-	figures = table.FIGURES[some.measure]
+	figures = table.figures(some.measure, style)
 	by = [table.BYTES, *map(table.setting, axes)]
 	by += [table.DUE] if some.measure == "load" else []
 	if several:
@@ -84,7 +85,7 @@ def _table(group: list[Pair], axes: tuple[str, ...]) -> list[str]:
 	headings = [column.heading for column in by] + ["A", "B", "diff"] * len(figures)
 	if any(row and row.runs > 1 for side in sides for row in side):
 		headings.insert(len(by), "#runs")
-		for line, (_, *both) in zip(cells, group):
+		for line, both in zip(cells, zip(*sides)):
 			line.insert(len(by), "/".join(str(row.runs) if row else "-" for row in both))
 	first = len(headings) - 3 * len(figures)
 	widths = [max(7, len(heading), *(len(line[place]) for line in cells))

@@ -114,11 +114,12 @@ def check(axes: list[Axis], kinds: list[Kind], role: str, extra: list[str]) -> N
 				raise Quit(f"--axis {name}: it does not go with {kind.name}")
 
 
-def plan(kind: Kind, sizes: list[int], rates: list[int], axes: list[Axis]) -> list[Point]:
+def plan(kind: Kind, sizes: list[int], rates: list[int] | None, axes: list[Axis]) -> list[Point]:
 	"""The Points of KIND: for each combination of AXES all SIZES, and with each all RATES, if
 	there are any."""
 	names = [each.name for each in axes]
+	due: list[int | None] = [*rates] if rates else [None]
 	return [Point(kind, size, rate, tuple(zip(names, values)))
 		for values in itertools.product(*(each.values for each in axes))
 		for size in (sizes if kind.size is None else [kind.size])
-		for rate in rates or [None]]
+		for rate in due]

@@ -6,11 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from . import counters
-from .rows import LATENCIES, Row
+from .rows import LATENCIES, OTHERS, Row
 from .stats import median
-
-# The figures of a row that are no latencies.
-OTHERS = ("bytes_per_s", "rate", "late")
 
 
 def key(row: Row) -> tuple[object, ...]:
@@ -28,8 +25,7 @@ def groups(rows: Iterable[Row]) -> list[list[Row]]:
 
 def figures(row: Row) -> dict[str, float]:
 	"""The figures of ROW that are known, by name."""
-	others = {name: getattr(row, name) for name in OTHERS}
-	return row.latency | {name: value for name, value in others.items() if value is not None}
+	return {name: row.figure(name) for name in LATENCIES + OTHERS if row.has(name)}
 
 
 def together(rows: list[Row]) -> Row:
@@ -39,10 +35,9 @@ def together(rows: list[Row]) -> Row:
 	rows = whole or [row for row in rows if row.has_figures] or rows
 	if len(rows) == 1:
 		return rows[0]
-	each = [figures(row) for row in rows]
-	values = {name: [found[name] for found in each] for name in each[0]
-		  if all(name in found for found in each)}
-	medians = {name: median(found) for name, found in values.items()}
+	samples = {name: [row.figure(name) for row in rows] for name in LATENCIES + OTHERS
+		   if all(row.has(name) for row in rows)}
+	medians = {name: median(found) for name, found in samples.items()}
 	notes = list(dict.fromkeys(row.note for row in rows if row.note))
 	return dataclasses.replace(
 		rows[0], note="; ".join(notes), histogram=None,
@@ -52,7 +47,8 @@ def together(rows: list[Row]) -> Row:
 		latency={name: round(medians[name]) for name in LATENCIES if name in medians},
 		bytes_per_s=medians.get("bytes_per_s"), rate=medians.get("rate"),
 		late=round(medians["late"]) if "late" in medians else None,
-		runs=len(rows), spread={name: (min(found), max(found)) for name, found in values.items()})
+		peak_bytes_per_s=medians.get("peak_bytes_per_s"),
+		runs=len(rows), samples=samples)
 
 
 def summary(row: Row, settings: dict[str, str]) -> dict[str, Any]:
@@ -60,6 +56,6 @@ def summary(row: Row, settings: dict[str, str]) -> dict[str, Any]:
 	found: dict[str, Any] = {"test": row.kind.name, "size": row.size, "settings": settings,
 				 "runs": row.runs}
 	found["figures"] = {
-		name: dict(zip(("median", "min", "max"), (value, *row.spread.get(name, (value, value)))))
+		name: {"median": value, "min": min(row.sample(name)), "max": max(row.sample(name))}
 		for name, value in figures(row).items()}
 	return found

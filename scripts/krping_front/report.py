@@ -4,8 +4,8 @@
 import argparse
 import sys
 
-from . import compare, counters, moved, options, provenance, repeats, results, rows, run, table
-from .errors import FAILED, OK, Quit
+from . import compare, counters, moved, options, provenance, regression, repeats, results, rows, run, table
+from .errors import FAILED, MISSED, OK, Quit
 from .kinds import KINDS
 from .result import Result, Stopped
 from .results import Loaded
@@ -26,12 +26,15 @@ examples:
   krping report monday.json
   krping report monday.json --counters
   krping report monday.json friday.json --test wlat,bw
+  krping report monday.json friday.json --fail-above p99=10% --fail-above bw=5%
 
 exit status:
   0    printed
   1    there are no such results
   2    usage, a file that cannot be read or is no result, or (without FILE) the
-       module is not loaded, not root, or debugfs is not mounted
+       module is not loaded, not root, or debugfs is not mounted; too few
+       repetitions for --fail-above
+  3    a figure of the second file is worse than --fail-above allows
 """
 
 
@@ -41,6 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 	parser.add_argument("--counters", action="store_true",
 			    help="of one file, too: the counters of devices and ports that moved, "
 			    "and what the runs used of the CPUs")
+	parser.add_argument("--gbits", action="store_true",
+			    help="print bandwidths in Gbit/s, as perftest does on request")
+	parser.add_argument("--fail-above", metavar="LIMIT", type=regression.limit, action="append",
+			    help="of two files: status 3 where a figure of the second is worse by more "
+			    "than that, and by more than chance: p99=10%%; of "
+			    f"{', '.join(regression.FIGURES)}; may be repeated")
 
 
 def add_sources(parser: argparse.ArgumentParser) -> None:
@@ -90,25 +99,32 @@ def _matches(found: Result, arguments: argparse.Namespace) -> bool:
 
 def main(arguments: argparse.Namespace) -> int:
 	"""Run it, and return the exit status."""
+	if arguments.fail_above and len(arguments.files) != 2:
+		raise Quit("--fail-above compares two files")
 	loaded = sources(arguments)
+	worse = False
 	if len(loaded) == 2:
-		text = compare.lines(*loaded)
+		first, second = loaded
+		text = compare.lines(first, second, arguments.gbits)
+		if arguments.fail_above:
+			worse, judged = regression.judge(first, second, arguments.fail_above)
+			text += [""] + judged
 	else:
 		text = []
 		for each in loaded:
 			if len(loaded) > 1:
 				text += [f"## {each.name}", ""]
-			text += lines(each, arguments.counters) + [""]
+			text += lines(each, arguments.counters, arguments.gbits) + [""]
 		text.pop()
 	sys.stdout.write("".join(f"{line}\n" for line in text))
-	return OK
+	return MISSED if worse else OK
 
 
-def lines(loaded: Loaded, with_counters: bool = False) -> list[str]:
+def lines(loaded: Loaded, with_counters: bool = False, gbits: bool = False) -> list[str]:
 	"""The tables of one results.Loaded, and of its counters if WITH_COUNTERS."""
 	shown = [found for found in loaded.results if not results.is_answer(found)]
 	groups: dict[tuple[str, str, str, str, str, bool], list[Row]] = {}
-	style = table.Style(loaded.axes, loaded.repeated)
+	style = table.Style(loaded.axes, loaded.repeated, gbits)
 	found = [row for row in rows.by_command(shown) if row.has_figures]
 	if loaded.repeated:
 		found = [repeats.together(group) for group in repeats.groups(found)]

@@ -20,6 +20,8 @@ Number = TypeVar("Number", int, float)
 PERCENTILES = {"p50_ns": 50_000, "p90_ns": 90_000, "p99_ns": 99_000, "p99_9_ns": 99_900,
 	       "p99_99_ns": 99_990}
 LATENCIES = ("min_ns", "max_ns", "mean_ns", "stddev_ns", *PERCENTILES)
+# The figures of a row that are none.
+OTHERS = ("bytes_per_s", "peak_bytes_per_s", "rate", "late")
 MIB = 1 << 20
 
 
@@ -52,10 +54,11 @@ class Row:
 	# others.
 	due: int | None = None
 	late: int | None = None
-	# How many repetitions it is the median of, and the least and the most of each figure among
-	# them; nothing of one.
+	# The highest of an interval, where there are some.
+	peak_bytes_per_s: float | None = None
+	# How many repetitions it is the median of, and each figure of them; nothing of one.
 	runs: int = 1
-	spread: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
+	samples: dict[str, list[float]] = dataclasses.field(default_factory=dict)
 	# The result, or the first of several.
 	source: Result = dataclasses.field(default_factory=lambda: typing.cast(Result, {}))
 
@@ -82,6 +85,19 @@ class Row:
 	def microseconds(self, name: str) -> float | None:
 		"""The latency NAME in usec."""
 		return self.latency[name] / 1000 if name in self.latency else None
+
+	def has(self, name: str) -> bool:
+		"""Whether the figure NAME, of LATENCIES or OTHERS, is known."""
+		return name in self.latency or getattr(self, name, None) is not None
+
+	def figure(self, name: str) -> float:
+		"""The figure NAME, which is known."""
+		found: float = self.latency[name] if name in self.latency else getattr(self, name)
+		return found
+
+	def sample(self, name: str) -> list[float]:
+		"""The figure NAME, which is known, of each repetition."""
+		return self.samples.get(name) or [self.figure(name)]
 
 	def setting(self, name: str) -> str:
 		"""The value of the option NAME of its command, the default without one, as tables have
@@ -139,7 +155,18 @@ def of(result: Result) -> Row:
 		   counters=counters.of(result),
 		   due=number_of(split(result["options"]).get("rate", "")),
 		   late=result["open_loop"]["late"] if "open_loop" in result else None,
+		   peak_bytes_per_s=_peak(result) if bandwidth is not None and total is None else None,
 		   source=result)
+
+
+def _peak(result: Result) -> float | None:
+	"""The most bytes per second of an interval of RESULT's series; None where none is whole."""
+	if "series" not in result:
+		return None
+	series = result["series"]
+	place, length = series["columns"].index("bytes"), series["interval_ns"]
+	whole = [row[place] for row in series["intervals"] if row[0] + length <= series["ended_ns"]]
+	return max(whole) * 1e9 / length if whole else None
 
 
 def device(result: Result) -> str:
@@ -165,6 +192,7 @@ def together(rows: list[Row]) -> Row:
 		iterations=sum(row.iterations for row in rows),
 		elapsed_ns=max(row.elapsed_ns for row in rows),
 		bytes_per_s=_sum(row.bytes_per_s for row in measured),
+		peak_bytes_per_s=None,
 		rate=_sum(row.rate for row in measured), latency=_latency(measured),
 		late=_sum(row.late for row in measured))
 

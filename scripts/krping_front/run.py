@@ -48,6 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 	parser.add_argument("--json", action="store_true",
 			    help="print the results as JSON, one object a line, in place of a "
 			    "table")
+	parser.add_argument("--gbits", action="store_true",
+			    help="print bandwidths in Gbit/s, as perftest does on request")
 	parser.add_argument("--quiet", action="store_true", help="show no progress")
 	parser.add_argument("--help-options", action=HelpOptions, nargs=0,
 			    help="list the options that COMMAND may have, and exit")
@@ -78,7 +80,7 @@ def main(arguments: argparse.Namespace) -> int:
 			for found in outcome.results:
 				print(json.dumps(found, separators=(",", ":")))
 		else:
-			show(outcome.results)
+			show(outcome.results, table.Style(gbits=arguments.gbits))
 	return finish(outcome)
 
 
@@ -90,8 +92,8 @@ def finish(outcome: Outcome) -> int:
 	return outcome.status
 
 
-def show(found: list[Result]) -> None:
-	"""Print the tables of the results FOUND of one command."""
+def show(found: list[Result], style: table.Style = table.PLAIN) -> None:
+	"""Print the tables of the results FOUND of one command, in STYLE."""
 	groups: dict[tuple[str, str, int], list[Row]] = {}
 	tables: list[list[str]] = []
 	for result in sorted(found, key=lambda result: result["thread"]):
@@ -107,7 +109,7 @@ def show(found: list[Result]) -> None:
 		named = len(group) > 1
 		if named and group[0].role == "client":
 			group = group + [rows.together(group)]
-		tables.append([f"# {table.title(group[0])}"] + table.lines(group, named))
+		tables.append([f"# {table.title(group[0])}"] + table.lines(group, named, style))
 	print("\n\n".join("\n".join(lines) for lines in tables), end="\n" * bool(tables))
 
 

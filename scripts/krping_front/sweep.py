@@ -105,6 +105,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 			    "measured again")
 	parser.add_argument("--csv", metavar="FILE",
 			    help="write the tables' figures there; - is stdout, without tables")
+	parser.add_argument("--gbits", action="store_true",
+			    help="print bandwidths in Gbit/s, as perftest does on request")
 	parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
@@ -219,7 +221,8 @@ class Sweep:
 	def run(self, silent: bool) -> None:
 		"""Run all, and print the tables unless it is SILENT."""
 		for number, kind in enumerate(self.arguments.test):
-			shown = SweepTable(self.axes, self.arguments.repeat, number > 0, silent)
+			style = table.Style(self.axes, self.arguments.repeat > 1, self.arguments.gbits)
+			shown = SweepTable(style, self.arguments.repeat, number > 0, silent)
 			go_on = self._test(kind, shown)
 			shown.finish()
 			if not go_on:

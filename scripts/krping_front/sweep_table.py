@@ -9,9 +9,9 @@ from .rows import Row
 class SweepTable:
 	"""Prints a row for each point as soon as it was measured as often as it is to be."""
 
-	def __init__(self, axes: tuple[str, ...], repeat: int, below: bool, silent: bool) -> None:
-		"""AXES have columns. It stands BELOW another table; if it is SILENT, nothing is printed."""
-		self.style = table.Style(axes, repeat > 1)
+	def __init__(self, style: table.Style, repeat: int, below: bool, silent: bool) -> None:
+		"""It stands BELOW another table; if it is SILENT, nothing is printed."""
+		self.style = style
 		self.repeat = repeat
 		self.below = below
 		self.silent = silent
@@ -30,6 +30,7 @@ class SweepTable:
 		if self.silent:
 			return
 		if self.table is None:
+			self.style = self.style.of([row])
 			self.table = table.Table(table.columns(row.measure, style=self.style))
 			self._line(f"# {table.title(row, style=self.style)}")
 			self._line(self.table.heading())

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from .rows import LATENCIES, MIB, Row
+from .rows import MIB, Row
 
 
 class Column(NamedTuple):
@@ -41,13 +41,6 @@ LATENCY = (
 	_usec("99%", "p99_ns"),
 	_usec("99.9%", "p99_9_ns"),
 )
-BANDWIDTH = (
-	Column("BW average[MiB/sec]", lambda row: fixed(row.mib_per_s)),
-	Column("MsgRate[Mpps]", lambda row: fixed(row.mpps, 6)),
-)
-RATE = (
-	Column("rate[1/sec]", lambda row: fixed(row.rate, 0)),
-)
 DUE = Column("due[1/sec]", lambda row: str(row.due))
 # Open loops: the rate that was due, and the rate that was done.
 LOAD = (
@@ -59,8 +52,6 @@ LOAD = (
 	_usec("99.9%", "p99_9_ns"),
 	_usec("t_max", "max_ns"),
 )
-MEASURES: dict[str, tuple[Column, ...]] = {"latency": LATENCY, "bandwidth": BANDWIDTH, "rate": RATE,
-					   "load": LOAD}
 
 
 class Figure(NamedTuple):
@@ -74,37 +65,28 @@ class Figure(NamedTuple):
 
 	def value(self, row: Row) -> float | None:
 		"""It of ROW, in its unit."""
-		found = row.latency.get(self.name) if self.name in LATENCIES else getattr(row, self.name)
-		return None if found is None else found / self.unit
+		return row.figure(self.name) / self.unit if row.has(self.name) else None
 
-	def spread(self, row: Row) -> tuple[float, float] | None:
-		"""Between what it was in the repetitions of ROW, in its unit."""
-		if self.name not in row.spread:
-			return None
-		least, most = row.spread[self.name]
-		return least / self.unit, most / self.unit
+	def column(self) -> Column:
+		"""The column of it."""
+		return Column(self.heading, lambda row: fixed(self.value(row), self.digits))
 
 	def columns(self) -> tuple[Column, Column]:
-		"""The columns of medians and of spreads."""
+		"""The columns of medians, and of what repetitions were between."""
 		def spread(row: Row) -> str:
-			found = self.spread(row)
-			return "-" if found is None else "..".join(fixed(each, self.digits) for each in found)
-		return (Column(self.heading, lambda row: fixed(self.value(row), self.digits)),
-			Column("min..max", spread))
+			if not row.has(self.name):
+				return "-"
+			found = row.sample(self.name)
+			return "..".join(fixed(each / self.unit, self.digits)
+					 for each in (min(found), max(found)))
+		return self.column(), Column("min..max", spread)
 
 
 TYPICAL = Figure("t_typical[usec]", "p50_ns", 1e3, 2)
 AVERAGE = Figure("t_avg[usec]", "mean_ns", 1e3, 2)
 P99 = Figure("99%[usec]", "p99_ns", 1e3, 2)
 P99_9 = Figure("99.9%[usec]", "p99_9_ns", 1e3, 2)
-BW_AVERAGE = Figure("BW average[MiB/sec]", "bytes_per_s", MIB, 2)
-# What is compared of each measure, and shown of repetitions.
-FIGURES: dict[str, tuple[Figure, ...]] = {
-	"latency": (TYPICAL, AVERAGE, P99, P99_9),
-	"bandwidth": (BW_AVERAGE, Figure("MsgRate[Mpps]", "rate", 1e6, 6)),
-	"rate": (Figure("rate[1/sec]", "rate", 1, 0),),
-	"load": (Figure("done[1/sec]", "rate", 1, 0), TYPICAL, P99, P99_9),
-}
+MSG_RATE = Figure("MsgRate[Mpps]", "rate", 1e6, 6)
 RUNS = Column("#runs", lambda row: str(row.runs))
 
 
@@ -115,25 +97,48 @@ class Style(NamedTuple):
 	axes: tuple[str, ...] = ()
 	# Whether rows are medians of repetitions.
 	repeated: bool = False
+	# Whether bandwidths are in Gbit/s, as with perftest's --report_gbits.
+	gbits: bool = False
+	# Whether the most of an interval is known.
+	peak: bool = False
+
+	def of(self, rows: Iterable[Row]) -> "Style":
+		"""It with what ROWS have."""
+		return self._replace(peak=any(row.peak_bytes_per_s is not None for row in rows))
 
 
 PLAIN = Style()
 
 
+def figures(measure: str, style: Style = PLAIN) -> tuple[Figure, ...]:
+	"""What is compared of a MEASURE, and shown of repetitions."""
+	if measure == "latency":
+		return TYPICAL, AVERAGE, P99, P99_9
+	if measure == "rate":
+		return (Figure("rate[1/sec]", "rate", 1, 0),)
+	if measure == "load":
+		return Figure("done[1/sec]", "rate", 1, 0), TYPICAL, P99, P99_9
+	name, unit = ("Gb/sec", 1e9 / 8) if style.gbits else ("MiB/sec", MIB)
+	peak = Figure(f"BW peak[{name}]", "peak_bytes_per_s", unit, 2)
+	return (peak,) * style.peak + (Figure(f"BW average[{name}]", "bytes_per_s", unit, 2), MSG_RATE)
+
+
 
 def _spreads() -> dict[str, Callable[[Row], object]]:
 	"""The columns of --csv for the least and the most of each figure among repetitions."""
-	def of(name: str, place: int, unit: float, digits: int) -> Callable[[Row], object]:
-		return lambda row: (_plain(row.spread[name][place] / unit, digits)
-				    if name in row.spread else "")
+	def of(name: str, choose: Callable[[list[float]], float], unit: float,
+	       digits: int) -> Callable[[Row], object]:
+		return lambda row: (_plain(choose(row.samples[name]) / unit, digits)
+				    if name in row.samples else "")
 
-	return {f"{heading}_{end}": of(name, place, unit, digits)
+	ends: tuple[tuple[str, Callable[[list[float]], float]], ...] = (("min", min), ("max", max))
+	return {f"{heading}_{end}": of(name, choose, unit, digits)
 		for heading, name, unit, digits in (
 			("t_typical_usec", "p50_ns", 1e3, 3), ("t_avg_usec", "mean_ns", 1e3, 3),
 			("p99_usec", "p99_ns", 1e3, 3), ("p99_9_usec", "p99_9_ns", 1e3, 3),
 			("bw_mib_per_sec", "bytes_per_s", MIB, 3),
 			("msg_rate_mpps", "rate", 1e6, 6))
-		for place, end in enumerate(("min", "max"))}
+		for end, choose in ends}
 
 
 # What --csv has: names, and what they are of a row.
@@ -228,9 +233,11 @@ def columns(measure: str, named: bool = False, style: Style = PLAIN) -> tuple[Co
 	"""The columns of a table of MEASURE, and the rows' names before them if NAMED."""
 	first = ((NAME,) if named else ()) + (BYTES,) + tuple(map(setting, style.axes))
 	if not style.repeated:
-		return first + (ITERATIONS,) + MEASURES[measure]
+		shown = {"latency": LATENCY, "load": LOAD}.get(measure) or tuple(
+			figure.column() for figure in figures(measure, style))
+		return first + (ITERATIONS,) + shown
 	due = (DUE,) if measure == "load" else ()
-	return first + due + (RUNS,) + tuple(column for figure in FIGURES[measure]
+	return first + due + (RUNS,) + tuple(column for figure in figures(measure, style)
 					     for column in figure.columns())
 
 
@@ -248,6 +255,7 @@ def title(row: Row, role: bool = True, style: Style = PLAIN) -> str:
 
 def lines(rows: list[Row], named: bool = False, style: Style = PLAIN) -> list[str]:
 	"""The table of ROWS, which are of one measure."""
+	style = style.of(rows)
 	table = Table(columns(rows[0].measure, named, style), rows)
 	return [table.heading()] + [table.line(row) for row in rows]
 
