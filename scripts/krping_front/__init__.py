@@ -15,6 +15,7 @@
 	shape		whether values that came from JSON are what type hints say
 	result		the type hints of a result and of a sweep
 	results		results as debugfs, files and sweeps have them
+	perftest	what perftest prints, as results
 	provenance	the host and the device that results come from
 	stats		histograms: merged, percentiles, cumulative shares
 	rows		a result, or several of one command, as a row of figures
@@ -26,6 +27,7 @@
 	cases		conformance, as text and as KTAP
 
 and a file for each subcommand: run, option_help, sweep, report (with compare, and regression,
-which goes by significance), plot, watch, caps, conform. The folder acceptance has what test
-needs, and mesh what mesh and node need.
+which goes by significance), plot (with curves and picture; drawings, over_time, scaling, ab and
+stages: its pictures), watch, caps, conform. The folder acceptance has what test needs, and mesh
+what mesh and node need.
 """

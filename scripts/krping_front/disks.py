@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from .command import split, variant
 from .kinds import KINDS
-from .result import Result
+from .result import Result, Stage
 from .rows import MIB, device
 from .table import Column, Table, fixed
 
@@ -92,12 +92,17 @@ def lines(result: Result) -> list[str]:
 	if client:
 		columns += RECONNECTS if disk else DROPPED
 	found += _table(columns, [Row(result, ", ".join(notes))])
-	stages = [Row({"name": name, **stage}) for name, stage in (
-		("queued", result.get("queued_ns")), ("wire", result.get("wire_ns")),
-		("total", result.get("total_ns"))) if stage and stage["count"]]
-	if stages:
-		found += _table(STAGES, stages)
+	parts = [Row({"name": name, **stage}) for name, stage in stages(result).items()]
+	if parts:
+		found += _table(STAGES, parts)
 	return found
+
+
+def stages(result: Result) -> dict[str, Stage]:
+	"""The parts of the way of requests that RESULT has, by name."""
+	parts = {"queued": result.get("queued_ns"), "wire": result.get("wire_ns"),
+		 "total": result.get("total_ns")}
+	return {name: stage for name, stage in parts.items() if stage and stage["count"]}
 
 
 def _table(columns: tuple[Column, ...], rows: list[Row]) -> list[str]:

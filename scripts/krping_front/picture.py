@@ -58,16 +58,32 @@ def bytes_text(size: int, unit: str = "") -> str:
 
 
 def legend(axes: Any, handles: list[Any] | None = None) -> None:
-	"""The labels of the curves, or of HANDLES, below the picture, where no curve is."""
-	handles = handles or axes.get_legend_handles_labels()[0]
+	"""The labels of the curves, if there are several, or of HANDLES, below the picture, where no
+	curve is."""
+	curves = axes.get_legend_handles_labels()[0]
+	handles = handles or curves[:len(curves) if len(curves) > 1 else 0]
 	texts = [handle.get_label() for handle in handles]
-	if len(texts) < 2:
+	if not texts:
 		return
 	columns = max(1, min(4, 120 // (8 + max(map(len, texts)))))
 	figure = axes.get_figure()
 	figure.set_figheight(figure.get_figheight() + 0.2 * -(-len(texts) // columns))
 	axes.legend(handles, texts, fontsize="small", ncol=columns, loc="upper center",
 		    bbox_to_anchor=(0.5, -0.13))
+
+
+# Letters of a line below the picture.
+WIDTH = 170
+
+
+def footer(figure: Any, texts: list[str]) -> None:
+	"""TEXTS in small letters at the lower end of FIGURE."""
+	if not texts:
+		return
+	import textwrap
+	lines = [line for text in texts for line in textwrap.wrap(text, WIDTH, break_on_hyphens=False)]
+	figure.set_figheight(figure.get_figheight() + 0.13 * len(lines))
+	figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=6, color="#555555")
 
 
 def title(series_rows: list[Row], several: str) -> str:

@@ -4,11 +4,11 @@ the results that this program writes."""
 
 import contextlib
 import functools
-import ipaddress
 import os
+import time
 from collections.abc import Iterable
 
-from . import paths, version
+from . import paths
 from .result import Provenance, Result
 
 
@@ -22,6 +22,7 @@ def add(found: Iterable[Result]) -> None:
 @functools.cache
 def host() -> Provenance:
 	"""What this host says of itself."""
+	from . import version  # noqa: PLC0415
 	names = os.uname()
 	found: Provenance = {"host": names.nodename, "kernel": names.release,
 			     "machine": names.machine, "front": version.own(),
@@ -76,6 +77,7 @@ def device(name: str, port: int, gid: str) -> Provenance:
 def _interface(base: str, port: int, gid: str) -> str:
 	"""The network interface of the address GID of a RoCE port, or of the device's bus; "" where
 	neither is known."""
+	import ipaddress  # noqa: PLC0415
 	with contextlib.suppress(ValueError, OSError):
 		wanted = ipaddress.IPv6Address(gid)
 		places = f"{base}/ports/{port}"
@@ -86,8 +88,8 @@ def _interface(base: str, port: int, gid: str) -> str:
 				if found:
 					return found
 	try:
-		return sorted(os.listdir(f"{base}/device/net"))[0]
-	except (OSError, IndexError):
+		return min(os.listdir(f"{base}/device/net"))
+	except (OSError, ValueError):
 		return ""
 
 
@@ -106,3 +108,51 @@ def _number(text: str) -> float | None:
 		return float(text)
 	except ValueError:
 		return None
+
+
+# Files that are told apart below a picture.
+MOST = 4
+
+
+def lines(found: list[tuple[str, Result]]) -> list[str]:
+	"""Where FOUND, names of files and results, come from: a line for all, or one for each file
+	and place that differ, and when they were measured."""
+	texts: dict[str, dict[str, None]] = {}
+	for name, result in found:
+		texts.setdefault(_describe(result), {})[name] = None
+	if len(texts) < 2:
+		said = list(texts)
+	else:
+		said = [f"{', '.join(names)}: {text}" for text, names in texts.items()]
+	more = len(said) - MOST
+	if more > 0:
+		said[MOST:] = [f"and {more} more"]
+	return [line for line in [*said, _days([result for _, result in found])] if line]
+
+
+def _describe(result: Result) -> str:
+	origin = result.get("provenance", {})
+	transport = f" ({result['transport']})" if "transport" in result else ""
+	rate = origin.get("rate_mbit_per_s", 0)
+	parts = [
+		origin.get("host", ""),
+		f"Linux {origin['kernel']}" if "kernel" in origin else "",
+		f"krping {result['version']}" if "version" in result else "",
+		f"{result['device']}{transport}" if "device" in result else "",
+		result.get("driver", ""),
+		f"firmware {origin['firmware']}" if "firmware" in origin else "",
+		f"link {rate / 1000:g} Gbit/s" if rate else "",
+		f"path MTU {result['path_mtu_bytes']}" if "path_mtu_bytes" in result else "",
+		f"NUMA node {origin['numa_node']}" if "numa_node" in origin else "",
+		f"{origin['cpus']} x {origin.get('cpu_model', origin.get('machine', 'CPU'))}"
+		if "cpus" in origin else "",
+	]
+	return ", ".join(part for part in parts if part)
+
+
+def _days(found: list[Result]) -> str:
+	"""The days in UTC on which FOUND were measured."""
+	moments = [result["ended_unix_ns"] // 10**9 for result in found if "ended_unix_ns" in result]
+	ends = dict.fromkeys(time.strftime("%Y-%m-%d", time.gmtime(moment))
+			     for moment in (min(moments), max(moments))) if moments else {}
+	return " to ".join(ends)

@@ -96,8 +96,13 @@ def _values(text: str, name: str) -> list[tuple[str, typing.Any]]:
 
 
 def parse(text: str, name: str) -> Loaded:
-	"""The Loaded of TEXT: results one a line, an array or a single one of them, or a
-	sweep. NAME is what messages call it."""
+	"""The Loaded of TEXT: results one a line, an array or a single one of them, a sweep, or what
+	perftest printed. NAME is what messages call it."""
+	if not text.lstrip().startswith(("{", "[")):
+		from . import perftest  # noqa: PLC0415
+		if perftest.is_output(text):
+			found = perftest.results(text, name)
+			return Loaded(name, [check(each, f"{name}: result {each['id']}") for each in found])
 	values = _values(text, name)
 	if len(values) == 1 and isinstance(values[0][1], dict) and "krping_sweep" in values[0][1]:
 		return _sweep(values[0][1], name)

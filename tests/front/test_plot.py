@@ -13,7 +13,7 @@ import zlib
 import canned
 import front
 from front import krping, write
-from krping_front import plot
+from krping_front import curves, picture, plot
 from krping_front.kinds import KINDS
 from ktap import Skip, Suite
 
@@ -272,15 +272,183 @@ def twice():
 		assert not os.path.exists("x.svg")
 
 
-@suite.test("of several runs of one size the last is drawn, and that is said")
+def bands(axes):
+	"""The lowest and the highest value of each band in AXES."""
+	return [(min(found), max(found)) for found in (
+		[y for path in band.get_paths() for _, y in path.vertices if not math.isnan(y)]
+		for band in axes.collections)]
+
+
+@suite.test("repetitions are drawn as their median, in a band from the least to the most")
 def repeated():
 	with front.directory():
-		slow, fast = (canned.by_size("bw", first=first, speed=speed)
-			      for first, speed in ((1, 1), (900, 10)))
-		figure, err = figure_of(saved("a.json", *slow, *fast), "--kind", "bandwidth")
-		assert err.startswith(f"krping: {len(slow)} of the runs are not drawn: "), err
+		found = [run for first, speed in ((1, 1), (900, 3), (1800, 10))
+			 for run in canned.by_size("bw", first=first, speed=speed)]
+		figure, err = figure_of(saved("a.json", *found), "--kind", "bandwidth")
+		assert err == "", err
 		line, = figure.axes[0].get_lines()
-		assert line.get_ydata()[-1] > 5000, line.get_ydata()
+		last = line.get_ydata()[-1]
+		assert abs(last - 3e9 / 2**20) < 1, last
+		(least, most), = bands(figure.axes[0])
+		assert least < last < most and most > 3 * last, (least, last, most)
+		legend = figure.axes[1].get_legend().get_texts()
+		assert [text.get_text() for text in legend] == [
+			"least to most of 3 repetitions; curves: median"], legend
+		# Of one run each there is none.
+		figure, _ = figure_of(saved("b.json", *canned.by_size("bw")), "--kind", "bandwidth")
+		assert not bands(figure.axes[0]) and figure.axes[1].get_legend() is None
+		found = [run for first in (1, 900) for run in canned.by_size("wlat", first=first)]
+		figure, _ = figure_of(saved("c.json", *found), "--kind", "percentiles")
+		assert len(bands(figure.axes[0])) == 3
+
+
+@suite.test("a distribution of repetitions is of all their iterations")
+def pooled():
+	with front.directory():
+		short, long = ([typical] * 100 for typical in (1000, 8000))
+		found = [canned.result(iterations=100, elapsed_ns=10**6, number=number, tag=tag,
+				       **canned.latency(values))
+			 for number, (values, tag) in enumerate((
+				 (short, "krping.1.a"), (long, "krping.1.b"), (long, "mine")))]
+		figure, _ = figure_of(saved("a.json", *found), "--kind", "cdf")
+		curves_drawn = [line for line in figure.axes[0].get_lines()
+				if not line.get_label().startswith("_")]
+		assert [line.get_label() for line in curves_drawn] == ["no tag", "tag=mine"], curves_drawn
+		# Half of all take at most the shorter time.
+		points = dict(zip(*curves_drawn[0].get_data()))
+		assert any(abs(share - 0.5) < 1e-9 for share in points.values()), points
+		assert max(points) == 8, points
+
+
+WHERE = {"driver": "mlx5_ib", "path_mtu_bytes": 4096, "ended_unix_ns": 1_800_000_000 * 10**9,
+	 "provenance": {"host": "lab7", "kernel": "7.2.12", "machine": "x86_64", "cpus": 64,
+			"cpu_model": "Fast One", "front": "0.1.0", "firmware": "20.1.2",
+			"rate_mbit_per_s": 100_000, "numa_node": 1}}
+
+
+@suite.test("below the picture stands where the results come from")
+def footer():
+	with front.directory():
+		path = saved("a.json", *canned.by_size("bw", **WHERE))
+		figure, _ = figure_of(path, "--kind", "bandwidth")
+		lines = figure._supxlabel.get_text().split("\n")
+		assert " ".join(lines) == (
+			"lab7, Linux 7.2.12, krping 0.1.0, mlx5_0 (RoCE), mlx5_ib, firmware 20.1.2, "
+			"link 100 Gbit/s, path MTU 4096, NUMA node 1, 64 x Fast One 2027-01-15"), lines
+		assert max(map(len, lines)) <= picture.WIDTH, lines
+		box = figure._supxlabel.get_window_extent()
+		for axes in figure.axes:
+			assert box.y1 <= axes.get_tightbbox().y0 + 1, (box, axes.get_tightbbox())
+		assert figure.bbox.containsy(box.y0) and figure.bbox.containsx(box.x1), box
+		# Files that differ have a line each.
+		other = saved("b.json", *canned.by_size("bw", **WHERE | {"path_mtu_bytes": 1024}))
+		figure, _ = figure_of(path, other, "--kind", "bandwidth")
+		text = figure._supxlabel.get_text()
+		assert text.startswith("a: lab7") and "\nb: lab7" in text and "MTU 1024" in text, text
+		figure, _ = figure_of(path, "--kind", "bandwidth", "--no-provenance")
+		assert figure._supxlabel is None
+
+
+@suite.test("a line at the link's rate, where curves come near it")
+def link():
+	def lines(figure):
+		return [line for line in figure.axes[0].get_lines() if "link rate" in str(line.get_label())]
+
+	with front.directory():
+		# 10 and 2 bytes per ns, of 12.5.
+		near = saved("a.json", *canned.by_size("bw", **WHERE))
+		figure, _ = figure_of(near, "--kind", "bandwidth")
+		line, = lines(figure)
+		assert abs(line.get_ydata()[0] - 12.5e9 / 2**20) < 1, line.get_ydata()
+		assert line.get_label() == "link rate, 100 Gbit/s"
+		assert figure.axes[0].get_ylim()[1] > line.get_ydata()[0]
+		figure, _ = figure_of(saved("b.json", *canned.by_size("bw", speed=2, **WHERE)),
+				      "--kind", "bandwidth")
+		assert not lines(figure)
+
+
+def scaled(qps, test="bw", **changes):
+	"""A run with QPS queue pairs, up to four of which help."""
+	values = [2000 * max(1, qps // 4)] * 50
+	more = canned.latency(values) if test == "rlat" else {}
+	fields = {"iterations": 1000, "size": 4096, "elapsed_ns": 10**9 // min(qps, 4), "number": 10 * qps,
+		  "options": f"client,{test},{f'qps={qps},' * (qps > 1)}tag=t"}
+	return canned.result(test, **fields | more | changes)
+
+
+@suite.test("scaling: rates by an option, its default included, and a line in proportion")
+def scaling():
+	with front.directory():
+		path = saved("a.json", *[scaled(qps) for qps in (8, 1, 4, 2)])
+		figure, _ = figure_of(path, "--kind", "scaling")
+		curve, proportional = figure.axes[0].get_lines()
+		assert list(curve.get_xdata()) == [1, 2, 4, 8], curve.get_xdata()
+		rates = [round(value / curve.get_ydata()[0], 2) for value in curve.get_ydata()]
+		assert rates == [1, 2, 4, 4], rates
+		xs, ys = proportional.get_data()
+		assert abs(ys[1] / ys[0] - xs[1] / xs[0]) < 1e-9 and xs[0] == 1, (xs, ys)
+		assert figure.axes[0].get_ylabel() == "bandwidth [MiB/s]"
+		drawn(path, "--kind", "scaling", "-o", "x.svg")
+		for text in ("qps", "in proportion to qps", "8"):
+			assert text in texts("x.svg"), texts("x.svg")
+		# Latencies stand below, and tests without bandwidths have rates.
+		figure, _ = figure_of(saved("b.json", *[scaled(qps, "rlat") for qps in (1, 2, 4, 8)]),
+				      "--kind", "scaling")
+		above, below = figure.axes[:2]
+		assert above.get_ylabel() == "rate [thousands per second]"
+		assert list(below.get_lines()[0].get_ydata()) == [2, 2, 2, 4], below.get_lines()
+		for words, word in (([path, "--x", "threads"], "several values of threads="),
+				    ([saved("c.json", scaled(1))], "several values of qps=")):
+			err = drawn(*words, "--kind", "scaling", "-o", "y.svg", status=1)
+			assert word in err, err
+
+
+@suite.test("A and B: both by size, and the difference in percent with its band")
+def ab():
+	with front.directory():
+		first = saved("a.json", *canned.by_size("bw", speed=4),
+			      *canned.by_size("bw", first=900, speed=6),
+			      *canned.by_size("bw", first=1800, speed=5))
+		second = saved("b.json", *[run for run in canned.by_size("bw", speed=10)
+					   if run["size"] != 64])
+		figure, _ = figure_of(first, second, "--kind", "ab")
+		above, below = figure.axes[:2]
+		assert [len(line.get_xdata()) for line in above.get_lines()] == [22, 22]
+		difference = below.get_lines()[0].get_ydata()
+		assert abs(difference[-1] - 100) < 0.1 and abs(difference[0]) < 0.1, difference
+		assert math.isnan(difference[5]) and below.get_ylabel() == "b from a [%]"
+		(least, most), = bands(below)
+		# From 10/6 to 10/4 of it.
+		assert abs(most - 150) < 0.2 and abs(least) < 0.1, (least, most)
+		latency = saved("c.json", *canned.by_size("wlat"))
+		other = saved("d.json", *canned.by_size("wlat"), canned.result("bw"))
+		figure, _ = figure_of(latency, other, "--kind", "ab", "--test", "wlat")
+		assert len(figure.axes[0].get_lines()) == 4
+		for words, word in (
+				([first], "takes two files"),
+				([latency, other], "choose with --test one of wlat, bw"),
+				([latency, saved("e.json", *canned.by_size("wlat"),
+						 *canned.by_size("wlat", options="poll"))],
+				 "e has 2 curves of wlat")):
+			err = drawn(*words, "--kind", "ab", "-o", "x.svg", status=2)
+			assert word in err, err
+
+
+@suite.test("disks: percentiles of requests in total and by stage, of several and of a tap")
+def disks():
+	with front.directory():
+		path = saved("a.json", canned.disk(1), canned.disk(9, "tap"), canned.result("bw"))
+		figure, _ = figure_of(path, "--kind", "disk")
+		axes, = figure.axes
+		assert [label.get_text() for label in axes.get_yticklabels()] == ["queued", "wire", "total"]
+		ends = [list(line.get_xdata()) for line in axes.get_lines() if len(line.get_xdata()) == 2]
+		# From half to five times the typical one, in microseconds.
+		assert ends == [[1, 10], [74, 740], [75, 750], [75, 750]], ends
+		drawn(path, "--kind", "disk", "-o", "x.svg")
+		for text in ("blk", "tap", "50%", "longest", "queued"):
+			assert text in texts("x.svg"), texts("x.svg")
+		err = drawn(saved("b.json", canned.result("bw")), "--kind", "disk", "-o", "x.svg", status=1)
+		assert "none of these results has requests of a disk or a tap" in err, err
 
 
 @suite.test("as many nines as there are iterations for")
@@ -301,7 +469,13 @@ def small():
 				    series=canned.series([(10, 10), (20, 10), (30, 10)]))
 		path = saved("a", one, canned.result("bw"), open_loop(5))
 		for kind in plot.KINDS:
-			drawn(path, "--kind", kind, "-o", "x.svg")
+			words = [path, saved("other", canned.result("bw"))] if kind == "ab" else [path]
+			words += ["--test", "bw"] if kind == "ab" else []
+			if kind == "scaling":
+				words = [saved("two", *(scaled(qps, elapsed_ns=1) for qps in (1, 2)))]
+			if kind == "disk":
+				words = [saved("disk", canned.disk(total_ns=canned.stage(0)))]
+			drawn(*words, "--kind", kind, "-o", "x.svg")
 			texts("x.svg")
 		long = canned.result(iterations=3, elapsed_ns=1 << 42, min_ns=1, max_ns=1 << 41,
 				     **dict.fromkeys(("p50_ns", "p99_ns", "p99_9_ns"), 1 << 41),
@@ -381,7 +555,7 @@ def labels():
 			([("wlat", "64 B", "a"), ("wlat", "4 KiB", "b")], ["64 B", "4 KiB"]),
 			([("wlat", "64 B", "a"), ("rlat", "64 B", "a"), ("wlat", "64 B", "b")],
 			 ["wlat, a", "rlat, a", "wlat, b"])):
-		assert plot.labels(traits) == expected, (traits, plot.labels(traits))
+		assert curves.labels(traits) == expected, (traits, curves.labels(traits))
 
 
 suite.main()

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0
+"""perftest's output as an input of report and plot: latencies, bandwidths, and what is none."""
+
+import canned
+import front
+from front import krping, write
+from krping_front import results, rows
+from ktap import Suite
+
+suite = Suite()
+
+DASHES = "-" * 87 + "\n"
+
+
+def output(title, heading, *lines, info=""):
+	"""What one of the programs prints."""
+	return (f"{DASHES}                    {title} Test\n"
+		" Dual-port       : OFF\t\tDevice         : mlx5_0\n"
+		" Number of qps   : 4\t\tTransport type : IB\n"
+		" Connection type : RC\t\tUsing SRQ      : OFF\n"
+		f" TX depth        : 128\n{info} Mtu             : 1024[B]\n"
+		f" Link type       : Ethernet\n{DASHES}"
+		" local address: LID 0000 QPN 0x0011 PSN 0x37f7ba\n"
+		" GID: 00:00:00:00:00:00:00:00:00:00:255:255:10:99:00:01\n"
+		f"{DASHES}{heading}\n" + "".join(f"{line}\n" for line in lines) + DASHES)
+
+
+LATENCY = (" #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    "
+	   "t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] ")
+BANDWIDTH = " #bytes     #iterations    BW peak[{0}]    BW average[{0}]   MsgRate[Mpps]"
+
+
+def loaded(text):
+	"""The results of TEXT."""
+	return results.parse(text, "x").results
+
+
+@suite.test("latencies of each program, in the order of the lines")
+def latency():
+	for title, test in (("RDMA_Write", "wlat"), ("RDMA_Read", "rlat"), ("Send", "slat"),
+			    ("Atomic", "alat")):
+		found = loaded(output(f"{title} Latency", LATENCY,
+				      " 2       1000          0.80           5.12         0.85   \t     "
+				      "0.86        \t0.05   \t\t0.95    \t\t5.12 ",
+				      " 4       1000          0.81 6.12 0.86 0.87 0.06 0.96 6.12"))
+		assert [(each["test"], each["size"]) for each in found] == [(test, 2), (test, 4)], found
+		first = found[0]
+		names = ("min_ns", "max_ns", "p50_ns", "mean_ns", "stddev_ns", "p99_ns", "p99_9_ns",
+			 "iterations")
+		assert {name: first[name] for name in names} == {
+			"min_ns": 800, "max_ns": 5120, "p50_ns": 850, "mean_ns": 860, "stddev_ns": 50,
+			"p99_ns": 950, "p99_9_ns": 5120, "iterations": 1000}, first
+		assert (first["device"], first["transport"], first["path_mtu_bytes"]) == (
+			"mlx5_0", "RoCE", 1024), first
+
+
+@suite.test("bandwidths in each unit, and message rates")
+def bandwidth():
+	for unit, value in (("MiB/sec", 1000), ("MB/sec", 1000), ("Gb/sec", 1000 * 2**20 * 8 / 1e9)):
+		found, = loaded(output("RDMA_Write BW", BANDWIDTH.format(unit),
+				       f" 65536      5000             {value + 5:.2f}      {value:.2f}"
+				       "\t\t   0.016000"))
+		row = rows.of(found)
+		assert (row.kind.name, row.size, row.iterations) == ("bw", 65536, 5000), row
+		assert abs(row.mib_per_s - 1000) < 1 and abs(row.mpps - 0.016) < 1e-9, row
+	both, = loaded(output("Send Bidirectional BW", BANDWIDTH.format("MiB/sec"),
+			      " 1048576 1000 2000.00 2000.00 0.002000"))
+	row = rows.of(both)
+	assert (row.kind.name, row.duplex, row.mib_per_s) == ("sbw", True, 2000), row
+	# With more columns, as of --cpu_util or of two ports.
+	more, = loaded(output("RDMA_Read BW", BANDWIDTH.format("MiB/sec") + "   CPU_Util[%]",
+			      " 65536 5000 1005.00 1000.00 0.016000 12.50"))
+	assert rows.of(more).mib_per_s == 1000 and more["test"] == "rbw", more
+
+
+@suite.test("a latency of --duration has only a mean")
+def duration():
+	heading = " #bytes        #iterations       t_avg[usec]    tps average"
+	found, = loaded(output("Send Latency", heading,
+			       " 2             100000            1.00           500000.00"))
+	assert found["mean_ns"] == 1000 and "p50_ns" not in found, found
+	assert found["elapsed_ns"] == 200_000_000, found
+
+
+@suite.test("several outputs in one file, and what they depend on")
+def several():
+	text = output("RDMA_Write BW", BANDWIDTH.format("MiB/sec"), " 64 5000 10.00 9.00 0.150000")
+	text += output("RDMA_Write BW", BANDWIDTH.format("MiB/sec"), " 64 5000 10.00 8.00 0.140000",
+		       info=" Post List       : 16\n")
+	with front.directory():
+		status, out, _ = krping("report", write("x", text))
+	titles = [line for line in out.splitlines() if line.startswith("#")]
+	assert status == 0 and titles == [
+		f"# bw: RDMA WRITE bandwidth; client on mlx5_0 (RoCE); perftest,qps=4,txdepth=128{more}"
+		for more in ("", ",postlist=16")], titles
+
+
+@suite.test("it is compared with results of krping")
+def compared():
+	text = output("RDMA_Write BW", BANDWIDTH.format("MiB/sec"),
+		      " 1048576 5000 510.00 500.00 0.000500")
+	with front.directory():
+		write("a", text)
+		write("b", canned.json_lines([canned.result("bw", size=1 << 20, iterations=750)]))
+		status, out, _ = krping("report", "a", "b")
+	assert status == 0 and "1048576   500.00   750.00   +50.0%" in out, out
+	assert "#   A: mlx5_0 (RoCE); perftest,qps=4,txdepth=128" in out, out
+
+
+@suite.test("output without figures, or with other columns than its heading, is refused")
+def refused():
+	for text, word in (
+			(output("RDMA_Write BW", ""), "x: perftest's output has no line of figures"),
+			(output("Send Latency", LATENCY, " 2 1000 0.80"), "has not the columns"),
+			(output("Send Latency", LATENCY, " 2 1000 0.8 1 2 3 4 5 1.2.3"),
+			 "is none of figures"),
+			("hello\n", "x:1: not JSON")):
+		with front.directory():
+			status, out, err = krping("report", write("x", text))
+		assert (status, out) == (2, "") and word in err, (text, err)
+
+
+suite.main()
