@@ -103,6 +103,8 @@ extern const struct block_device_operations rust_helper_disk_operations;
 struct rust_helper_disk {
 	/* Text of /sys/block/DISK/serial. */
 	const char *serial;
+	/* Text of /sys/block/DISK/tag. */
+	const char *tag;
 };
 
 int rust_helper_add_disk(struct gendisk *disk);

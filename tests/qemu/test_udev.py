@@ -9,6 +9,7 @@ import struct
 import subprocess
 
 import block
+import krping
 from block import MIB, Raw, Server, call
 from krping import ADDR, wait_for
 from ktap import Suite
@@ -53,6 +54,13 @@ def await_links(kind, expected):
 	settle()
 
 
+def by_id_links(disk, parts=()):
+	"""The links of DISK in by-id, and those of partitions with numbers PARTS."""
+	names = [f"krping-{name}" for name in (disk.attribute("serial"), disk.tag)]
+	return dict.fromkeys(names, disk.name) | \
+		{f"{name}-part{part}": f"{disk.name}p{part}" for name in names for part in parts}
+
+
 suite = Suite(check=check)
 
 
@@ -76,23 +84,41 @@ def by_id():
 		with server.disk() as disk:
 			serial = disk.attribute("serial")
 			assert re.fullmatch(re.escape(ADDR) + "-[0-9a-f]{16}", serial), serial
-			await_links("by-id", {f"krping-{serial}": disk.name})
+			await_links("by-id", by_id_links(disk))
 		await_links("by-id", {})
 		# The same store has the same name.
 		with server.disk() as disk:
-			await_links("by-id", {f"krping-{serial}": disk.name})
+			assert disk.attribute("serial") == serial
+			await_links("by-id", by_id_links(disk))
 	os.unlink(store)
 	with Server("size=1M,store=ram") as server, server.disk() as disk:
 		other = disk.attribute("serial")
 		assert other != serial and other.startswith(f"{ADDR}-"), (other, serial)
-		await_links("by-id", {f"krping-{other}": disk.name})
+		await_links("by-id", by_id_links(disk))
 	await_links("by-id", {})
+
+
+@suite.test("by-id by tag: but for no tag, one that the program makes up, and one with a /")
+def by_tag():
+	with Server("size=1M,store=ram,persist") as server:
+		for tag, name in (("data", "data"), ("a disk", "a_disk"), ("", None), ("a/b", None),
+				  ("krping.12.3f", None), ("krping.", "krping.")):
+			option = tag and f",tag={tag}"
+			krping.run_ok(f"client,blk,addr={ADDR},port={server.port}{option},detach")
+			number, = block.numbers()
+			with open(f"/sys/block/krping{number}/tag", encoding="ascii") as file:
+				assert file.read() == f"{tag}\n", tag
+			with open(f"/sys/block/krping{number}/serial", encoding="ascii") as file:
+				names = [file.read().strip()] + [name] * bool(name)
+			await_links("by-id", {f"krping-{each}": f"krping{number}" for each in names})
+			assert block.stop(number) == 0
+			await_links("by-id", {})
 
 
 @suite.test("by-uuid and by-label once there is a file system, and mount finds it by both")
 def file_system():
 	with block.loopback("size=16M,store=ram") as disk:
-		await_links("by-id", {f"krping-{disk.attribute('serial')}": disk.name})
+		await_links("by-id", by_id_links(disk))
 		assert links("by-uuid") == links("by-label") == {}
 		call("mkfs.ext4", "-q", "-U", UUID, "-L", "far_away", disk.path)
 		await_links("by-uuid", {UUID: disk.name})
@@ -115,15 +141,13 @@ def partitions():
 		struct.pack_into("<I", table, 440, 0x12345678)
 		struct.pack_into("<B3xB3xII", table, 446, 0, 0x83, MIB // 512, 4 * MIB // 512)
 		table[510:] = b"\x55\xaa"
-		serial = disk.attribute("serial")
-		await_links("by-id", {f"krping-{serial}": disk.name})
+		await_links("by-id", by_id_links(disk))
 		with Raw(disk) as raw:
 			raw.put(0, bytes(table) + bytes(4096 - 512))
 		# udevd has the kernel look for partitions when a program closes the disk.
 		part = f"{disk.name}p1"
 		await_links("by-partuuid", {"12345678-01": part})
-		await_links("by-id", {f"krping-{serial}": disk.name,
-				      f"krping-{serial}-part1": part})
+		await_links("by-id", by_id_links(disk, parts=[1]))
 		call("mkfs.ext4", "-q", "-U", UUID, f"/dev/{part}")
 		await_links("by-uuid", {UUID: part})
 	await_links("by-partuuid", {})

@@ -26,8 +26,19 @@ static ssize_t serial_show(struct device *dev, struct device_attribute *attr,
 
 static DEVICE_ATTR_RO(serial);
 
+static ssize_t tag_show(struct device *dev, struct device_attribute *attr,
+			char *page)
+{
+	struct rust_helper_disk *disk = dev_to_disk(dev)->private_data;
+
+	return sysfs_emit(page, "%s\n", disk->tag);
+}
+
+static DEVICE_ATTR_RO(tag);
+
 static struct attribute *rust_helper_disk_attrs[] = {
 	&dev_attr_serial.attr,
+	&dev_attr_tag.attr,
 	NULL,
 };
 

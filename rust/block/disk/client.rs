@@ -48,6 +48,7 @@ use crate::{
         blk::disk::{
             max_queues,
             Disk,
+            Labels,
             Shape, //
         },
         memory::NoIo,
@@ -208,6 +209,8 @@ impl<'a> DiskConnections<'a> {
         let ip = addr.ip().unwrap_or(Ipv4Addr::UNSPECIFIED.into());
         let serial = CString::try_from_fmt(fmt!("{}-{:016x}", Plain(ip), geometry.store))
             .map_err(&no_memory)?;
+        let tag =
+            CString::try_from_fmt(fmt!("{}", session.command.tag.as_str())).map_err(&no_memory)?;
         let name =
             CString::try_from_fmt(fmt!("{}", DiskName(attachment.number))).map_err(&no_memory)?;
         let depth = geometry.depth.min(block.depth);
@@ -231,7 +234,7 @@ impl<'a> DiskConnections<'a> {
                 depth,
             },
             &name,
-            serial,
+            Labels { serial, tag },
         )
         .and_then(|disk| Ok(Arc::new(disk, GFP_KERNEL)?))
         .map_err(failed("creating the disk"))?;

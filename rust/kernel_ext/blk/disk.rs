@@ -79,20 +79,31 @@ pub(crate) fn max_queues() -> u32 {
     unsafe { bindings::rust_helper_possible_cpus() }
 }
 
+/// Texts in `/sys/block/NAME` by which programs tell disks apart.
+pub(crate) struct Labels {
+    /// Text of the attribute `serial`.
+    pub(crate) serial: CString,
+    /// Text of the attribute `tag`.
+    pub(crate) tag: CString,
+}
+
 /// Private data of a disk, as C accesses it: it starts with a `struct rust_helper_disk`.
 #[repr(C)]
 struct Private {
     /// The text in `/sys/block/NAME/serial`.
     serial: *const c_char,
+    /// The text in `/sys/block/NAME/tag`.
+    tag: *const c_char,
     /// Nonzero if the disk refuses to be opened.
     closed: Atomic<u32>,
 }
 
 impl Private {
-    /// Creates the private data of a disk with the serial number `serial`, which must outlive it.
-    fn new(serial: &CStr) -> Self {
+    /// Creates the private data of a disk with `labels`, whose texts must outlive it.
+    fn new(labels: &Labels) -> Self {
         Self {
-            serial: serial.as_char_ptr(),
+            serial: labels.serial.as_char_ptr(),
+            tag: labels.tag.as_char_ptr(),
             closed: Atomic::new(0),
         }
     }
@@ -113,8 +124,8 @@ pub(crate) struct Disk<T: Operations> {
     raw: NonNull<bindings::gendisk>,
     tag_set: Pin<KBox<Opaque<bindings::blk_mq_tag_set>>>,
     data: Arc<T>,
-    /// Text of `/sys/block/NAME/serial`.
-    _serial: CString,
+    /// The texts that `private` points to.
+    _labels: Labels,
     /// Nonzero while the disk is visible.
     added: Atomic<u32>,
     private: KBox<Private>,
@@ -126,14 +137,13 @@ unsafe impl<T: Operations> Send for Disk<T> {}
 unsafe impl<T: Operations> Sync for Disk<T> {}
 
 impl<T: Operations> Disk<T> {
-    /// Creates the disk `/dev/NAME` with `serial` as its serial number. It is not visible yet. May
-    /// sleep.
+    /// Creates the disk `/dev/NAME` with `labels`. It is not visible yet. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM`; `EINVAL` for a shape that the block layer rejects, and for a name of more than 31
     /// bytes.
-    pub(crate) fn new(data: Arc<T>, shape: &Shape, name: &CStr, serial: CString) -> Result<Self> {
+    pub(crate) fn new(data: Arc<T>, shape: &Shape, name: &CStr, labels: Labels) -> Result<Self> {
         let tag_set = KBox::pin(
             Opaque::new(bindings::blk_mq_tag_set {
                 ops: &Vtable::<T>::TABLE,
@@ -151,7 +161,7 @@ impl<T: Operations> Disk<T> {
         )?;
         // SAFETY: The set is zeroed but for what a driver sets, and stays where it is.
         to_result(unsafe { bindings::blk_mq_alloc_tag_set(tag_set.get()) })?;
-        let made = KBox::new(Private::new(&serial), GFP_KERNEL)
+        let made = KBox::new(Private::new(&labels), GFP_KERNEL)
             .map_err(Error::from)
             .and_then(|private| {
                 let raw = Self::allocate(tag_set.get(), &data, shape, name, &private)?;
@@ -159,12 +169,12 @@ impl<T: Operations> Disk<T> {
             });
         match made {
             // INVARIANT: Allocated just now, with this data and this private data, which
-            // stays where it is, as does the text of the serial number.
+            // stays where it is, as do the texts of the labels.
             Ok((raw, private)) => Ok(Self {
                 raw,
                 tag_set,
                 data,
-                _serial: serial,
+                _labels: labels,
                 added: Atomic::new(0),
                 private,
             }),
@@ -244,8 +254,8 @@ impl<T: Operations> Disk<T> {
     /// `ENOMEM`; `EEXIST` if the name is taken.
     pub(crate) fn add(&self) -> Result {
         // SAFETY: By the type invariant the disk is there, and not added yet. Its
-        // private data is a text that lives until it has been removed, and with it the
-        // attribute that shows it.
+        // private data has texts that live until it has been removed, and with it the
+        // attributes that show them.
         to_result(unsafe { bindings::rust_helper_add_disk(self.raw.as_ptr()) })?;
         // The disk was opened to read the partition table, and the files of a kernel thread are
         // closed later. Until then the disk would count as open.
