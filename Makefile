@@ -27,6 +27,7 @@ depmod = depmod $(if $(INSTALL_MOD_PATH),-b "$(INSTALL_MOD_PATH)") "$(release)"
 DESTDIR ?= $(INSTALL_MOD_PATH)
 prefix ?= /usr/local
 share = $(DESTDIR)$(prefix)/share
+units = $(DESTDIR)$(prefix)/lib/systemd/system
 
 install: all install-front ## install krping.ko for that kernel, its udev rule, and the program
 	$(kbuild) $(unsigned) cmd_depmod=: modules_install
@@ -36,11 +37,14 @@ install: all install-front ## install krping.ko for that kernel, its udev rule, 
 	@echo "installed for Linux $(release)"
 	$(if $(unsigned),@echo "krping.ko is unsigned. With Secure Boot see docs/install.md")
 
-install-front: ## install the program krping and its man pages alone, below prefix=/usr/local
+install-front: ## install the program krping, its man pages and its unit alone, below prefix=/usr/local
 	rm -rf "$(share)/krping"
 	install -d "$(DESTDIR)$(prefix)/bin" "$(share)/krping"
 	cp -r --no-preserve=ownership scripts/krping scripts/krping_front scripts/known "$(share)/krping"
 	ln -sf ../share/krping/krping "$(DESTDIR)$(prefix)/bin/krping"
+	sed 's|/usr/bin/krping|$(prefix)/bin/krping|' scripts/systemd/krping-disk@.service | \
+		install -D -m 644 /dev/stdin "$(units)/krping-disk@.service"
+	install -d "$(DESTDIR)/etc/krping/disks.d"
 	scripts/manual man
 	install -D -m 644 man/krping.8 "$(share)/man/man8/krping.8"
 	install -D -m 644 man/krping-commands.7 "$(share)/man/man7/krping-commands.7"
@@ -66,7 +70,8 @@ uninstall: ## remove what install has installed for that kernel
 		"$(INSTALL_MOD_PATH)/usr/lib/udev/rules.d/60-krping.rules"
 	rm -rf "$(share)/krping" "$(DESTDIR)$(prefix)/bin/krping" "$(share)/man/man8/krping.8" \
 		"$(share)/man/man7/krping-commands.7" "$(share)/bash-completion/completions/krping" \
-		"$(share)/zsh/vendor-completions/_krping"
+		"$(share)/zsh/vendor-completions/_krping" "$(units)/krping-disk@.service"
+	rmdir "$(DESTDIR)/etc/krping/disks.d" "$(DESTDIR)/etc/krping" 2>/dev/null || :
 	$(depmod)
 
 deb: ## build the Debian packages krping and krping-dkms

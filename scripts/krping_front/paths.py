@@ -16,6 +16,11 @@ MOUNTS = "/proc/mounts"
 CPUINFO = "/proc/cpuinfo"
 INFINIBAND = "/sys/class/infiniband"
 NET = "/sys/class/net"
+BLOCK = "/sys/block"
+# Links that udev makes.
+BY_ID = "/dev/disk/by-id"
+# The files of disks and servers that come back after a reboot.
+DISKS = "/etc/krping/disks.d"
 # Where the first process finds its files.
 INIT = "/proc/1/root"
 HERE = os.path.dirname(os.path.abspath(__file__))

@@ -85,10 +85,10 @@ class Outcome:
 
 
 def run(command: Command, show: bool = False, label: str = "",
-	watch: Watch | None = None) -> Outcome:
-	"""Run COMMAND (command.Command), with its progress on stderr if SHOW. WATCH, if given, is
-	called with the Log again and again meanwhile, and returns lines to be said. Return the
-	run's Outcome."""
+	watch: Watch | None = None, tick: Callable[[], object] | None = None) -> Outcome:
+	"""Run COMMAND (command.Command), with its progress on stderr if SHOW, or else with TICK
+	called twice a second. WATCH, if given, is called with the Log again and again meanwhile, and
+	returns lines to be said. Return the run's Outcome."""
 	# Says that the module is not loaded, or that this is not root.
 	proc.lines()
 	warnings: list[str] = []
@@ -104,7 +104,7 @@ def run(command: Command, show: bool = False, label: str = "",
 				number, signal = proc.run(command.text, _watched(watch, log, progress),
 							  WATCHED)
 			else:
-				number, signal = proc.run(command.text, progress.tick if progress else None)
+				number, signal = proc.run(command.text, progress.tick if progress else tick)
 		finally:
 			if progress:
 				progress.close()

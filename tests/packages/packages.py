@@ -77,6 +77,11 @@ def front():
 	for name in ("krping_front/run.py", "krping_front/options.json", "krping_front/mesh/page/page.html",
 		     "known/rxe"):
 		assert f"/usr/share/krping/{name}" in files, name
+	assert "/etc/krping/disks.d/" in files
+	with tempfile.TemporaryDirectory() as top:
+		run("dpkg-deb", "-x", str(DEBS["krping"]), top)
+		unit = pathlib.Path(top, "usr/lib/systemd/system/krping-disk@.service")
+		assert "\nExecStart=/usr/bin/krping disk %i\n" in unit.read_text(encoding="utf-8")
 	for page in pathlib.Path("docs").glob("*.md"):
 		assert f"/usr/share/doc/krping/docs/{page.name}" in files, page
 	assert not [name for name in files if "__pycache__" in name]
