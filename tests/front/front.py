@@ -5,7 +5,6 @@ kernel's files are temporary ones, and a write to /proc/krping is played."""
 import contextlib
 import ctypes
 import errno
-import io
 import os
 import signal
 import tempfile
@@ -13,7 +12,7 @@ import tempfile
 import canned
 import ktap
 from krping_front import command, kmsg, paths, proc, runner
-from program import load
+from program import in_process, load
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -51,13 +50,7 @@ def sleep():
 
 def krping(*words):
 	"""Run scripts/krping with WORDS in this process: its exit status, stdout, stderr."""
-	out, err = io.StringIO(), io.StringIO()
-	with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-		try:
-			status = program.main([str(word) for word in words])
-		except SystemExit as ended:
-			status = ended.code
-	return status, out.getvalue(), err.getvalue()
+	return in_process(program, *words)
 
 
 @contextlib.contextmanager

@@ -2,8 +2,6 @@
 """krping test on a real device: the whole set, limits, a device that goes, and the examples
 for CI systems. Its output without a module is in tests/front."""
 
-import contextlib
-import io
 import json
 import os
 import re
@@ -16,7 +14,7 @@ import network
 from krping import ADDR, ADDR6, DEVICE, wait_for
 from krping_front.acceptance import cases
 from ktap import Suite, diag
-from program import load
+from program import in_process, load
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 PROGRAM = os.path.join(TOP, "scripts", "krping")
@@ -30,12 +28,10 @@ program = load(PROGRAM)
 def accept(*words, status=0):
 	"""Run krping test WORDS in this process, which must exit with STATUS: the lines of stdout,
 	stderr, and the outcome of each case by its path."""
-	out, err = io.StringIO(), io.StringIO()
-	with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-		found = program.main(["test", *words])
-	lines = out.getvalue().splitlines()
-	assert found == status, (found, lines, err.getvalue())
-	return lines, err.getvalue(), outcomes(lines)
+	found, out, err = in_process(program, "test", *words)
+	lines = out.splitlines()
+	assert found == status, (found, lines, err)
+	return lines, err, outcomes(lines)
 
 
 def outcomes(lines):
@@ -132,11 +128,9 @@ def goes():
 @suite.test("no such device, and none at the address: 2, with those that there are")
 def missing():
 	def refused(*words):
-		out, err = io.StringIO(), io.StringIO()
-		with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-			found = program.main(["test", *words])
-		assert found == 2 and "\nBail out! " in out.getvalue(), (found, out.getvalue())
-		return err.getvalue()
+		found, out, err = in_process(program, "test", *words)
+		assert found == 2 and "\nBail out! " in out, (found, out)
+		return err
 
 	assert f"--device mlx5_0: this host has no such RDMA device with an IP address; it has {DEVICE} " \
 		f"({ADDR})" in refused("--device", "mlx5_0")

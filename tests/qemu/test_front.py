@@ -24,7 +24,7 @@ from block import call
 from krping import ADDR, ADDR6, Command, new_port, new_tag, wait_for
 from ktap import Suite
 from microbench import TESTS
-from program import load
+from program import in_process, load
 
 # Children do nothing before their exec.
 warnings.simplefilter("ignore", DeprecationWarning)
@@ -42,16 +42,10 @@ program = load(PROGRAM)
 
 
 def front(*words, status=0):
-	"""Run scripts/krping with WORDS, which must exit with STATUS: stdout and stderr. In
-	this process, as a new one takes long."""
-	out, err = io.StringIO(), io.StringIO()
-	with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-		try:
-			found = program.main([str(word) for word in words])
-		except SystemExit as ended:
-			found = ended.code
-	assert found == status, (found, out.getvalue(), err.getvalue())
-	return out.getvalue(), err.getvalue()
+	"""Run scripts/krping with WORDS, which must exit with STATUS: stdout and stderr."""
+	found, out, err = in_process(program, *words)
+	assert found == status, (found, out, err)
+	return out, err
 
 
 @contextlib.contextmanager
@@ -333,11 +327,9 @@ def report():
 
 def conform(*words):
 	"""Run scripts/krping conform WORDS: its exit status, the outcomes by case, its lines."""
-	out, err = io.StringIO(), io.StringIO()
-	with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-		status = program.main(["conform", *words])
-	assert err.getvalue() == "", err.getvalue()
-	lines = out.getvalue().splitlines()
+	status, out, err = in_process(program, "conform", *words)
+	assert err == "", err
+	lines = out.splitlines()
 	found = [re.fullmatch(r"(ok|not ok) ([0-9]+) ([a-z_]+)( # (?:SKIP|XFAIL) .+)?", line)
 		 for line in lines if not line.startswith(("#", "KTAP", "1.."))]
 	assert all(found), lines

@@ -2,10 +2,8 @@
 """Figures that the front makes of several real runs: axes, repetitions, comparisons that can fail,
 sweeps that go on, pictures, and perftest's output as an input."""
 
-import contextlib
 import csv
 import errno
-import io
 import json
 import os
 import subprocess
@@ -14,7 +12,7 @@ import time
 import krping
 from krping import ADDR, new_port, new_tag
 from ktap import Suite
-from program import load
+from program import in_process, load
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/krping")
 
@@ -24,14 +22,9 @@ program = load(PROGRAM)
 
 def front(*words, status=0):
 	"""Run scripts/krping with WORDS in this process, which must exit with STATUS: stdout, stderr."""
-	out, err = io.StringIO(), io.StringIO()
-	with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-		try:
-			found = program.main([str(word) for word in words])
-		except SystemExit as ended:
-			found = ended.code
-	assert found == status, (found, out.getvalue(), err.getvalue())
-	return out.getvalue(), err.getvalue()
+	found, out, err = in_process(program, *words)
+	assert found == status, (found, out, err)
+	return out, err
 
 
 def path():
