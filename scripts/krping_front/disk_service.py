@@ -40,7 +40,7 @@ exit status:
 
 # How long what is in use may stay so, in seconds: udev looks at a disk that was just closed.
 BUSY = 10
-AGAIN = 0.25
+AGAIN = 0.5
 # How long udev may take for its link.
 LINK = 5
 
