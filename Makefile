@@ -20,7 +20,7 @@ all: ## build krping.ko for the kernel of KDIR (default: the running one)
 	$(kbuild) modules
 
 # Headers lack what signs modules as the kernel's own were signed, and what depmod wants to see.
-# Without the key a module is installed unsigned, and depmod is run below.
+# Without the key a module is installed as it is, and depmod is run below.
 unsigned = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
 modules = $(INSTALL_MOD_PATH)/lib/modules/$(release)
 depmod = depmod $(if $(INSTALL_MOD_PATH),-b "$(INSTALL_MOD_PATH)") "$(release)"
@@ -35,7 +35,8 @@ install: all install-front ## install krping.ko for that kernel, its udev rule, 
 		"$(INSTALL_MOD_PATH)/usr/lib/udev/rules.d/60-krping.rules"
 	$(depmod)
 	@echo "installed for Linux $(release)"
-	$(if $(unsigned),@echo "krping.ko is unsigned. With Secure Boot see docs/install.md")
+	$(if $(unsigned),@tail -c 28 krping.ko | grep -q "Module signature appended" || \
+		echo "krping.ko is unsigned. With Secure Boot see docs/install.md")
 
 install-front: ## install the program krping, its man pages and its unit alone, below prefix=/usr/local
 	rm -rf "$(share)/krping"
