@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Two files of results side by side."""
 
-from . import counters, moved, repeats, results, rows, table
+from . import counters, moved, repeats, rows, table
 from .results import Loaded
 from .rows import Row
 from .stats import difference
@@ -42,8 +42,7 @@ def _matched(first: list[Row], second: list[Row]) -> list[tuple[Row | None, Row 
 
 def measured(loaded: Loaded) -> list[Row]:
 	"""The Rows of LOADED that have figures, repetitions put together."""
-	shown = [found for found in loaded.results if not results.is_answer(found)]
-	found = [row for row in rows.by_command(shown) if row.has_figures]
+	found = [row for row in rows.by_command(loaded.shown) if row.has_figures]
 	return [repeats.together(group) for group in repeats.groups(found)]
 
 

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
-from . import disks, over_time, picture, repeats, results, rows
+from . import disks, over_time, picture, repeats, rows
 from .command import is_made_up, split
 from .errors import FAILED, Quit
 from .kinds import SIZED
@@ -35,17 +35,13 @@ def _names(loaded: list[Loaded]) -> list[str]:
 
 def named(loaded: list[Loaded]) -> list[tuple[str, Result]]:
 	"""(name of the file, result) of all, but for the servers of loopbacks."""
-	return [(name, result) for name, each in zip(_names(loaded), loaded)
-		for result in each.results if not results.is_answer(result)]
+	return [(name, result) for name, each in zip(_names(loaded), loaded) for result in each.shown]
 
 
 def _all_rows(loaded: list[Loaded]) -> list[tuple[str, Row]]:
 	"""(name of the file, Row) of all, also of what failed before anything was measured."""
-	found = []
-	for name, each in zip(_names(loaded), loaded):
-		shown = [result for result in each.results if not results.is_answer(result)]
-		found += [(name, row) for row in rows.by_command(shown)]
-	return found
+	return [(name, row) for name, each in zip(_names(loaded), loaded)
+		for row in rows.by_command(each.shown)]
 
 
 def labels(traits: Sequence[tuple[str, ...]]) -> list[str]:

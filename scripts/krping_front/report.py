@@ -122,10 +122,9 @@ def main(arguments: argparse.Namespace) -> int:
 
 def lines(loaded: Loaded, with_counters: bool = False, gbits: bool = False) -> list[str]:
 	"""The tables of one results.Loaded, and of its counters if WITH_COUNTERS."""
-	shown = [found for found in loaded.results if not results.is_answer(found)]
 	groups: dict[tuple[str, str, str, str, str, bool], list[Row]] = {}
 	style = table.Style(loaded.axes, loaded.repeated, gbits)
-	found = [row for row in rows.by_command(shown) if row.has_figures]
+	found = [row for row in rows.by_command(loaded.shown) if row.has_figures]
 	if loaded.repeated:
 		found = [repeats.together(group) for group in repeats.groups(found)]
 	for row in found:
@@ -139,7 +138,7 @@ def lines(loaded: Loaded, with_counters: bool = False, gbits: bool = False) -> l
 		if with_counters:
 			total = counters.total(row.counters for row in group)
 			text += moved.lines({"moved": total}) + [""] * bool(total)
-	for result in shown:
+	for result in loaded.shown:
 		for table_lines in run.others(result):
 			text += table_lines + [""]
 	text += _ends(loaded)

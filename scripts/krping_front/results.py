@@ -33,6 +33,11 @@ class Loaded:
 	sweep: Sweep | None = None
 
 	@property
+	def shown(self) -> list[Result]:
+		"""The results but those of servers of loopbacks."""
+		return [found for found in self.results if not is_answer(found)]
+
+	@property
 	def axes(self) -> tuple[str, ...]:
 		"""The options that a sweep went along, but those that every table has."""
 		names = self.sweep.get("axes", {}) if self.sweep else {}

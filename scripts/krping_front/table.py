@@ -123,7 +123,6 @@ def figures(measure: str, style: Style = PLAIN) -> tuple[Figure, ...]:
 	return (peak,) * style.peak + (Figure(f"BW average[{name}]", "bytes_per_s", unit, 2), MSG_RATE)
 
 
-
 def _spreads() -> dict[str, Callable[[Row], object]]:
 	"""The columns of --csv for the least and the most of each figure among repetitions."""
 	def of(name: str, choose: Callable[[list[float]], float], unit: float,
