@@ -10,28 +10,13 @@ from .errors import FAILED, Quit
 from .results import Loaded
 from .rows import Row
 from .stats import difference
-from .table import Column, Table
+from .table import Column, Figure, Table
 
-
-class Figure(NamedTuple):
-	"""A figure that can be worse."""
-
-	# Of repeats.figures().
-	name: str
-	unit: float
-	digits: int
-	more_is_worse: bool
-
-
-FIGURES = {
-	"p50": Figure("p50_ns", 1e3, 2, True),
-	"mean": Figure("mean_ns", 1e3, 2, True),
-	"p99": Figure("p99_ns", 1e3, 2, True),
-	"p99_9": Figure("p99_9_ns", 1e3, 2, True),
-	"max": Figure("max_ns", 1e3, 2, True),
-	"bw": Figure("bytes_per_s", 1 << 20, 2, False),
-	"rate": Figure("rate", 1, 0, False),
-}
+# Figures that can be worse.
+FIGURES = {"p50": table.TYPICAL, "mean": table.AVERAGE, "p99": table.P99, "p99_9": table.P99_9,
+	   "max": table.LONGEST, "bw": table.BANDWIDTH, "rate": table.RATE}
+# Those of which less is worse.
+LESS_IS_WORSE = ("bw", "rate")
 
 
 class Limit(NamedTuple):
@@ -65,14 +50,13 @@ class Judged(NamedTuple):
 
 	def values(self) -> tuple[float, float]:
 		"""It in both files, in its unit."""
-		return (self.first.figure(self.figure.name) / self.figure.unit,
-			self.second.figure(self.figure.name) / self.figure.unit)
+		return self.figure.of(self.first), self.figure.of(self.second)
 
 	@property
 	def exceeds(self) -> bool:
 		"""Whether it is worse by more than its limit, whatever the reason."""
 		first, second = self.values()
-		worse = second - first if self.figure.more_is_worse else first - second
+		worse = first - second if self.limit.figure in LESS_IS_WORSE else second - first
 		return worse > first * self.limit.percent / 100
 
 
@@ -139,8 +123,7 @@ def _check_enough(first: Row, second: Row, tests: int) -> None:
 
 
 def _p(wanted: Limit, first: Row, second: Row) -> float:
-	figure = FIGURES[wanted.figure]
-	samples = [row.sample(figure.name) for row in (first, second)]
-	if not figure.more_is_worse:
+	samples = [row.sample(FIGURES[wanted.figure].name) for row in (first, second)]
+	if wanted.figure in LESS_IS_WORSE:
 		samples = [[-value for value in each] for each in samples]
 	return significance.p_greater(*samples)

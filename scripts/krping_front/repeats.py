@@ -2,12 +2,12 @@
 """Repetitions: runs that differ in nothing that figures depend on. They are one row, of medians."""
 
 import dataclasses
+import statistics
 from collections.abc import Iterable
 from typing import Any
 
 from . import counters
 from .rows import LATENCIES, OTHERS, Row
-from .stats import median
 
 
 def key(row: Row) -> tuple[object, ...]:
@@ -37,7 +37,7 @@ def together(rows: list[Row]) -> Row:
 		return rows[0]
 	samples = {name: [row.figure(name) for row in rows] for name in LATENCIES + OTHERS
 		   if all(row.has(name) for row in rows)}
-	medians = {name: median(found) for name, found in samples.items()}
+	medians = {name: statistics.median(found) for name, found in samples.items()}
 	notes = list(dict.fromkeys(row.note for row in rows if row.note))
 	return dataclasses.replace(
 		rows[0], note="; ".join(notes), histogram=None,

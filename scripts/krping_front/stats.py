@@ -47,13 +47,6 @@ def mean_and_deviation(parts: list[tuple[int, int, int]]) -> tuple[int, int]:
 	return int(mean), int(math.sqrt(squares / total))
 
 
-def median(values: list[float]) -> float:
-	"""The median of VALUES, of which there is at least one."""
-	ordered = sorted(values)
-	half = len(ordered) // 2
-	return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
-
-
 def difference(first: float | None, second: float | None) -> str:
 	"""By how many percent SECOND is more than FIRST, or "-"."""
 	if first is None or second is None or first == 0:

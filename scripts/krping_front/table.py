@@ -64,8 +64,12 @@ class Figure(NamedTuple):
 	digits: int
 
 	def value(self, row: Row) -> float | None:
-		"""It of ROW, in its unit."""
-		return row.figure(self.name) / self.unit if row.has(self.name) else None
+		"""It of ROW, in its unit, if it is known."""
+		return self.of(row) if row.has(self.name) else None
+
+	def of(self, row: Row) -> float:
+		"""It of ROW, which has it, in its unit."""
+		return row.figure(self.name) / self.unit
 
 	def column(self) -> Column:
 		"""The column of it."""
@@ -86,6 +90,12 @@ TYPICAL = Figure("t_typical[usec]", "p50_ns", 1e3, 2)
 AVERAGE = Figure("t_avg[usec]", "mean_ns", 1e3, 2)
 P99 = Figure("99%[usec]", "p99_ns", 1e3, 2)
 P99_9 = Figure("99.9%[usec]", "p99_9_ns", 1e3, 2)
+LONGEST = Figure("t_max[usec]", "max_ns", 1e3, 2)
+BANDWIDTH = Figure("BW average[MiB/sec]", "bytes_per_s", MIB, 2)
+PEAK = Figure("BW peak[MiB/sec]", "peak_bytes_per_s", MIB, 2)
+GBITS = Figure("BW average[Gb/sec]", "bytes_per_s", 1e9 / 8, 2)
+GBITS_PEAK = Figure("BW peak[Gb/sec]", "peak_bytes_per_s", 1e9 / 8, 2)
+RATE = Figure("rate[1/sec]", "rate", 1, 0)
 MSG_RATE = Figure("MsgRate[Mpps]", "rate", 1e6, 6)
 RUNS = Column("#runs", lambda row: str(row.runs))
 
@@ -115,12 +125,11 @@ def figures(measure: str, style: Style = PLAIN) -> tuple[Figure, ...]:
 	if measure == "latency":
 		return TYPICAL, AVERAGE, P99, P99_9
 	if measure == "rate":
-		return (Figure("rate[1/sec]", "rate", 1, 0),)
+		return (RATE,)
 	if measure == "load":
 		return Figure("done[1/sec]", "rate", 1, 0), TYPICAL, P99, P99_9
-	name, unit = ("Gb/sec", 1e9 / 8) if style.gbits else ("MiB/sec", MIB)
-	peak = Figure(f"BW peak[{name}]", "peak_bytes_per_s", unit, 2)
-	return (peak,) * style.peak + (Figure(f"BW average[{name}]", "bytes_per_s", unit, 2), MSG_RATE)
+	average, peak = (GBITS, GBITS_PEAK) if style.gbits else (BANDWIDTH, PEAK)
+	return (peak,) * style.peak + (average, MSG_RATE)
 
 
 def _spreads() -> dict[str, Callable[[Row], object]]:
