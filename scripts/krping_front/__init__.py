@@ -23,6 +23,7 @@
 	points		what a sweep runs; sweep_file and sweep_table: what it writes and prints
 	table		rows as text and as CSV
 	disks		the results of disks and taps as text
+	devices		the RDMA devices of this host with their addresses
 	device		what a device can do, as text
 	cases		conformance, as text and as KTAP
 

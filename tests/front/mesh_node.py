@@ -12,9 +12,8 @@ import threading
 import time
 
 import front
-from krping_front import proc, tables
-from krping_front.mesh import devices
-from krping_front.mesh.devices import Rail
+from krping_front import devices, proc, tables
+from krping_front.devices import Rail
 
 PLAYED = os.environ["PLAYED"]
 NAME = sys.argv[sys.argv.index("--name") + 1] if "--name" in sys.argv \

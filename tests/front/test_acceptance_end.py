@@ -12,8 +12,8 @@ import front
 from acceptance import ADDR, PASSED, accept, device, name_of, nested, of_junit, refuses, run
 from front import Module, krping
 from krping_front.acceptance import cases, target
+from krping_front.devices import Rail
 from krping_front.errors import Quit
-from krping_front.mesh.devices import Rail
 from ktap import Suite
 
 CONVERTER = os.path.join(front.TOP, "samples", "ktap-cases")

@@ -14,8 +14,9 @@ import time
 from typing import Any
 
 import front
-from krping_front.mesh import arguments, devices, jobs, launch, retransmits, wire
-from krping_front.mesh.devices import Rail
+from krping_front import devices, paths
+from krping_front.devices import Rail
+from krping_front.mesh import arguments, jobs, launch, retransmits, wire
 from ktap import Skip, Suite
 
 suite = Suite(limit=120)
@@ -176,7 +177,8 @@ def retransmits_of():
 		return [{"ifname": "rxe9", "port": 1, "completer_retry_err": 0}] \
 			if words[-1] == "rxe9/1" else []
 
-	with front.directory() as path, front.patched(devices, CLASS=f"{path}/class", ask=ask):
+	with front.directory() as path, front.patched(paths, INFINIBAND=f"{path}/class"), \
+			front.patched(devices, ask=ask):
 		retransmits.counted.cache_clear()
 		assert retransmits.of("siw0", {}) is None
 		assert retransmits.of("siw0", moved(sent_pkts=7)) is None
@@ -347,7 +349,7 @@ def rails():
 	local = addresses(("lo", [("127.0.0.1", "host")]), ("eth0", [
 		("fd00::1", "global"), ("10.0.0.1", "global"), ("fe80::1", "link")]),
 		("eth0.7", [("10.7.0.1", "global")]), ("ib0", [("10.1.0.1", "global")]))
-	with front.directory() as path, front.patched(devices, CLASS=f"{path}/class"):
+	with front.directory() as path, front.patched(paths, INFINIBAND=f"{path}/class"):
 		assert devices.rails(local, []) == []
 		found = devices.rails(local, [{"ifname": "rxe0", "netdev": "eth0"}, {"ifname": "siw9"}])
 		assert found == [Rail("rxe0", "eth0", "10.0.0.1", 24), Rail("rxe0", "eth0", "fd00::1", 24)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The device that is tested, by an address of this host that leads to it."""
 
+from krping_front import devices
+from krping_front.devices import Rail
 from krping_front.errors import Quit
-from krping_front.mesh import devices
-from krping_front.mesh.devices import Rail
 
 
 def address(device: str | None) -> str:
@@ -14,8 +14,7 @@ def address(device: str | None) -> str:
 		if names:
 			raise Quit(f"there are several RDMA devices, {_listed(rails)}; choose one with "
 				   "--device, or an address with --addr")
-		raise Quit("; ".join(["no RDMA device has an IP address here; 'rdma link' and "
-				      "'ip address' show both", *troubles]))
+		raise Quit("; ".join([devices.NO_RAILS, *troubles]))
 	found = [rail.address for rail in rails if rail.device == (device or names[0])]
 	if not found:
 		raise Quit("; ".join([f"--device {device}: this host has no such RDMA device with an IP "

@@ -18,7 +18,6 @@ On each host:
 	about		introduces the host
 	jobs		commands that run at the same time
 	retransmits	what the device says of packets that were lost
-	devices		RDMA devices with their addresses
 
 Without I/O:
 

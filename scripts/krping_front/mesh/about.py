@@ -4,10 +4,10 @@
 import contextlib
 import os
 
-from krping_front import proc, results, tables
+from krping_front import devices, proc, results, tables
 from krping_front.errors import Quit
 
-from . import devices, retransmits, wire
+from . import retransmits, wire
 from .wire import Message
 
 # Where the module says its version; without one, the hash of its source.
@@ -29,8 +29,7 @@ def about() -> Message:
 	rails, troubles = devices.find()
 	lacks += troubles
 	if not rails:
-		lacks.append("no RDMA device has an IP address here; 'rdma link' and 'ip address' "
-			     "show both")
+		lacks.append(devices.NO_RAILS)
 	for device in {rail.device for rail in rails}:
 		# So that it is known when runs are to be reported.
 		retransmits.counted(device)

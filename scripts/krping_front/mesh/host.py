@@ -5,8 +5,9 @@ import dataclasses
 import ipaddress
 from typing import Any
 
+from krping_front.devices import Rail
+
 from .clock import Clock
-from .devices import Rail
 from .matrix import sentence
 from .wire import SCHEMA, SENTENCE, Message, Receiver
 

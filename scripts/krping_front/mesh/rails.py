@@ -6,9 +6,8 @@ import fnmatch
 import ipaddress
 from typing import NamedTuple
 
+from krping_front.devices import Rail
 from krping_front.errors import Quit
-
-from .devices import Rail
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 

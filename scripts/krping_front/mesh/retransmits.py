@@ -6,9 +6,8 @@ import functools
 import glob
 import os
 
+from krping_front import devices, paths
 from krping_front.counters import Counters
-
-from . import devices
 
 # Counters by name, of the port of a device that is named after these. All ports have the same.
 STATISTIC = ("rdma", "-j", "statistic", "show", "link")
@@ -47,7 +46,7 @@ def of(device: str, counters: Counters) -> int | None:
 @functools.cache
 def counted(device: str) -> bool:
 	"""Whether DEVICE counts retransmits. The first time that may take a while."""
-	path = f"{devices.CLASS}/{glob.escape(device)}"
+	path = f"{paths.INFINIBAND}/{glob.escape(device)}"
 	names = [*glob.glob(f"{path}/ports/*/hw_counters/*"), *glob.glob(f"{path}/hw_counters/*")]
 	if not names:
 		# In sysfs of other network namespaces than the first one there are none.

@@ -8,11 +8,14 @@ import os
 import subprocess
 from typing import Any, NamedTuple
 
-CLASS = "/sys/class/infiniband"
+from . import paths
+
 # They are found by PATH.
 ADDRESSES = ("ip", "-j", "addr", "show")
 LINKS = ("rdma", "-j", "link", "show")
 SECONDS = 10
+# What is said where no Rail is found.
+NO_RAILS = "no RDMA device has an IP address here; 'rdma link' and 'ip address' show both"
 # The kernel takes the first free place of a table of GIDs, and tables are long: after so many
 # places that cannot be read, since they are free, none is looked at.
 FREE = 32
@@ -33,7 +36,7 @@ def find() -> tuple[list[Rail], list[str]]:
 	troubles: list[str] = []
 	links = ask(LINKS, troubles)
 	# sysfs says most of it, so a host without 'rdma' may do.
-	if troubles and os.path.isdir(CLASS):
+	if troubles and os.path.isdir(paths.INFINIBAND):
 		troubles = []
 	return rails(ask(ADDRESSES, troubles), links), troubles
 
@@ -63,7 +66,7 @@ def rails(addresses: list[dict[str, Any]], links: list[dict[str, Any]]) -> list[
 			if "local" in info and info.get("scope") == "global"]
 	pairs = {(str(each.get("ifname")), str(each["netdev"])) for each in links if "netdev" in each}
 	pairs |= {(device, netdev) for device in _devices()
-		  for netdev in _names(f"{CLASS}/{device}/device/net")}
+		  for netdev in _names(f"{paths.INFINIBAND}/{device}/device/net")}
 	found = {Rail(device, netdev, address, prefix) for device, netdev in pairs
 		 for address, prefix in local.get(netdev, [])}
 	# RoCE has a GID for each address, also for those of VLANs on the interface.
@@ -82,13 +85,13 @@ def _names(path: str) -> list[str]:
 
 
 def _devices() -> list[str]:
-	return _names(CLASS)
+	return _names(paths.INFINIBAND)
 
 
 def _gids(device: str) -> list[tuple[str, str]]:
 	"""Each interface that DEVICE has an address of, with the address."""
 	found = []
-	for port in glob.glob(f"{CLASS}/{device}/ports/*"):
+	for port in glob.glob(f"{paths.INFINIBAND}/{device}/ports/*"):
 		free = 0
 		for place in sorted(_names(f"{port}/gid_attrs/ndevs"), key=lambda name: (len(name), name)):
 			try:
