@@ -6,6 +6,7 @@ import ipaddress
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from . import paths
@@ -88,22 +89,25 @@ def _devices() -> list[str]:
 	return _names(paths.INFINIBAND)
 
 
+def gids(port: str) -> Iterator[tuple[str, ipaddress.IPv6Address]]:
+	"""Each GID of a port, whose directory in sysfs is PORT, after the interface that it is of."""
+	free = 0
+	for place in sorted(_names(f"{port}/gid_attrs/ndevs"), key=lambda name: (len(name), name)):
+		try:
+			with open(f"{port}/gid_attrs/ndevs/{place}", encoding="ascii") as file:
+				netdev = file.read().strip()
+			with open(f"{port}/gids/{place}", encoding="ascii") as file:
+				gid = ipaddress.IPv6Address(file.read().strip())
+		except (OSError, ValueError):
+			free += 1
+			if free > FREE:
+				break
+			continue
+		free = 0
+		yield netdev, gid
+
+
 def _gids(device: str) -> list[tuple[str, str]]:
 	"""Each interface that DEVICE has an address of, with the address."""
-	found = []
-	for port in glob.glob(f"{paths.INFINIBAND}/{device}/ports/*"):
-		free = 0
-		for place in sorted(_names(f"{port}/gid_attrs/ndevs"), key=lambda name: (len(name), name)):
-			try:
-				with open(f"{port}/gid_attrs/ndevs/{place}", encoding="ascii") as file:
-					netdev = file.read().strip()
-				with open(f"{port}/gids/{place}", encoding="ascii") as file:
-					gid = ipaddress.IPv6Address(file.read().strip())
-			except (OSError, ValueError):
-				free += 1
-				if free > FREE:
-					break
-				continue
-			free = 0
-			found.append((netdev, str(gid.ipv4_mapped or gid)))
-	return found
+	return [(netdev, str(gid.ipv4_mapped or gid))
+		for port in glob.glob(f"{paths.INFINIBAND}/{device}/ports/*") for netdev, gid in gids(port)]

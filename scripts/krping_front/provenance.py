@@ -78,15 +78,13 @@ def _interface(base: str, port: int, gid: str) -> str:
 	"""The network interface of the address GID of a RoCE port, or of the device's bus; "" where
 	neither is known."""
 	import ipaddress  # noqa: PLC0415
-	with contextlib.suppress(ValueError, OSError):
+
+	from . import devices  # noqa: PLC0415
+	with contextlib.suppress(ValueError):
 		wanted = ipaddress.IPv6Address(gid)
-		places = f"{base}/ports/{port}"
-		for place in sorted(os.listdir(f"{places}/gids"), key=lambda name: (len(name), name)):
-			text = _line(f"{places}/gids/{place}")
-			if text and ipaddress.IPv6Address(text) == wanted:
-				found = _line(f"{places}/gid_attrs/ndevs/{place}")
-				if found:
-					return found
+		for netdev, found in devices.gids(f"{base}/ports/{port}"):
+			if found == wanted and netdev:
+				return netdev
 	try:
 		return min(os.listdir(f"{base}/device/net"))
 	except (OSError, ValueError):
