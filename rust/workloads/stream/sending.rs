@@ -48,8 +48,6 @@ enum Next {
 
 /// A side that sends bytes.
 pub(super) struct Sending {
-    /// Bytes of each write.
-    size: u32,
     writes: Writes,
     duration_ms: Option<u32>,
     /// Deadline of a run that is limited by time.
@@ -85,7 +83,6 @@ impl Sending {
     pub(super) fn new(command: &Command, flow: &mut Flow, memory: &mut Memory) -> Result<Self> {
         flow.buffers.add_content(memory)?;
         Ok(Self {
-            size: command.size,
             writes: Writes::new(command.size, command.count),
             duration_ms: command.duration_ms(),
             until: None,
@@ -162,7 +159,7 @@ impl Sending {
             if let Some(direct) = &mut flow.direct {
                 direct.make(queue)?;
             }
-            self.awaited = self.size;
+            self.awaited = self.writes.left();
             self.begun_ns = monotonic_ns();
         }
         Ok(Next::UnderWay)
