@@ -74,6 +74,14 @@ def attach(port):
 	return program, number
 
 
+def pair():
+	"""A server and a disk of it: the port, both programs, and the disk's number."""
+	port = new_port()
+	server = serve(port)
+	disk, number = attach(port)
+	return port, server, disk, number
+
+
 def end(program, status=0, said=""):
 	"""End PROGRAM as systemd does: it must exit with STATUS, and have SAID that."""
 	found, output = program.stop()
@@ -82,9 +90,7 @@ def end(program, status=0, said=""):
 
 @suite.test("a disk and a server are ready when they are there, and SIGTERM ends them")
 def both():
-	port = new_port()
-	server = serve(port)
-	disk, number = attach(port)
+	port, server, disk, number = pair()
 	with open(f"/sys/block/krping{number}/tag", encoding="ascii") as file:
 		assert file.read() == "data\n"
 	with Raw(block.node(number)) as raw:
@@ -99,9 +105,7 @@ def both():
 
 @suite.test("a server that ends and starts again leaves its disk as it is")
 def restarted():
-	port = new_port()
-	server = serve(port)
-	disk, number = attach(port)
+	port, server, disk, number = pair()
 	with Raw(block.node(number)) as raw:
 		raw.put(0, DATA)
 		end(server)
@@ -114,9 +118,7 @@ def restarted():
 
 @suite.test("a disk that is mounted stays, with status 1; a later start removes it and has it anew")
 def in_use():
-	port = new_port()
-	server = serve(port)
-	disk, number = attach(port)
+	port, server, disk, number = pair()
 	node = block.node(number)
 	call("mkfs.ext4", "-q", node)
 	os.makedirs("/tmp/mounted", exist_ok=True)
@@ -140,9 +142,7 @@ def in_use():
 
 @suite.test("status 0 where the disk is stopped by its number, 1 where its server is not there")
 def ends():
-	port = new_port()
-	server = serve(port)
-	disk, number = attach(port)
+	port, server, disk, number = pair()
 	assert block.stop(number) == 0
 	assert disk.finish()[0] == 0
 	end(server)
@@ -153,9 +153,7 @@ def ends():
 
 @suite.test("a killed program leaves no disk that nobody uses, and no server")
 def killed():
-	port = new_port()
-	server = serve(port)
-	disk, number = attach(port)
+	port, server, disk, number = pair()
 	disk.stop(signal.SIGKILL)
 	wait_for(lambda: block.gone(number))
 	server.stop(signal.SIGKILL)
