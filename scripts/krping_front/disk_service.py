@@ -38,10 +38,11 @@ exit status:
        or not root
 """
 
-# How long what is in use may stay so, in seconds: udev looks at a disk that was just closed.
+# The time, in seconds, after which a disk that is still open counts as in use. udev opens each
+# disk that was just closed.
 BUSY = 10
 AGAIN = 0.5
-# How long udev may take for its link.
+# The time, in seconds, that udev has to make the link.
 LINK = 5
 
 

@@ -26,7 +26,7 @@ INIT = "/proc/1/root"
 HERE = os.path.dirname(os.path.abspath(__file__))
 # The tables of the module that this front came with.
 SHIPPED = os.path.join(HERE, "options.json")
-# What software drivers are known to do otherwise.
+# The directory with a file of known defects for each software driver.
 KNOWN = os.path.join(os.path.dirname(HERE), "known")
 
 

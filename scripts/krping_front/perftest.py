@@ -25,7 +25,7 @@ LATENCIES = {"t_min[usec]": "min_ns", "t_max[usec]": "max_ns", "t_typical[usec]"
 	     "99% percentile[usec]": "p99_ns", "99.9% percentile[usec]": "p99_9_ns"}
 # Its MB are MiB, too.
 UNITS = {"MiB/sec": 1 << 20, "MB/sec": 1 << 20, "Gb/sec": 1e9 / 8}
-# What it says of a run, as options of krping.
+# perftest's names of the options of a run, and krping's.
 OPTIONS = {"Number of qps": "qps", "TX depth": "txdepth", "Post List": "postlist"}
 
 

@@ -5,7 +5,7 @@ of the values counts, and Holm's correction for many of these tests."""
 import math
 from collections.abc import Sequence
 
-# How often chance alone may be taken for a difference, in all comparisons together.
+# The probability, over all comparisons together, that chance passes for a difference.
 LEVEL = 0.05
 # Values up to which all ways to deal them out are counted.
 EXACT = 50

@@ -10,7 +10,7 @@ from krping_front.result import Result
 from krping_front.rows import Row
 from krping_front.table import fixed
 
-# What is wrong with a client's result of a command; "" for nothing.
+# A check of a client's result of a command. Returns the mistake that it finds, or "".
 Check = Callable[[Mapping[str, Any], Command], str]
 
 
