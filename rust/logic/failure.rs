@@ -120,6 +120,9 @@ pub(crate) enum Failure {
     TimedOut(&'static str, u32),
     /// Completions came, and none of them raised an event for so many milliseconds.
     NoEvent(u32),
+    /// No message has come on an unreliable queue pair for so many milliseconds, although the last
+    /// one was sent again and again.
+    AllLost(u32),
     /// The server has not answered a request within so many seconds, `request_timeout=`.
     Overdue(u32),
     /// A signal ended the run.
@@ -362,7 +365,9 @@ impl Failure {
             // QP_REQ_ERR, QP_ACCESS_ERR: the peer asked for what it may not.
             Self::Async(2 | 3, _) => errno::EPROTO,
             Self::Async(..) => errno::EIO,
-            Self::TimedOut(..) | Self::NoEvent(_) | Self::Overdue(_) => errno::ETIMEDOUT,
+            Self::TimedOut(..) | Self::NoEvent(_) | Self::AllLost(_) | Self::Overdue(_) => {
+                errno::ETIMEDOUT
+            }
             Self::Interrupted => errno::EINTR,
             Self::Cancelled => errno::ECANCELED,
             Self::Rejected(..) => errno::ECONNREFUSED,
@@ -440,6 +445,10 @@ impl fmt::Display for Failure {
                 f,
                 "messages came, but none raised an event for {ms} ms: the peer solicits none, or a \
                  device raises none for solicited messages"
+            ),
+            Self::AllLost(ms) => write!(
+                f,
+                "no message was answered for {ms} ms, and it was sent again and again: all are lost"
             ),
             Self::Overdue(s) => write!(
                 f,

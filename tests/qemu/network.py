@@ -365,6 +365,18 @@ class Lab:
 		finally:
 			self._tc("filter del dev near9 ingress")
 
+	@contextlib.contextmanager
+	def lose(self, opcode, mask=0xff):
+		"""Within, packets that the far end sends with the OPCODE (IBA, base transport
+		header), in the bits of MASK, are lost."""
+		# Behind IP and UDP.
+		self._tc("filter add dev near9 ingress protocol ip u32 match u16 4791 0xffff at 22 "
+			 f"match u8 {opcode:#x} {mask:#x} at 28 action drop")
+		try:
+			yield
+		finally:
+			self._tc("filter del dev near9 ingress")
+
 	@staticmethod
 	def _tc(*lines):
 		"""`tc` with each of LINES, at once."""

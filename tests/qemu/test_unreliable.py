@@ -22,6 +22,8 @@ COUNT = 500 // krping.SLOW
 # The network device's 1500 bytes hold 1024 of data, the next smaller power of two.
 PATH = 1024
 QKEY = "0x01234567"
+# Opcodes of packets: the service, and parts of a message.
+UC, SEND_MIDDLE, WRITE_MIDDLE = 0x20, 0x01, 0x07
 STRANGER = compiled.Compiled("krping-stranger", "stranger.c", "-libverbs")
 
 
@@ -174,14 +176,16 @@ def kept():
 def far(options=""):
 	"""Within, another host on whose link something is wrong, and a server there."""
 	with network.Lab() as lab:
+		# A connection takes seconds more for each message of the CM that is lost.
+		timeout = "timeout=120000"
 		port, tag = new_port(), new_tag()
-		server = lab.command(f"server,port={port},persist,tag={tag},timeout=20000")
+		server = lab.command(f"server,port={port},persist,tag={tag},{timeout}")
 		wait_for(lambda: krping.listens(port))
 		lab.disturb(options)
 
 		def run(text):
 			own = new_tag()
-			run_ok(f"client,addr={lab.FAR},port={port},{text},timeout=20000,tag={own}")
+			run_ok(f"client,addr={lab.FAR},port={port},{text},{timeout},tag={own}")
 			return krping.result(own, "client")
 		try:
 			yield run
@@ -223,6 +227,49 @@ def unanswered():
 				# What was sent again is not timed.
 				timed = sum(count for _, _, count in found["histogram_ns"])
 				assert timed < 40 and found["max_ns"] < 200_000_000, found
+
+
+@suite.test("a latency that nothing answers any more ends, although the peer is there")
+def all_lost():
+	with network.Lab() as lab, lab.lose(UC, 0xe0):
+		for test in ("slat", "wlat", "wlat,poll"):
+			port, tag = new_port(), new_tag()
+			server = lab.command(f"server,port={port},tag={tag}")
+			wait_for(lambda port=port: krping.listens(port))
+			run_fails(f"client,addr={lab.FAR},port={port},{test},qp=uc,size=64,count=0,"
+				  f"timeout={1000 * krping.SLOW},tag={tag}", errno.ETIMEDOUT,
+				  r"no message was answered for \d+ ms.*: all are lost")
+			assert server.wait() == errno.ECONNRESET
+			assert krping.result(tag, "client")["loss"]["unanswered"] > 1
+
+
+def arrived():
+	"""Messages that all threads have received."""
+	return sum(line.counters["recv_msgs"] for line in krping.lines())
+
+
+# What soft-RoCE lacks, for which the other tests have short WRITEs where messages are lost.
+@suite.test("soft-RoCE takes no WRITE any more after a part of a long one was lost; SENDs go on")
+def part_lost():
+	with network.Lab() as lab:
+		for test, opcode in (("slat", SEND_MIDDLE), ("wlat", WRITE_MIDDLE)):
+			port, tag = new_port(), new_tag()
+			server = lab.command(f"server,port={port},tag={tag}")
+			wait_for(lambda port=port: krping.listens(port))
+			client = krping.Command(f"client,addr={lab.FAR},port={port},{test},qp=uc,size=16K,"
+						f"count=0,timeout={3000 * krping.SLOW},tag={tag}")
+			wait_for(lambda: moving(1))
+			with lab.lose(UC | opcode):
+				time.sleep(1)
+			if test == "slat":
+				before = arrived()
+				wait_for(lambda before=before: arrived() > before + 100)
+				assert client.interrupt() == errno.EINTR
+			else:
+				assert client.wait() == errno.ETIMEDOUT
+			assert server.wait() == errno.ECONNRESET
+			loss = krping.result(tag, "client")["loss"]
+			assert loss["unanswered"] > 0, (test, loss)
 
 
 @suite.test("messages that come twice or late are counted, and compared all the same")

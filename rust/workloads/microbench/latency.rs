@@ -68,6 +68,10 @@ pub(crate) struct Latency {
     /// Time in ns after which something was lost, and sent again by either side, so that the time
     /// of the operation says nothing; `None` where nothing is lost.
     patience_ns: Option<u64>,
+    /// Time in ms after which a side that leads gives up, if nothing comes.
+    timeout_ms: u32,
+    /// The end of that time, counted from the last tick at which something had come.
+    answer_by: Deadline,
     /// Deadline of a test that is limited by time, set when the measurement begins.
     until: Option<Deadline>,
     /// Operations that were posted again.
@@ -114,6 +118,8 @@ impl Latency {
             patience_ns: plan
                 .is_unreliable()
                 .then_some(u64::from(QUIET_MS) * 1_000_000),
+            timeout_ms: plan.timeout_ms,
+            answer_by: Deadline::after_ms(plan.timeout_ms),
             until: None,
             unanswered: 0,
             ticked: None,
@@ -209,12 +215,21 @@ impl Latency {
 
     /// Posts the last operation again, if nothing has come since the last call that it waits for:
     /// on an unreliable queue pair either that operation or the answer may be lost.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::AllLost`] on the leading side once nothing has come for the timeout. The peer's
+    /// keepalives, which are not lost, say nothing about that.
     pub(crate) fn tick(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         let came = self.ticked.replace(self.arrived) != Some(self.arrived);
         // The side that does not lead waits for the next operation after each.
         let waits = !self.leading || self.arrived < self.poster.window.posted();
         if came || !waits || self.due || self.closed {
+            self.answer_by = Deadline::after_ms(self.timeout_ms);
             return Ok(());
+        }
+        if self.leading && self.answer_by.passed() {
+            return Err(Failure::AllLost(self.timeout_ms));
         }
         if self.poster.post_again(queue)? {
             self.unanswered += 1;

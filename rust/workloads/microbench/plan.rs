@@ -51,6 +51,10 @@ use crate::{
 /// its server uses. A sender that finds no receive retries.
 const MOST_RECEIVES: u32 = 512;
 
+/// Receives for messages of a latency that are sent again before this side has handled the first:
+/// on a busy machine that takes a while.
+const MOST_AGAIN: u32 = 32;
+
 /// Parameters of one side of a microbenchmark.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
@@ -66,6 +70,8 @@ pub(crate) struct Plan {
     pub(crate) count: u64,
     /// Duration of the measurement in ms, if it is limited.
     pub(crate) duration_ms: Option<u32>,
+    /// Time in ms after which this side gives up, if it leads and no message is answered.
+    pub(crate) timeout_ms: u32,
     /// Parameters that operations are posted with.
     pub(crate) load: Load,
     /// Share of the command's rate that this side's queue pair has, if it posts operations when
@@ -287,8 +293,12 @@ impl Plan {
     /// Returns the number of receives to keep posted of an unreliable queue pair.
     pub(super) fn message_receives(&self) -> u32 {
         if self.is_unreliable() && self.counts_arrivals() {
-            // The data of the last message stays, and one may be sent again.
-            self.receives_beside(2)
+            // The data of the last message stays.
+            let again = match self.test.is_latency() {
+                true => MOST_AGAIN,
+                false => 1,
+            };
+            self.receives_beside(1 + again)
         } else {
             0
         }
