@@ -7,7 +7,8 @@ from typing import TextIO
 from .errors import Quit
 
 PROC = "/proc/krping"
-VERSION = "/sys/module/krping/version"
+# The version of the loaded module, and the hash of its source, which a build without one has.
+VERSIONS = ("/sys/module/krping/version", "/sys/module/krping/srcversion")
 DEBUGFS = "/sys/kernel/debug"
 RESULTS = f"{DEBUGFS}/krping/results"
 OPTIONS = f"{DEBUGFS}/krping/options"

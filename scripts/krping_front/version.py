@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The versions of this program and of the module that is loaded."""
 
+import contextlib
 import json
 import os
 
@@ -14,13 +15,18 @@ def own() -> str:
 	return found
 
 
+def of_module() -> str:
+	"""The version of the module that is loaded, or the hash of its source; "" where it has
+	neither, or is not loaded."""
+	for path in paths.VERSIONS:
+		with contextlib.suppress(OSError), open(path, encoding="ascii", errors="replace") as file:
+			return file.read().strip()
+	return ""
+
+
 def loaded() -> str:
 	"""The version of the module that is loaded, or why there is none."""
-	try:
-		with open(paths.VERSION, encoding="ascii", errors="replace") as file:
-			return file.read().strip()
-	except OSError:
-		return "without a version" if os.path.exists(paths.PROC) else "not loaded"
+	return of_module() or ("without a version" if os.path.exists(paths.PROC) else "not loaded")
 
 
 def text() -> str:

@@ -38,7 +38,7 @@ def shown():
 		for version, proc, said in ((absent, absent, "not loaded"),
 					    (absent, there, "without a version"),
 					    (there, there, "1.2.3")):
-			with front.patched(paths, VERSION=version, PROC=proc):
+			with front.patched(paths, VERSIONS=(version,), PROC=proc):
 				assert krping("--version") == (0, f"krping {VERSION}\nmodule {said}\n", "")
 
 
