@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What perftest's programs print, as results: ib_write_lat, ib_read_bw and the like."""
+"""What perftest's programs print, as results: ib_write_lat, ib_read_bw and the like. Their JSON
+of --out_json, too."""
 
 import re
 import typing
@@ -11,6 +12,8 @@ from .result import SCHEMA, Result
 # The line above all, such as "RDMA_Write Bidirectional BW Test".
 TITLE = re.compile(r"^[ \t]*(Send|RDMA_Write|RDMA_Read|Atomic)[ \t]([\w \t]*)(BW|Latency) Test[ \t]*$",
 		   re.MULTILINE)
+# The same in JSON.
+JSON_TITLE = re.compile(r"(Send|RDMA_Write|RDMA_Read|Atomic)_(\w*?)(BW|Latency)_Test")
 # Two of these stand in a line.
 INFO = re.compile(r"(Device|Number of qps|Transport type|Connection type|TX depth|Post List|Mtu"
 		  r"|Link type)[ \t]*:[ \t]*(\w+)")
@@ -23,6 +26,12 @@ VERBS = {"Send": "s", "RDMA_Write": "w", "RDMA_Read": "r", "Atomic": "a"}
 LATENCIES = {"t_min[usec]": "min_ns", "t_max[usec]": "max_ns", "t_typical[usec]": "p50_ns",
 	     "t_avg[usec]": "mean_ns", "t_stdev[usec]": "stddev_ns",
 	     "99% percentile[usec]": "p99_ns", "99.9% percentile[usec]": "p99_9_ns"}
+# The figures of JSON by their names in the text.
+JSON_FIGURES = {"MsgSize": "#bytes", "n_iterations": "#iterations", "t_min": "t_min[usec]",
+		"t_max": "t_max[usec]", "t_typical": "t_typical[usec]", "t_avg": "t_avg[usec]",
+		"t_stdev": "t_stdev[usec]", "percentile_99": "99% percentile[usec]",
+		"percentile_99.9": "99.9% percentile[usec]", "tps_average": "tps average",
+		"MsgRate": "MsgRate[Mpps]"}
 # Its MB are MiB, too.
 UNITS = {"MiB/sec": 1 << 20, "MB/sec": 1 << 20, "Gb/sec": 1e9 / 8}
 # perftest's names of the options of a run, and krping's.
@@ -45,6 +54,31 @@ def results(text: str, name: str) -> list[Result]:
 	if not found:
 		raise Quit(f"{name}: perftest's output has no line of figures")
 	return found
+
+
+def is_document(value: object) -> bool:
+	"""Whether the JSON VALUE is a document of --out_json."""
+	return isinstance(value, dict) and "test_info" in value and "results" in value
+
+
+def of_document(document: dict[str, Any], name: str) -> Result:
+	"""The result of DOCUMENT, which NAME is the file of."""
+	about, said = document["test_info"], document["results"]
+	if not isinstance(about, dict) or not isinstance(said, dict):
+		raise Quit(f"{name}: perftest's test_info and results are not objects")
+	title = JSON_TITLE.fullmatch(str(about.get("test")))
+	if title is None:
+		raise Quit(f"{name}: perftest's test {about.get('test')!r} is not known")
+	figures = {heading: float(said[key]) for key, heading in JSON_FIGURES.items()
+		   if isinstance(said.get(key), (int, float))}
+	if "#bytes" not in figures:
+		raise Quit(f"{name}: perftest's results have no MsgSize")
+	if "MsgRate[Mpps]" in figures:
+		# Its BW_average does not say its unit.
+		rate = figures["MsgRate[Mpps]"] * 1e6 * figures["#bytes"]
+		figures["BW average[MiB/sec]"] = rate / UNITS["MiB/sec"]
+	info = {key.replace("_", " "): str(value) for key, value in about.items()}
+	return _result(title, info, figures, 1)
 
 
 def _of_test(title: re.Match[str], text: str, name: str, number: int) -> list[Result]:

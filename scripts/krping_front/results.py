@@ -109,8 +109,13 @@ def parse(text: str, name: str) -> Loaded:
 			found = perftest.results(text, name)
 			return Loaded(name, [check(each, f"{name}: result {each['id']}") for each in found])
 	values = _values(text, name)
-	if len(values) == 1 and isinstance(values[0][1], dict) and "krping_sweep" in values[0][1]:
-		return _sweep(values[0][1], name)
+	if len(values) == 1 and isinstance(values[0][1], dict):
+		whole = values[0][1]
+		if "krping_sweep" in whole:
+			return _sweep(whole, name)
+		from . import perftest  # noqa: PLC0415
+		if perftest.is_document(whole):
+			return Loaded(name, [check(perftest.of_document(whole, name), name)])
 	return Loaded(name, [check(found, where) for where, found in values])
 
 

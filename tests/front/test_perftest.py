@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """perftest's output as an input of report and plot: latencies, bandwidths, and what is none."""
 
+import json
+
 import canned
 import front
 from front import krping, write
@@ -95,6 +97,37 @@ def several():
 		for more in ("", ",postlist=16")], titles
 
 
+def document(test, **figures):
+	"""What one of the programs writes with --out_json."""
+	return json.dumps({"test_info": {
+		"test": f"{test}_Test", "Dual_port": "OFF", "Device": "rxe0", "Number_of_qps": 2,
+		"Transport_type": "IB", "Connection_type": "RC", "TX_depth": 128, "Mtu": 1024,
+		"Link_type": "Ethernet"}, "results": figures}, indent=0)
+
+
+@suite.test("the JSON of --out_json is read as well, whose bandwidths do not say their unit")
+def of_json():
+	first, = loaded(document("Atomic_FETCH_AND_ADD_Latency", **{
+		"MsgSize": 8, "n_iterations": 200, "t_min": 52.58, "t_max": 28778.73, "t_typical": 54.06,
+		"t_avg": 379.80, "t_stdev": 1839.90, "percentile_99": 17699.10,
+		"percentile_99.9": 28778.73}))
+	names = ("test", "size", "iterations", "p50_ns", "p99_ns", "p99_9_ns", "device", "transport",
+		 "path_mtu_bytes", "options")
+	assert [first[name] for name in names] == [
+		"alat", 8, 200, 54060, 17699100, 28778730, "rxe0", "RoCE", 1024,
+		"client,perftest,qps=2,txdepth=128"], first
+	# As it writes them without and with --report_gbits.
+	for average in (6.05, 0.050758):
+		found, = loaded(document("RDMA_Write_BW", MsgSize=4096, n_iterations=200, BW_peak=11.37,
+					 BW_average=average, MsgRate=0.001549))
+		row = rows.of(found)
+		assert row.kind.name == "bw" and abs(row.mib_per_s - 6.05) < 0.01, row
+	both, = loaded(document("Send_Bidirectional_BW", MsgSize=4096, n_iterations=400, BW_peak=12.23,
+				BW_average=8.28, MsgRate=0.002120))
+	row = rows.of(both)
+	assert row.duplex and abs(row.mib_per_s - 8.28) < 0.01, row
+
+
 @suite.test("it is compared with results of krping")
 def compared():
 	text = output("RDMA_Write BW", BANDWIDTH.format("MiB/sec"),
@@ -114,7 +147,10 @@ def refused():
 			(output("Send Latency", LATENCY, " 2 1000 0.80"), "has not the columns"),
 			(output("Send Latency", LATENCY, " 2 1000 0.8 1 2 3 4 5 1.2.3"),
 			 "is none of figures"),
-			("hello\n", "x:1: not JSON")):
+			("hello\n", "x:1: not JSON"),
+			(document("Raw_BW", MsgSize=1), "x: perftest's test 'Raw_BW_Test' is not known"),
+			(document("Send_BW", MsgRate=1), "x: perftest's results have no MsgSize"),
+			('{"test_info": 1, "results": []}', "x: perftest's test_info and results")):
 		with front.directory():
 			status, out, err = krping("report", write("x", text))
 		assert (status, out) == (2, "") and word in err, (text, err)
