@@ -19,6 +19,7 @@
 
 mod bandwidth;
 mod buffers;
+mod comparison;
 mod control_channel;
 pub(crate) mod entry;
 mod latency;
@@ -30,6 +31,7 @@ mod poster;
 mod roles;
 mod team;
 mod verb;
+mod warmup;
 
 use super::{
     exchange::memory_failed,
@@ -232,36 +234,6 @@ impl Microbench {
             .send(queue, &Control::Ready(advertisement), list)
     }
 
-    /// Checks the data that has arrived here, if that was requested and any has.
-    fn check(&self, queue: &Queue<'_>) -> Result<Option<Mismatch>, Failure> {
-        let plan = &self.plan;
-        let mut offset = 0;
-        let buffer = if !plan.validate || plan.load.full {
-            // Nobody wants to know, or all data has been compared when it came.
-            None
-        } else if let Some(messages) = self.messages.as_ref().filter(|_| plan.is_received()) {
-            offset = messages.offset();
-            messages.data()
-        } else if self.messages.is_some() && self.arrivals == 0 {
-            // All has been lost.
-            None
-        } else if plan.is_received() {
-            self.channel.data()
-        } else if !plan.fetches() && self.peer.is_none() {
-            // The peer's WRITEs are known to have arrived only when the peer says that it is done.
-            None
-        } else {
-            self.buffers.sink
-        };
-        match buffer {
-            Some(buffer) => {
-                let place = (buffer, offset);
-                verb::compare(plan.verb, &plan.data(), queue, place, self.iteration())
-            }
-            None => Ok(None),
-        }
-    }
-
     /// Handles the peer's report that it is ready, with its buffer at `remote`.
     fn ready(&mut self, queue: &mut Queue<'_>, remote: Advertisement) -> Result<(), Failure> {
         let plan = &self.plan;
@@ -343,24 +315,6 @@ impl Microbench {
         }
     }
 
-    /// Compares the message that has just arrived in buffer number `slot` of the receives, or at
-    /// its place in the sink.
-    fn compare_arrived(&mut self, queue: &Queue<'_>, slot: usize) -> Result<(), Failure> {
-        let Some(numbered) = self.plan.numbered().filter(|_| self.mismatch.is_none()) else {
-            return Ok(());
-        };
-        let number = self.arrivals;
-        self.mismatch = if self.plan.is_received() {
-            let buffer = self.channel.buffer(slot);
-            let buffer = buffer.ok_or_else(|| memory_failed(EINVAL))?;
-            numbered.compare_at(queue, buffer, 0, number)?
-        } else {
-            let sink = self.buffers.sink.ok_or_else(|| memory_failed(EINVAL))?;
-            numbered.compare(queue, sink, number)?
-        };
-        Ok(())
-    }
-
     /// Handles an operation of the peer's that has taken a receive, whose data is in buffer number
     /// `slot`.
     fn arrived(&mut self, queue: &mut Queue<'_>, slot: usize) -> Result<(), Failure> {
@@ -399,58 +353,6 @@ impl Microbench {
         match is_own || !self.channel.has_sent_all() || self.awaits_messages() {
             true => NextEvent::Any,
             false => NextEvent::Solicited,
-        }
-    }
-
-    /// Continues after the warm-up on the side that does not lead, since the leading side measures
-    /// now.
-    fn peer_goes_on(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        if self.plan.leading {
-            return Ok(());
-        }
-        self.go_on(queue)
-    }
-
-    /// Returns true if this side does nothing until [`go_on`](Self::go_on).
-    fn held(&self) -> bool {
-        match &self.work {
-            Work::Latency(latency) => latency.held(),
-            Work::Bandwidth(bandwidth) => bandwidth.held(),
-            Work::Passive => false,
-        }
-    }
-
-    /// Returns true if this side and the peer have ended their warm-ups, or would with one more
-    /// operation.
-    fn is_warm(&self) -> bool {
-        let peer_is_warm = !self.plan.load.duplex || self.peer_is_warm;
-        peer_is_warm && (self.held() || self.iteration() >= self.plan.warmup())
-    }
-
-    /// Reports the end of the warm-up once: the leading side to its thread, the other side of a
-    /// duplex test to the leading side. Nobody else waits for it.
-    fn say_warm(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        if self.phase != Phase::Running || self.warm {
-            return Ok(());
-        }
-        if self.plan.leading {
-            if self.is_warm() {
-                self.warm = true;
-                queue.outcome.advance(Progress::Warm);
-            }
-        } else if self.plan.load.duplex && self.held() {
-            self.warm = true;
-            self.channel.send(queue, &Control::Alive, List::new())?;
-        }
-        Ok(())
-    }
-
-    /// Continues after the warm-up.
-    fn go_on(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        match &mut self.work {
-            Work::Latency(latency) => latency.go(queue),
-            Work::Bandwidth(bandwidth) => bandwidth.go(queue),
-            Work::Passive => Ok(()),
         }
     }
 
