@@ -94,8 +94,8 @@ shell: ## get a shell in such a virtual machine
 pair: ## get a shell in one of two such machines; ssh guest2 is the other
 	@scripts/guest --peers 1 --shell
 
-test: ## run all tests; KERNEL=7.2 tests on that kernel, ALL=1 on the debug kernel too
-	@tests/run $(if $(ALL),--all)
+test: ## run all tests; KERNEL=7.2 on that kernel, ALL=1 on the debug kernel too, AGAIN=1 also what passed
+	@tests/run $(if $(ALL),--all) $(if $(AGAIN),--again)
 
 test-debug: ## run the tests of the debug kernel: sanitizers, leak checks, injected faults
 	@tests/run --debug

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0
+"""tests/inputs: which tests run again after a change of which file."""
+
+import os
+import subprocess
+import sys
+
+from ktap import Suite
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+suite = Suite()
+
+
+def digests(changed=None):
+	"""The digest of each part and file of tests, where the file CHANGED is another one."""
+	lines = []
+	for root, _, names in os.walk(TOP):
+		for name in names:
+			path = os.path.relpath(os.path.join(root, name), TOP)
+			if path.split("/")[0] in ("rust", "scripts", "tests", "docs", "samples", "Kbuild"):
+				lines.append(f"{'ab'[path == changed] * 64}  {path}\n")
+	out = subprocess.run((sys.executable, os.path.join(TOP, "tests", "inputs")), text=True,
+			     input="".join(lines), capture_output=True, check=True).stdout
+	return dict(line.split() for line in out.splitlines())
+
+
+def again(changed):
+	"""The parts, and the names of files, that a change of the file CHANGED runs again."""
+	before, after = digests(), digests(changed)
+	assert before.keys() == after.keys()
+	return {os.path.basename(name).removesuffix(".py")
+		for name, digest in before.items() if after[name] != digest}
+
+
+PARTS = {"lint", "host", "front", "layout", "packages"}
+
+
+@suite.test("the module, and how guests are made: everything")
+def module():
+	everything = {os.path.basename(name).removesuffix(".py") for name in digests()}
+	assert len(everything) > 70 and everything > PARTS
+	for changed in ("rust/krping.rs", "Kbuild", "scripts/guest", "scripts/lib.sh",
+			"tests/qemu/krping.py", "tests/qemu/ktap.py"):
+		assert again(changed) == everything, (changed, everything - again(changed))
+
+
+@suite.test("a test: itself, and the parts; what a test imports: those that do")
+def files():
+	found = again("tests/qemu/test_cq.py")
+	assert found == PARTS | {"test_cq"}, found
+	found = again("tests/qemu/network.py")
+	assert {"test_unreliable", "test_link"} <= found and not {"test_cq", "test_commands"} & found
+	# By way of another one.
+	assert "test_messenger_hostile" in again("tests/qemu/puppet.py")
+
+
+@suite.test("the front and the docs: the tests that use them, and the parts")
+def front():
+	found = again("scripts/krping_front/table.py")
+	assert {"test_front", "test_mesh", "test_schema"} | PARTS <= found, found
+	assert not {"test_block", "test_pingpong"} & found, found
+	found = again("docs/krping-result.schema.json")
+	assert {"test_schema"} | PARTS <= found and "test_block" not in found, found
+	assert again("tests/host/src/lib.rs") == PARTS
+
+
+@suite.test("without a list of files nothing is known")
+def none():
+	out = subprocess.run((sys.executable, os.path.join(TOP, "tests", "inputs")), input="",
+			     text=True, capture_output=True, check=True).stdout
+	assert out == "", out
+
+
+suite.main()
