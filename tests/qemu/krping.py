@@ -364,9 +364,9 @@ def listens_over_tcp(port):
 	return any(line[1].endswith(f":{int(port):04X}") and line[3] == "0A" for line in lines[1:])
 
 
-def serve(text):
-	"""Start the server TEXT, which names its port, and return it once that listens."""
-	server = Command(text)
+def serve(text, begin=Command):
+	"""Start the server TEXT, which names its port, by BEGIN, and return it once that listens."""
+	server = begin(text)
 	port = re.search(r"\bport=(\d+)", text)[1]
 	wait_for(lambda: listens_over_tcp(port) if ",tcp" in text else listens(port))
 	return server

@@ -356,22 +356,22 @@ class Lab:
 	def no_rtu(self):
 		"""Within, the far end's last message of the three that connect (RTU) is lost."""
 		# Behind IP, UDP, BTH and DETH: management class 7, attribute 0x14.
-		self._tc("filter add dev near9 ingress protocol ip u32 match u16 4791 0xffff at 22 "
-			 "match u8 7 0xff at 49 match u16 0x14 0xffff at 64 action drop")
-		try:
+		with self._drop("match u8 7 0xff at 49 match u16 0x14 0xffff at 64"):
 			yield
 			told = call("tc", "-s", "filter", "show", "dev", "near9", "ingress")
 			assert re.search(r"dropped [1-9]", told), told
-		finally:
-			self._tc("filter del dev near9 ingress")
 
-	@contextlib.contextmanager
 	def lose(self, opcode, mask=0xff):
 		"""Within, packets that the far end sends with the OPCODE (IBA, base transport
 		header), in the bits of MASK, are lost."""
 		# Behind IP and UDP.
+		return self._drop(f"match u8 {opcode:#x} {mask:#x} at 28")
+
+	@contextlib.contextmanager
+	def _drop(self, match):
+		"""Within, RoCE packets of the far end that MATCH, words of the u32 filter, are lost."""
 		self._tc("filter add dev near9 ingress protocol ip u32 match u16 4791 0xffff at 22 "
-			 f"match u8 {opcode:#x} {mask:#x} at 28 action drop")
+			 f"{match} action drop")
 		try:
 			yield
 		finally:

@@ -201,8 +201,8 @@ def lost():
 	with network.Lab() as lab:
 		port, group, tag = new_port(), new_group(), new_tag()
 		before = lab.exec("ip", "maddr", "show", "dev", "away9")
-		server = lab.command(f"server,port={port},persist,mcast={group},timeout={TIMEOUT}")
-		wait_for(lambda: krping.listens(port))
+		server = krping.serve(f"server,port={port},persist,mcast={group},timeout={TIMEOUT}",
+				      lab.command)
 		lab.disturb("loss 10%")
 		run_ok(f"client,addr={lab.FAR},port={port},sbw,qp=ud,mcast={group},size=64,"
 		       f"count={2 * COUNT},validate=full,timeout={TIMEOUT},tag={tag}")

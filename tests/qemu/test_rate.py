@@ -319,8 +319,8 @@ def peer_is_gone():
 	for test in ("slat", "sbw", "rlat"):
 		with network.Lab() as lab:
 			port = new_port()
-			server = lab.command(f"server,addr={lab.FAR},port={port},timeout={timeout}")
-			krping.wait_for(lambda port=port: krping.listens(port))
+			server = krping.serve(f"server,addr={lab.FAR},port={port},timeout={timeout}",
+					      lab.command)
 			tag = new_tag()
 			client = Command(f"client,addr={lab.FAR},port={port},{test},rate=1,"
 					 f"timeout={timeout},tag={tag}")

@@ -179,8 +179,7 @@ def far(options=""):
 		# A connection takes seconds more for each message of the CM that is lost.
 		timeout = "timeout=120000"
 		port, tag = new_port(), new_tag()
-		server = lab.command(f"server,port={port},persist,tag={tag},{timeout}")
-		wait_for(lambda: krping.listens(port))
+		server = krping.serve(f"server,port={port},persist,tag={tag},{timeout}", lab.command)
 		lab.disturb(options)
 
 		def run(text):
@@ -234,8 +233,7 @@ def all_lost():
 	with network.Lab() as lab, lab.lose(UC, 0xe0):
 		for test in ("slat", "wlat", "wlat,poll"):
 			port, tag = new_port(), new_tag()
-			server = lab.command(f"server,port={port},tag={tag}")
-			wait_for(lambda port=port: krping.listens(port))
+			server = krping.serve(f"server,port={port},tag={tag}", lab.command)
 			run_fails(f"client,addr={lab.FAR},port={port},{test},qp=uc,size=64,count=0,"
 				  f"timeout={1000 * krping.SLOW},tag={tag}", errno.ETIMEDOUT,
 				  r"no message was answered for \d+ ms.*: all are lost")
@@ -254,8 +252,7 @@ def part_lost():
 	with network.Lab() as lab:
 		for test, opcode in (("slat", SEND_MIDDLE), ("wlat", WRITE_MIDDLE)):
 			port, tag = new_port(), new_tag()
-			server = lab.command(f"server,port={port},tag={tag}")
-			wait_for(lambda port=port: krping.listens(port))
+			server = krping.serve(f"server,port={port},tag={tag}", lab.command)
 			client = krping.Command(f"client,addr={lab.FAR},port={port},{test},qp=uc,size=16K,"
 						f"count=0,timeout={3000 * krping.SLOW},tag={tag}")
 			wait_for(lambda: moving(1))
