@@ -9,11 +9,12 @@ from typing import Any
 from .errors import Quit
 from .result import SCHEMA, Result
 
+VERBS = {"Send": "s", "RDMA_Write": "w", "RDMA_Read": "r", "Atomic": "a"}
+VERB = "|".join(VERBS)
 # The line above all, such as "RDMA_Write Bidirectional BW Test".
-TITLE = re.compile(r"^[ \t]*(Send|RDMA_Write|RDMA_Read|Atomic)[ \t]([\w \t]*)(BW|Latency) Test[ \t]*$",
-		   re.MULTILINE)
+TITLE = re.compile(rf"^[ \t]*({VERB})[ \t]([\w \t]*)(BW|Latency) Test[ \t]*$", re.MULTILINE)
 # The same in JSON.
-JSON_TITLE = re.compile(r"(Send|RDMA_Write|RDMA_Read|Atomic)_(\w*?)(BW|Latency)_Test")
+JSON_TITLE = re.compile(rf"({VERB})_(\w*?)(BW|Latency)_Test")
 # Two of these stand in a line.
 INFO = re.compile(r"(Device|Number of qps|Transport type|Connection type|TX depth|Post List|Mtu"
 		  r"|Link type)[ \t]*:[ \t]*(\w+)")
@@ -22,7 +23,6 @@ HEADING = re.compile(r"#bytes|#iterations|(?:BW|MsgRate) Port\d\[[^]]*\]|BW (?:p
 		     r"|\S+\[[^]]*\]|\S+")
 ROW = re.compile(r"[ \t]*[0-9][0-9. \t]*")
 
-VERBS = {"Send": "s", "RDMA_Write": "w", "RDMA_Read": "r", "Atomic": "a"}
 LATENCIES = {"t_min[usec]": "min_ns", "t_max[usec]": "max_ns", "t_typical[usec]": "p50_ns",
 	     "t_avg[usec]": "mean_ns", "t_stdev[usec]": "stddev_ns",
 	     "99% percentile[usec]": "p99_ns", "99.9% percentile[usec]": "p99_9_ns"}
@@ -56,14 +56,9 @@ def results(text: str, name: str) -> list[Result]:
 	return found
 
 
-def is_document(value: object) -> bool:
-	"""Whether the JSON VALUE is a document of --out_json."""
-	return isinstance(value, dict) and "test_info" in value and "results" in value
-
-
 def of_document(document: dict[str, Any], name: str) -> Result:
-	"""The result of DOCUMENT, which NAME is the file of."""
-	about, said = document["test_info"], document["results"]
+	"""The result of DOCUMENT, JSON of --out_json that NAME is the file of."""
+	about, said = document["test_info"], document.get("results")
 	if not isinstance(about, dict) or not isinstance(said, dict):
 		raise Quit(f"{name}: perftest's test_info and results are not objects")
 	title = JSON_TITLE.fullmatch(str(about.get("test")))
