@@ -1,26 +1,37 @@
 # SPDX-License-Identifier: GPL-2.0
 """tests/inputs: which tests run again after a change of which file."""
 
+import functools
 import os
 import subprocess
 import sys
 
+from front import TOP
 from ktap import Suite
 
-TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+PARTS = {"lint", "host", "front", "layout", "packages"}
 suite = Suite()
 
 
+def inputs(lines):
+	"""What tests/inputs prints about the files of LINES."""
+	return subprocess.run((sys.executable, os.path.join(TOP, "tests", "inputs"), *PARTS), text=True,
+			      input=lines, capture_output=True, check=True).stdout
+
+
+@functools.cache
+def paths():
+	"""The files of the checkout that tests may depend on."""
+	found = (os.path.relpath(os.path.join(root, name), TOP)
+		 for root, _, names in os.walk(TOP) for name in names)
+	return [path for path in found
+		if path.split("/")[0] in ("rust", "scripts", "tests", "docs", "samples", "Kbuild")]
+
+
+@functools.cache
 def digests(changed=None):
 	"""The digest of each part and file of tests, where the file CHANGED is another one."""
-	lines = []
-	for root, _, names in os.walk(TOP):
-		for name in names:
-			path = os.path.relpath(os.path.join(root, name), TOP)
-			if path.split("/")[0] in ("rust", "scripts", "tests", "docs", "samples", "Kbuild"):
-				lines.append(f"{'ab'[path == changed] * 64}  {path}\n")
-	out = subprocess.run((sys.executable, os.path.join(TOP, "tests", "inputs")), text=True,
-			     input="".join(lines), capture_output=True, check=True).stdout
+	out = inputs("".join(f"{'ab'[path == changed] * 64}  {path}\n" for path in paths()))
 	return dict(line.split() for line in out.splitlines())
 
 
@@ -30,9 +41,6 @@ def again(changed):
 	assert before.keys() == after.keys()
 	return {os.path.basename(name).removesuffix(".py")
 		for name, digest in before.items() if after[name] != digest}
-
-
-PARTS = {"lint", "host", "front", "layout", "packages"}
 
 
 @suite.test("the module, and how guests are made: everything")
@@ -66,9 +74,7 @@ def front():
 
 @suite.test("without a list of files nothing is known")
 def none():
-	out = subprocess.run((sys.executable, os.path.join(TOP, "tests", "inputs")), input="",
-			     text=True, capture_output=True, check=True).stdout
-	assert out == "", out
+	assert inputs("") == ""
 
 
 suite.main()
