@@ -15,8 +15,8 @@ use super::{
     }, //
 };
 use crate::logic::spec::{
-    rules,
-    service::Service, //
+    service::Service,
+    suits::suits, //
 };
 use core::fmt;
 
@@ -143,8 +143,7 @@ pub(crate) fn check_request(peer: &PrivateData) -> Result<(), Violation> {
     }
     let test = peer.test;
     let is_reg = peer.mem_mode == MemMode::Reg;
-    if (test.is_microbench() && is_reg) || !rules::suits(&peer.load, peer.validate, test, peer.size)
-    {
+    if (test.is_microbench() && is_reg) || !suits(&peer.load, peer.validate, test, peer.size) {
         return Err(Violation::Contradiction);
     }
     let sends_to_group = test.takes_multicast() && peer.load.service == Service::Ud;

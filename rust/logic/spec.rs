@@ -6,10 +6,12 @@
 //! - [`option`], [`values`], [`limits`] - the facts that a row has; values with a grammar of their
 //!   own; ranges
 //! - [`role`], [`mem_mode`], [`service`], [`load`] - types that options set
-//! - [`rules`], [`names`], [`places`], [`test_set`], [`opt_set`] - what goes together, and how
-//!   sentences name it
+//! - [`given`], [`rules`], [`suits`] - what goes together, by the rows and beyond them; what load
+//!   from the wire a client can have
+//! - [`names`], [`places`], [`test_set`], [`opt_set`] - how sentences name it
 //! - [`json`], [`help`] - both tables for other programs; the options for people
 
+mod given;
 pub(crate) mod help;
 pub(crate) mod json;
 pub(crate) mod limits;
@@ -23,6 +25,7 @@ pub(crate) mod places;
 pub(crate) mod role;
 pub(crate) mod rules;
 pub(crate) mod service;
+pub(crate) mod suits;
 pub(crate) mod test_set;
 pub(crate) mod tests;
 mod values;

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Makes one command of its options: finds the role and the test, sets the defaults that depend on
-//! other options, and checks which options go together.
+//! Makes one command of its options: sets the role, the test and the defaults that depend on other
+//! options, and checks what goes together beyond the row of each option, which is for [`given`].
 
 use super::{
+    given,
     limits,
     load::Load,
     mem_mode::MemMode,
     opt_set::OptSet,
-    option::{
-        Asks,
-        Elsewhere,
-        Group,
-        Needs,
-        OptionSpec, //
-    },
     options::Opt,
-    places::Places,
     role::Role,
     service::Service,
+    suits::{
+        hinders_clock,
+        may_lose_turns,
+        rw_pages, //
+    },
     test_set::TestSet,
     tests::Test, //
 };
@@ -46,10 +44,10 @@ use crate::logic::{
 
 /// Sets the role and the test of `command`, and the defaults that depend on them.
 pub(crate) fn begin(command: &mut Command, given: OptSet) -> Result<'static, ()> {
-    let test = test(given);
-    let role = role(test, given)?;
+    let test = given::test(given);
+    let role = given::role(test, given)?;
     (command.role, command.test) = (role, test);
-    one_of_each_group(given)?;
+    given::one_of_each_group(given)?;
     if !given.has(Opt::Port) {
         command.port = Command::new(role).port;
     }
@@ -68,7 +66,7 @@ pub(crate) fn begin(command: &mut Command, given: OptSet) -> Result<'static, ()>
     if !given.has(Opt::SignalEvery) {
         command.load.signal_every = Load::usual_signal_every(test, command.load.completes_each());
     }
-    go_together(command, given)
+    given::go_together(command, given)
 }
 
 /// Checks `command`, whose options are all read.
@@ -238,12 +236,6 @@ fn compares_all(command: &mut Command, given: OptSet) -> Result<'static, ()> {
     Ok(())
 }
 
-/// Returns the pages of the server's memory of a transfer; `None` for more than one can have.
-fn rw_pages(load: &Load, size: u32) -> Option<u32> {
-    let end = size.checked_add(load.offset.into())?;
-    (end <= limits::MOST_RW).then_some(end.div_ceil(limits::RW_PAGE))
-}
-
 /// Checks that the memory of a transfer has a page for each of its pieces, and not too many.
 fn is_covered(command: &Command) -> Result<'static, ()> {
     let Load { segs, offset, .. } = command.load;
@@ -257,202 +249,6 @@ fn is_covered(command: &Command) -> Result<'static, ()> {
             Err(wrong(Opt::Segs, Reason::SegsAbovePages { segs, pages }))
         }
         Some(_) => Ok(()),
-    }
-}
-
-/// Returns true where the client of a `test` with data of `size` bytes can have this load, and
-/// `validate` or not.
-pub(crate) fn suits(load: &Load, validate: bool, test: Test, size: u32) -> bool {
-    let goes = |opt: Opt| opt.spec().goes_with(Role::Client, test);
-    suits_service(load, validate, test)
-        && (!load.duplex || goes(Opt::Duplex))
-        && (!load.imm || goes(Opt::Imm))
-        && (!load.inline || goes(Opt::Inline))
-        && (!load.untimed || goes(Opt::Untimed))
-        && (!load.solicited || goes(Opt::Solicited) && raises_events(load, test))
-        && (!load.sig_all || goes(Opt::SigAll) && load.signal_every == 1)
-        && (!load.paced || goes(Opt::Rate) && can_follow_clock(load, test))
-        && (load.qps == 1 || goes(Opt::Qps))
-        && (load.postlist == 1 || goes(Opt::PostList))
-        && (load.signal_every == 1 || goes(Opt::SignalEvery))
-        && (load.sge == 1 || goes(Opt::Sge))
-        && (load.segs == 1 || goes(Opt::Segs))
-        && (load.offset == 0 || goes(Opt::Offset))
-        && (!load.biovec || goes(Opt::BioVec))
-        && (!test.is_rw() || rw_pages(load, size).is_some_and(|n| n >= load.segs.into()))
-        && u32::from(load.sge) <= size
-        && test.only_size().is_none_or(|only| size == only)
-        && (!validate || goes(Opt::Validate))
-        && (!load.full || validate && compared(load, test, size))
-}
-
-/// Returns true where a client of `test` with this load can post operations when they are due.
-fn can_follow_clock(load: &Load, test: Test) -> bool {
-    hinders_clock(load).is_none() && !may_lose_turns(load, test) && !load.untimed
-}
-
-/// Returns the option of this load with which operations cannot be posted when they are due.
-fn hinders_clock(load: &Load) -> Option<Opt> {
-    match load {
-        _ if load.duplex => Some(Opt::Duplex),
-        _ if load.solicited => Some(Opt::Solicited),
-        _ if load.postlist != 1 => Some(Opt::PostList),
-        _ if load.signal_every != 1 => Some(Opt::SignalEvery),
-        _ => None,
-    }
-}
-
-/// Returns true where the sides of `test` take turns, and what gives the turn may be lost.
-fn may_lose_turns(load: &Load, test: Test) -> bool {
-    load.service.is_unreliable() && test.is_latency()
-}
-
-/// Returns true where the operations of a client of `test` with this load raise events at a peer
-/// that waits for these only.
-fn raises_events(load: &Load, test: Test) -> bool {
-    !load.duplex && (load.imm || !test.takes_imm())
-}
-
-/// Returns true where a client of `test` with this load, and `validate` or not, can have the
-/// service.
-fn suits_service(load: &Load, validate: bool, test: Test) -> bool {
-    let sends = test.takes_datagrams();
-    match load.service {
-        Service::Rc => true,
-        Service::Uc | Service::Ud if load.duplex => false,
-        Service::Uc => {
-            let compares = !validate || load.imm || sends;
-            test.takes_unreliable() && compares && (!load.full || sends)
-        }
-        Service::Ud => sends,
-    }
-}
-
-/// Returns true where all messages of a client of `test` with this load can be compared.
-fn compared(load: &Load, test: Test, size: u32) -> bool {
-    test.takes_full()
-        && size <= slots::LARGEST
-        && load.depth() <= Slots::of(size).under_way()
-        // Otherwise nothing says that a message has arrived.
-        && (load.imm || !test.takes_imm())
-}
-
-/// Returns the test that is asked for. Where there is more than one, another check says so.
-fn test(given: OptSet) -> Test {
-    let mut asked = given.iter().filter_map(|opt| match opt.spec().asks {
-        Asks::Test(test) => Some(test),
-        Asks::Role(_) | Asks::Nothing => None,
-    });
-    let conformance = given.has(Opt::Neg).then_some(Test::Conformance);
-    conformance
-        .or_else(|| asked.next())
-        .unwrap_or(Test::PingPong)
-}
-
-/// Returns the one role that is given or that the test implies.
-fn role(test: Test, given: OptSet) -> Result<'static, Role> {
-    // This one says itself what is wrong with a role.
-    if test == Test::Conformance {
-        return Ok(Role::Loopback);
-    }
-    let mut roles = given.iter().filter_map(|opt| match opt.spec().asks {
-        Asks::Role(role) => Some(role),
-        Asks::Test(_) | Asks::Nothing => None,
-    });
-    match (roles.next(), roles.next()) {
-        (None, _) => test.implied_role().ok_or(invalid("", Reason::NoRole)),
-        (Some(role), None) => Ok(role),
-        (Some(role), Some(other)) => {
-            let other = other.as_str();
-            Err(invalid(role.as_str(), Reason::TwoRoles { other }))
-        }
-    }
-}
-
-/// Checks that of options that stand for each other's place only one is given.
-fn one_of_each_group(given: OptSet) -> Result<'static, ()> {
-    for group in Group::ALL {
-        let mut members = given
-            .iter()
-            .map(Opt::spec)
-            .filter(|opt| opt.group == Some(group));
-        if let (Some(one), Some(other)) = (members.next(), members.next()) {
-            let other = other.name();
-            return Err(invalid(one.name(), Reason::Both { other }));
-        }
-    }
-    Ok(())
-}
-
-/// Checks each option against the role, the test, and what it needs.
-fn go_together(command: &Command, given: OptSet) -> Result<'static, ()> {
-    for opt in given.iter().map(Opt::spec) {
-        if !opt.goes_with(command.role, command.test) {
-            return Err(invalid(
-                opt.name(),
-                elsewhere(opt, command.role, command.test),
-            ));
-        }
-        let reason = match opt.needs {
-            Needs::Reg if command.mem_mode != MemMode::Reg => Reason::NeedsReg,
-            Needs::Dma if command.mem_mode != MemMode::Dma => Reason::NeedsDma,
-            Needs::Path if !matches!(command.block.store, Some(StoreName::Path(_))) => {
-                Reason::NeedsPath
-            }
-            Needs::Latencies if command.load.untimed => {
-                let other = Opt::Untimed.spec().name();
-                Reason::Both { other }
-            }
-            Needs::Series if command.interval_ms.is_none() => {
-                let other = Opt::Interval.spec().name();
-                Reason::NeedsToo { other }
-            }
-            Needs::Series if !given.has(Opt::MaxP99) && !given.has(Opt::MinBw) => {
-                Reason::NeedsToo {
-                    other: "max_p99 or min_bw",
-                }
-            }
-            Needs::Datagrams
-                if command.role != Role::Server && command.load.service != Service::Ud =>
-            {
-                Reason::NeedsToo { other: "qp=ud" }
-            }
-            Needs::Nothing
-            | Needs::Reg
-            | Needs::Dma
-            | Needs::Path
-            | Needs::Latencies
-            | Needs::Series
-            | Needs::Datagrams => continue,
-        };
-        return Err(invalid(opt.name(), reason));
-    }
-    Ok(())
-}
-
-/// Returns why an option does not go with a command's role and test.
-fn elsewhere(opt: &OptionSpec, role: Role, test: Test) -> Reason<'static> {
-    let for_test = Role::ALL.iter().any(|role| opt.fits(*role, test));
-    match (test, &opt.elsewhere) {
-        (Test::Conformance, _) => match opt.asks {
-            Asks::Role(_) => Reason::NegIsLoopback,
-            Asks::Test(_) | Asks::Nothing => Reason::NotWithNeg,
-        },
-        (Test::Caps, _) => {
-            let valid = TestSet::of(Test::iterates);
-            Reason::WrongTest { test, valid }
-        }
-        (Test::Tap, _) if matches!(opt.asks, Asks::Test(_)) => Reason::TapLoopback,
-        (_, Elsewhere::Places) => {
-            let valid = Places::of(|role, test| opt.fits(role, test));
-            Reason::IsFor { valid }
-        }
-        (_, Elsewhere::Tests) if for_test && role == Role::Server => Reason::FollowsClient,
-        (_, Elsewhere::Tests) if for_test => Reason::NeedsServer,
-        (_, Elsewhere::Tests) => {
-            let valid = TestSet::of(|test| Role::ALL.iter().any(|role| opt.fits(*role, test)));
-            Reason::WrongTest { test, valid }
-        }
     }
 }
 
