@@ -3,6 +3,8 @@
 """The client of streams, against the kernel's server and against rdma-core's rsocket."""
 
 import errno
+import signal
+import time
 
 import krping
 from krping import ADDR, ADDR6, Log, Program, new_port, new_tag, run_fails, run_ok, wait_for
@@ -177,11 +179,11 @@ class Peer:
 		self.program = Program(*program, "listen", str(self.port), *steps)
 		wait_for(lambda: "listens" in self.program.output())
 
-	def run(self, options, number=0, sentence=None):
+	def run(self, options, number=0, sentence=None, timeout=10000):
 		"""Run a client with OPTIONS, which ends with the errno NUMBER."""
 		tag = new_tag()
 		text = f"client,addr={ADDR},port={self.port},stream,tag={tag}," \
-		       f"timeout={10000 * krping.SLOW}{options}"
+		       f"timeout={timeout * krping.SLOW}{options}"
 		if number:
 			run_fails(text, number, sentence)
 		else:
@@ -196,6 +198,11 @@ class Peer:
 		"""It has done all of its steps."""
 		status, output = self.program.finish()
 		assert status == 0, output
+
+	def waits(self):
+		"""It waits for what does not come, until it is stopped."""
+		status, output = self.program.stop()
+		assert status == -signal.SIGTERM, output
 
 
 @suite.test("rsocket's server takes what a source sends")
@@ -260,7 +267,16 @@ def wrong():
 def unasked():
 	peer = Peer("send=1", "receive=1", "vanish")
 	peer.run(",size=1,duration=60", errno.EPROTO, "sent 1 bytes that were not asked for")
-	peer.gone()
+	# Where the client has found it before its first byte was sent, the server waits for that.
+	peer.program.stop()
+
+
+@suite.test("rsocket's server that waits does not see a client disconnect that has failed: its defect")
+def unseen():
+	peer = Peer("receive=100", "end")
+	peer.run(",echo,size=100,count=1", errno.ETIMEDOUT, "nothing happened", 2000)
+	time.sleep(2)
+	peer.waits()
 
 
 @suite.test("a server that ends or goes in the middle")
