@@ -73,3 +73,10 @@ locked() {
 digest() {
 	cat "$@" | sha256sum | cut -c1-12
 }
+
+# test_inputs [PART]...: the digests of what tests depend on, from tests/inputs. Nothing where git
+# does not know the files.
+test_inputs() {
+	git ls-files -co --exclude-standard -z 2>/dev/null | xargs -0r sha256sum 2>/dev/null |
+		scripts/in-sysroot -- python3 /krping/tests/inputs "$@" || :
+}

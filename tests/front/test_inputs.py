@@ -59,7 +59,8 @@ def files():
 	found = again("tests/qemu/network.py")
 	assert {"test_unreliable", "test_link"} <= found and not {"test_cq", "test_commands"} & found
 	# By way of another one.
-	assert "test_messenger_hostile" in again("tests/qemu/puppet.py")
+	assert {"test_messenger_hostile", "soak_lies"} <= again("tests/qemu/puppet.py")
+	assert again("tests/qemu/soak_lies.py") == PARTS | {"soak_lies"}
 
 
 @suite.test("the front and the docs: the tests that use them, and the parts")
