@@ -175,6 +175,12 @@ def slow(found):
 	return sum(count for low, _, count in found["histogram_ns"] if low > 300 * MS)
 
 
+def slow_or_unposted(found):
+	"""The same of an open loop. A device may take longer to repeat what was lost than is left of
+	the run, and what is due meanwhile is not posted any more."""
+	return slow(found) + found["open_loop"]["unposted"]
+
+
 @suite.test("a stall delays all that is due meanwhile, and a closed loop hides it")
 def stall():
 	for test in ("rlat", "wlat", "bw"):
@@ -183,7 +189,7 @@ def stall():
 			assert number == 0, found
 			check_paced(found, 200)
 			# For 0.7 s operations were due that could not end within 0.3 s.
-			assert slow(found) >= 140 and found["p90_ns"] > 300 * MS, found
+			assert slow_or_unposted(found) >= 140 and found["max_ns"] > 300 * MS, found
 			series = dict(zip(found["series"]["columns"],
 					  zip(*found["series"]["intervals"], strict=True), strict=True))
 			assert sum(series["operations"]) == found["iterations"], found
@@ -193,7 +199,7 @@ def stall():
 			# As if there had been one that took long.
 			number, found = lab.cut_amid(f"{test},duration=4")
 			assert number == 0 and "open_loop" not in found, found
-			assert 0 < slow(found) < 20 and found["p99_ns"] < 300 * MS < found["max_ns"], found
+			assert 0 < slow(found) < 20 and found["max_ns"] > 300 * MS, found
 
 
 @suite.test("a stall delays all that is due meanwhile in other tests, too")
@@ -203,10 +209,8 @@ def others_stall():
 			number, found = lab.cut_amid(f"{words},rate=200,duration=4", served)
 			assert number == 0, found
 			check_timed(found, 200)
-			# What has waited for its post counts that in full; a device may take longer to
-			# repeat what was lost than the rest of the run.
-			late = slow(found) + found["open_loop"]["unposted"]
-			assert late >= 100 and found["max_ns"] > 300 * MS, found
+			# What has waited for its post counts that in full.
+			assert slow_or_unposted(found) >= 100 and found["max_ns"] > 300 * MS, found
 
 
 @suite.test("only one side of a round trip knows what was due")
