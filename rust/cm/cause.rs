@@ -40,15 +40,17 @@ impl CmId {
 
 /// Returns the failure that explains best why connections ended. `seen` returns what was seen of a
 /// connection's end, if it has ended; without any, `failure` is what counts. One connection may
-/// report the consequence before another one reports the cause. Sleeps.
+/// report the consequence before another one reports the cause; they are waited for together.
+/// Sleeps.
 pub(crate) fn best_cause<'a>(
     mut ids: impl Iterator<Item = &'a CmId> + Clone,
     seen: impl Fn(&Outcome) -> Option<Failure>,
     failure: Failure,
 ) -> Failure {
+    let grace = Outcome::grace();
     let causes = ids.clone().filter_map(|id| {
         let outcome = id.outcome();
-        seen(outcome).map(|failure| outcome.cause_of(failure))
+        seen(outcome).map(|failure| outcome.cause_until(failure, grace))
     });
     let cause = causes.max_by_key(Failure::rank).unwrap_or(failure);
     ids.next().map_or(cause, |id| id.or_port_down(cause))

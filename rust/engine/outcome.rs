@@ -155,13 +155,26 @@ impl Outcome {
     /// the one that an early disconnect overtook. Waits a moment for the latter to be reported.
     /// Process context; sleeps.
     pub(crate) fn cause_of(&self, failure: Failure) -> Failure {
-        let grace = Self::grace();
+        self.cause_until(failure, Self::grace())
+    }
+
+    /// Returns the cause of `failure` as [`cause_of`](Self::cause_of) does, for which it waits
+    /// until `grace` at most. For those who look for the causes of several failures, and wait for
+    /// all of them at once. Process context; sleeps.
+    pub(crate) fn cause_until(&self, failure: Failure, grace: Deadline) -> Failure {
         loop {
             match self.cause_now(failure) {
                 Ok(cause) => return cause,
                 Err(failure) if grace.passed() => return failure,
                 Err(_) => self.sleep(grace),
             }
+        }
+    }
+
+    /// Returns the cause of `failure` as far as it has been reported. Any context.
+    pub(crate) fn known_cause(&self, failure: Failure) -> Failure {
+        match self.cause_now(failure) {
+            Ok(cause) | Err(cause) => cause,
         }
     }
 

@@ -129,13 +129,17 @@ fn serve(
 
 /// Steps of a test server for one client.
 impl Accepting<'_> {
-    /// Rejects the client because of `failure`, and returns the cause of the failure.
+    /// Rejects the client because of `failure`, and returns the cause of the failure. Sleeps.
     pub(crate) fn refuse(&self, failure: Failure) -> Failure {
-        let failure = self.cause_of(failure);
+        self.refuse_for(self.cause_of(failure))
+    }
+
+    /// Rejects the client because of `cause`, and returns that. May sleep.
+    pub(crate) fn refuse_for(&self, cause: Failure) -> Failure {
         // First, because in a loopback the rejection makes the client's thread fail, too.
-        let failure = give_up(self.session, failure);
-        self.id.reject(&rejection(&failure));
-        failure
+        let cause = give_up(self.session, cause);
+        self.id.reject(&rejection(&cause));
+        cause
     }
 
     /// Checks the request of the client, and finds the workload that serves it.

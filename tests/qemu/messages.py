@@ -28,20 +28,25 @@ def _used():
 	return objects + int(found[1]) * 1024
 
 
-def _pairs():
+def pairs():
 	"""How many queue pairs the device has."""
 	return krping.resources()[DEVICE]["qp"]
+
+
+def wait_for_pairs(count):
+	"""Wait until the device has so many."""
+	krping.wait_for(lambda: pairs() == count, what=lambda: f"{count} queue pairs: {pairs()}")
 
 
 def _taken(conns, options):
 	"""Bytes of memory that CONNS connections take at both ends."""
 	krping.check()
-	pairs = _pairs()
+	idle = pairs()
 	before = _used()
 	# Of so few chunks nearly none is under way.
 	client = Command(f"loopback,addr={ADDR},messenger,echo,size=1,chunks=4,"
 			 f"duration=600,conns={conns},timeout=600000{options}")
-	krping.wait_for(lambda: _pairs() == pairs + 2 * conns, what="the connections")
+	wait_for_pairs(idle + 2 * conns)
 	time.sleep(0.5)
 	taken = _used() - before
 	client.interrupt()

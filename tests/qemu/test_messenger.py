@@ -165,6 +165,25 @@ def persists():
 	assert sum(each["iterations"] for each in served) >= 60 * 8, served
 
 
+@suite.test("a client of many connections that is interrupted keeps no other client waiting")
+def departure():
+	port = new_port()
+	server = krping.serve(f"server,port={port},messenger,persist,validate,{TIMEOUT}")
+	text = f"client,addr={ADDR},port={port},messenger,echo,validate,{TIMEOUT}"
+	other = Command(f"{text},conns=2,inflight=16")
+	under_way()
+	pairs = messages.pairs()
+	many = Command(f"{text},conns=96")
+	messages.wait_for_pairs(pairs + 2 * 96)
+	under_way()
+	assert many.interrupt() == errno.EINTR
+	wait_for(lambda: messages.pairs() <= pairs)
+	run_ok(f"{text},conns=3,count=20")
+	# Had all waited for each of the connections, this one would have ended with ETIMEDOUT.
+	assert other.interrupt() == errno.EINTR
+	assert server.interrupt() == errno.EINTR
+
+
 def interruptions(options=""):
 	"""An interrupted side ends with EINTR, the other one with ECONNRESET, and no chunk is lost."""
 	for ends in ("client", "server"):

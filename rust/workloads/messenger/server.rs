@@ -290,7 +290,8 @@ impl Servers<'_, '_> {
         });
         let (queue_pair, hello) = accepted.map_err(|failure| {
             self.worker.detach(&outcome);
-            accepting.refuse(failure)
+            // The other connections do not wait for what may still be reported of this one.
+            accepting.refuse_for(outcome.known_cause(failure))
         })?;
         self.joined(&hello);
         self.report.peer = Some(id.peer());
@@ -354,7 +355,8 @@ impl Servers<'_, '_> {
         let Ok(member) = self.members.remove(index) else {
             return;
         };
-        let failure = failure.map(|failure| member.id.cause_of(failure));
+        // It has been waited for.
+        let failure = failure.map(|failure| member.id.or_port_down(failure));
         if let Some(failure) = failure {
             match self.session.command.persist {
                 true => say_not_served(self.session, failure),
