@@ -78,6 +78,16 @@ pub(crate) trait Responder {
         new_memory(id.rdma(), self.opens_all_memory())
     }
 
+    /// Returns the counters of the connection: others of the thread's, where it has none that
+    /// several connections share.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    fn traffic(&self, worker: &Worker) -> Result<Arc<Traffic>> {
+        worker.add_traffic()
+    }
+
     /// Creates the workload and its buffers, and returns the queue pair size that it needs.
     ///
     /// # Errors
@@ -203,9 +213,8 @@ impl Accepting<'_> {
             memory.charge_to(budget.clone());
         }
         let room = queue_limits(self.session, &device);
-        let (workload, depths) = self
-            .worker
-            .add_traffic()
+        let (workload, depths) = responder
+            .traffic(self.worker)
             .and_then(|traffic| responder.build(&device, &room, &mut memory, traffic))
             .map_err(|error| self.session.no_buffers(error))?;
         let mode = responder.poll_mode();

@@ -9,7 +9,7 @@ import time
 import krping
 import messages
 from krping import ADDR, ADDR6, Command, new_port, new_tag, run_fails, run_ok, wait_for
-from ktap import Skip, Suite
+from ktap import Skip, Suite, diag
 from messages import TIMEOUT
 
 suite = Suite(check=messages.check)
@@ -181,6 +181,51 @@ def departure():
 	run_ok(f"{text},conns=3,count=20")
 	# Had all waited for each of the connections, this one would have ended with ETIMEDOUT.
 	assert other.interrupt() == errno.EINTR
+	assert server.interrupt() == errno.EINTR
+
+
+@suite.test("a server that persists keeps nothing of connections that are gone")
+def memory_of_departed():
+	port, idle, conns, turns = new_port(), messages.pairs(), 64, 6
+	server = krping.serve(f"server,port={port},messenger,persist,{TIMEOUT}")
+	text = f"client,addr={ADDR},port={port},messenger,{TIMEOUT}"
+
+	def taken(pairs, count):
+		"""Objects of each of the kernel's caches after so many more clients."""
+		for _ in range(count):
+			run_ok(f"{text},conns={conns},count=1")
+		messages.wait_for_pairs(pairs)
+		return messages.objects()
+
+	# A client that stays, and none: the pool stays, or goes each time.
+	for stays in (True, False):
+		other = Command(text) if stays else None
+		if stays:
+			under_way()
+		before = taken(idle + 2 * stays, 1)
+		after = taken(idle + 2 * stays, turns)
+		name, more = max(((name, count - before.get(name, 0)) for name, count in after.items()),
+				 key=lambda each: each[1])
+		diag(f"{name}: {more} more objects")
+		assert more < conns * turns / 2, (name, more)
+		assert not other or other.interrupt() == errno.EINTR
+	assert server.interrupt() == errno.EINTR
+
+
+@suite.test("results of a server that persists count what came meanwhile, and its line all that has come")
+def counters_of_departed():
+	port, tag, idle = new_port(), new_tag(), messages.pairs()
+	server = krping.serve(f"server,port={port},messenger,persist,{TIMEOUT},tag={tag}")
+	for turn in range(1, 4):
+		run_ok(f"client,addr={ADDR},port={port},messenger,size=100,conns=2,count={turn},echo,{TIMEOUT}")
+		messages.wait_for_pairs(idle)
+		wait_for(lambda: len(krping.results(tag)) == turn)
+	moved = [[found[f"{way}_{what}"] for way in ("send", "recv") for what in ("msgs", "bytes")]
+		 for found in krping.results(tag)]
+	assert moved == [[2 * turn, 200 * turn] * 2 for turn in range(1, 4)], moved
+	line, = krping.lines()
+	assert line.counters == krping.traffic(send_msgs=12, send_bytes=1200, recv_msgs=12,
+					       recv_bytes=1200), line
 	assert server.interrupt() == errno.EINTR
 
 

@@ -6,7 +6,8 @@ use core::{
     fmt,
     ops::{
         Add,
-        AddAssign, //
+        AddAssign,
+        Sub, //
     }, //
 };
 
@@ -47,6 +48,24 @@ impl Add for Counters {
             write_msgs: self.write_msgs.wrapping_add(other.write_msgs),
             read_bytes: self.read_bytes.wrapping_add(other.read_bytes),
             read_msgs: self.read_msgs.wrapping_add(other.read_msgs),
+        }
+    }
+}
+
+impl Sub for Counters {
+    type Output = Self;
+
+    /// Returns what each counter has moved by since it was that of `before`.
+    fn sub(self, before: Self) -> Self {
+        Self {
+            send_bytes: self.send_bytes.wrapping_sub(before.send_bytes),
+            send_msgs: self.send_msgs.wrapping_sub(before.send_msgs),
+            recv_bytes: self.recv_bytes.wrapping_sub(before.recv_bytes),
+            recv_msgs: self.recv_msgs.wrapping_sub(before.recv_msgs),
+            write_bytes: self.write_bytes.wrapping_sub(before.write_bytes),
+            write_msgs: self.write_msgs.wrapping_sub(before.write_msgs),
+            read_bytes: self.read_bytes.wrapping_sub(before.read_bytes),
+            read_msgs: self.read_msgs.wrapping_sub(before.read_msgs),
         }
     }
 }

@@ -78,7 +78,10 @@ use crate::{
             Failure,
             BINDING, //
         },
-        measure::usage::Usage,
+        measure::{
+            stats::Counters,
+            usage::Usage, //
+        },
         messenger::hello::Hello,
         spec::limits,
         wire::PeerRole, //
@@ -159,11 +162,12 @@ fn serve(
     let command = &session.command;
     let timeout = client_timeout(session);
     let mut left = (!command.persist).then_some(command.threads);
+    // One for all connections, as their number may have no end.
+    let traffic = worker.add_traffic().map_err(failed(STARTING))?;
     while left != Some(0) {
         let Some(request) = requests.next(session, outcome, timeout)? else {
             continue;
         };
-        let traffic = worker.add_traffic().map_err(failed(STARTING))?;
         let mut report = Report::new(session.id, worker.id, "server", command);
         let mut servers = Servers {
             session,
@@ -171,7 +175,8 @@ fn serve(
             requests,
             outcome,
             wait_queue,
-            traffic,
+            traffic: &traffic,
+            before: traffic.snapshot(),
             pool: None,
             members: KVVec::new(),
             next: 0,
@@ -210,7 +215,10 @@ struct Servers<'a, 'b> {
     /// The thread's own.
     outcome: &'a Outcome,
     wait_queue: &'a WaitQueue,
-    traffic: Arc<Traffic>,
+    /// The counters of all connections that the thread has had.
+    traffic: &'a Arc<Traffic>,
+    /// What they were before the first of these.
+    before: Counters,
     pool: Option<Arc<Pool>>,
     /// In the order of their numbers.
     members: KVVec<Member>,
@@ -276,7 +284,7 @@ impl Servers<'_, '_> {
             let queue_pair = accepting.make(&mut Answering {
                 session: self.session,
                 pool: self.pool.as_ref(),
-                traffic: &self.traffic,
+                traffic: self.traffic,
                 number: self.next,
                 hello,
             })?;
@@ -391,7 +399,7 @@ impl Servers<'_, '_> {
             return;
         };
         self.report.failure = self.report.failure.or(failure);
-        self.report.counters = self.traffic.snapshot();
+        self.report.counters = self.traffic.snapshot() - self.before;
         let report = Report {
             usage,
             device_counters: Some(&self.moved),
@@ -453,16 +461,20 @@ impl Responder for Answering<'_> {
         self.pool.ok_or(EINVAL)?.new_memory(id)
     }
 
+    fn traffic(&self, _: &Worker) -> Result<Arc<Traffic>> {
+        Ok(self.traffic.clone())
+    }
+
     fn build(
         &mut self,
         _: &Device<'_>,
         _: &QueueLimits,
         _: &mut Memory,
-        _: Arc<Traffic>,
+        traffic: Arc<Traffic>,
     ) -> Result<(KBox<Connection>, Depths)> {
         let pool = self.pool.ok_or(EINVAL)?;
         let (command, hello) = (&self.session.command, &self.hello);
-        let (traffic, part) = (self.traffic.clone(), Part::Answering(0));
+        let part = Part::Answering(0);
         let connection = Connection::new(command, pool, traffic, self.number, hello, part)?;
         Ok((connection, depths(sends(hello, pool.room()))))
     }

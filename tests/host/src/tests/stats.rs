@@ -77,5 +77,6 @@ proptest! {
         let mut assigned = counters(a);
         assigned += counters(b);
         prop_assert_eq!(assigned, sum);
+        prop_assert_eq!(sum - counters(a), counters(b));
     }
 }
