@@ -51,6 +51,9 @@ use kernel::{
 /// Name of the setup step, for failures to start a server.
 pub(crate) const STARTING: &str = "starting the server";
 
+/// Name of the step that a server has timed out in to which no client has come.
+pub(crate) const WAITING: &str = "waiting for a client";
+
 /// Maximum number of clients served at a time; more are rejected as busy.
 pub(crate) const MAX_CLIENTS: usize = 1024;
 
@@ -217,7 +220,7 @@ pub(crate) fn next_request(
     timeout: Option<u32>,
 ) -> Result<Option<Request>, Failure> {
     let mut next = None;
-    outcome.wait_until("waiting for a client", timeout, || {
+    outcome.wait_until(WAITING, timeout, || {
         next = listener.take();
         if next
             .as_ref()

@@ -210,6 +210,19 @@ def silent():
 		assert client.wait(60) == errno.ETIMEDOUT
 
 
+@suite.test("a client that makes fewer connections than it has said is given up at the deadline")
+def missing():
+	port, log = new_port(), Log()
+	server = krping.serve(f"server,port={port},messenger,timeout={1500 * krping.SLOW}")
+	with Client(port, conns=64) as peer:
+		peer.connected().tell(say(ONE_WAY), END)
+		# The server's end.
+		peer.expect("^received $")
+		peer.tell("disconnect")
+		assert server.wait(60) == errno.ETIMEDOUT, log.text()
+	log.expect("waiting for a client")
+
+
 @suite.test("a client that ends and stays: its connection is taken down at the deadline")
 def stays():
 	port = new_port()

@@ -38,7 +38,8 @@ use crate::{
         server::{
             is_allowed,
             next_request,
-            reject_as_busy, //
+            reject_as_busy,
+            WAITING, //
         },
         session::Session, //
     },
@@ -80,7 +81,7 @@ impl Requests {
             }
             Self::Tcp(arrivals) => {
                 let mut next = None;
-                outcome.wait_until("waiting for a client", timeout, || {
+                outcome.wait_until(WAITING, timeout, || {
                     next = arrivals.take();
                     next.is_some()
                 })?;

@@ -62,7 +62,8 @@ use crate::{
             listening_address,
             say_not_served,
             MAX_CLIENTS,
-            STARTING, //
+            STARTING,
+            WAITING, //
         },
         session::Session,
         traffic::Traffic,
@@ -71,7 +72,10 @@ use crate::{
     },
     kernel_ext::{
         socket,
-        time::monotonic_ns, //
+        time::{
+            monotonic_ns,
+            Deadline, //
+        }, //
     },
     logic::{
         failure::{
@@ -182,6 +186,7 @@ fn serve(
             next: 0,
             left,
             missing: 0,
+            next_by: None,
             report: &mut report,
             ended: Ended::default(),
             counters: DeviceCounters::default(),
@@ -227,6 +232,8 @@ struct Servers<'a, 'b> {
     left: Option<u32>,
     /// Connections still to come of clients that have begun to connect.
     missing: u32,
+    /// The deadline for the next of these to come, while there is no connection.
+    next_by: Option<Deadline>,
     report: &'b mut Report<'a>,
     ended: Ended,
     /// Counters of the device when the pool was made.
@@ -315,6 +322,7 @@ impl Servers<'_, '_> {
 
     /// Counts a connection among those to come.
     fn joined(&mut self, hello: &Hello) {
+        self.next_by = None;
         if hello.index == 0 {
             self.left = self.left.map(|left| left.saturating_sub(1));
             let more = u32::from(hello.conns).saturating_sub(1);
@@ -355,6 +363,25 @@ impl Servers<'_, '_> {
             self.counters = DeviceCounters::begin(accepting.id);
         }
         Ok(hello)
+    }
+
+    /// Returns true where connections are still to come of clients that have begun to connect.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::TimedOut`] where there was none for too long.
+    fn awaits_more(&mut self) -> Result<bool, Failure> {
+        if self.missing == 0 || self.session.command.persist {
+            return Ok(false);
+        }
+        let timeout = self.session.timeout();
+        let next_by = *self
+            .next_by
+            .get_or_insert_with(|| Deadline::after_ms(timeout));
+        match next_by.passed() {
+            true => Err(Failure::TimedOut(WAITING, timeout)),
+            false => Ok(true),
+        }
     }
 
     /// Takes a connection down that has ended, well or with `failure`.
@@ -441,7 +468,7 @@ impl Host for Servers<'_, '_> {
                 None => index += 1,
             }
         }
-        Ok(!self.members.is_empty() || self.missing > 0 && !self.session.command.persist)
+        Ok(!self.members.is_empty() || self.awaits_more()?)
     }
 }
 
