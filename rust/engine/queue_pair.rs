@@ -226,6 +226,13 @@ impl<W: Workload> QueuePair<W> {
         self.inner.stop().map(|driven| driven.workload)
     }
 
+    /// Puts the queue pair into error, without a message to the peer: its device flushes it from
+    /// now on, and not from its [end](Self::end) on. Process context; may sleep.
+    pub(crate) fn begin_end(&self) {
+        // The end does that again, and tells of a failure.
+        let _ = self.inner.modify_to_error();
+    }
+
     /// Stops the workload, drains and destroys the queue pair, and hands the workload back once
     /// `give_back` was called with each request that a region still had. Process context;
     /// sleeps.

@@ -29,6 +29,11 @@ use kernel::{
     prelude::*,
     sync::Arc, //
 };
+#[allow(
+    unused_imports,
+    reason = "there are these, whichever the users of the module take"
+)]
+pub(crate) use users::Receives;
 pub(super) use users::Users;
 
 /// The way in which completions are found.
@@ -220,7 +225,7 @@ unsafe impl Sync for CompletionQueue {}
 
 impl CompletionQueue {
     /// Makes a queue that up to `queue_pairs` queue pairs of the device of `id` share, with room
-    /// for `completions` of their requests, and for `receives` of a shared receive queue. A thread
+    /// for `completions` of their requests, and for all of `receives`, which they take. A thread
     /// [polls](Self::poll) it, with the events of [`PollMode::Notified`], which `handler` gets. May
     /// sleep.
     ///
@@ -239,16 +244,17 @@ impl CompletionQueue {
         id: &Arc<Id>,
         queue_pairs: usize,
         completions: u32,
-        receives: u32,
+        receives: Receives,
         handler: Arc<dyn EventHandler>,
     ) -> Result<Arc<Self>> {
+        let entries = receives.queue.receives().checked_add(completions);
+        let entries = entries.ok_or(ERANGE)?;
         let events = EventContext {
             handler,
             id: id.clone(),
             sharing: None,
-            users: Some(Users::new(queue_pairs, completions)?),
+            users: Some(Users::new(queue_pairs, completions, receives)?),
         };
-        let entries = completions.checked_add(receives).ok_or(ERANGE)?;
         let events = Arc::new(events, GFP_KERNEL)?;
         let cq = Self::new(entries, PollMode::Notified, events)?;
         Ok(Arc::new(cq, GFP_KERNEL)?)
@@ -364,18 +370,23 @@ impl CompletionQueue {
     }
 
     /// Handles up to `budget` completions, and returns their number; none where the core does
-    /// that. Process context. May sleep where the queue is shared, and another thread polls; not
-    /// for the handlers of completions.
+    /// that. The receives among them are posted again where the queue is shared. Process context.
+    /// May sleep where it is, and another thread polls; not for the handlers of completions.
     pub(crate) fn poll(&self, budget: u16) -> usize {
-        let _poller = self.users().map(|users| users.poller.lock());
-        match self.mode {
+        let users = self.users();
+        let _poller = users.map(|users| users.poller.lock());
+        let handled = match self.mode {
             PollMode::Event | PollMode::Pool => 0,
             // SAFETY: The queue is alive and made for being polled directly.
             PollMode::Direct | PollMode::Notified => usize::try_from(unsafe {
                 bindings::ib_process_cq_direct(self.as_ptr(), i32::from(budget))
             })
             .unwrap_or(0),
+        };
+        if let (Some(users), 1..) = (users, handled) {
+            users.refill();
         }
+        handled
     }
 
     /// Returns the queue pairs that share the queue; `None` where it is of one.

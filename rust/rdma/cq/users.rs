@@ -7,7 +7,10 @@
 //! pairs that are there: each is from when it can first complete a request until all completions
 //! that there can be of it have been handled.
 
-use super::super::srq::Taker;
+use super::super::srq::{
+    SharedReceiveQueue,
+    Taker, //
+};
 use crate::{
     bindings,
     kernel_ext::spinlock::SpinLockBh, //
@@ -41,6 +44,14 @@ struct List {
     room: u32,
 }
 
+/// The receives that queue pairs with one completion queue share.
+pub(crate) struct Receives {
+    pub(crate) queue: Arc<SharedReceiveQueue>,
+    /// Those that are posted again as soon as they have been handled: whoever polls sees to so many
+    /// being posted, also one that waits for the end of a queue pair.
+    pub(crate) posted: u32,
+}
+
 /// The queue pairs that share a completion queue.
 #[pin_data]
 pub(in crate::rdma) struct Users {
@@ -49,12 +60,13 @@ pub(in crate::rdma) struct Users {
     pub(super) poller: Mutex<()>,
     #[pin]
     list: SpinLockBh<List>,
+    receives: Receives,
 }
 
 impl Users {
     /// Makes the list of none, of a queue for `most` queue pairs with room for so many
-    /// completions of theirs. May sleep.
-    pub(super) fn new(most: usize, completions: u32) -> Result<Arc<Self>> {
+    /// completions of theirs, which take `receives`. May sleep.
+    pub(super) fn new(most: usize, completions: u32, receives: Receives) -> Result<Arc<Self>> {
         let list = List {
             users: KVVec::with_capacity(most, GFP_KERNEL)?,
             room: completions,
@@ -63,9 +75,16 @@ impl Users {
             pin_init!(Self {
                 poller <- new_mutex!((), "rdma_cq_poller"),
                 list <- SpinLockBh::new(list, c"rdma_cq_users", static_lock_class!()),
+                receives,
             }),
             GFP_KERNEL,
         )
+    }
+
+    /// Posts receives again that have been handled. Any context but hard interrupts.
+    pub(super) fn refill(&self) {
+        // What is not posted waits for the next call, and the owner of the queue sees the error.
+        let _ = self.receives.queue.refill_to(self.receives.posted);
     }
 
     /// Adds the queue pair `qp`, of which there may be so many completions at a time. `taker` must

@@ -22,6 +22,7 @@ use crate::{
             Waited, //
         },
         time::{
+            jiffies,
             yield_cpu,
             Deadline, //
         }, //
@@ -36,6 +37,7 @@ use kernel::{
     sync::{
         atomic::{
             Atomic,
+            Full,
             Relaxed, //
         },
         Arc, //
@@ -73,6 +75,10 @@ pub(super) struct Drain {
     /// Bits of `entries` that have completed.
     done: Atomic<u32>,
     changed: Arc<Completion>,
+    /// 1 once the queue pair was put into error.
+    in_error: Atomic<u32>,
+    /// The time of that, in jiffies.
+    since: Atomic<usize>,
 }
 
 impl Drain {
@@ -87,6 +93,8 @@ impl Drain {
             entries: [0, 1].map(|index| Entry::new(callback, owner, index, ())),
             done: Atomic::new(0),
             changed: Arc::pin_init(Completion::new(), GFP_KERNEL)?,
+            in_error: Atomic::new(0),
+            since: Atomic::new(0),
         })
     }
 
@@ -115,7 +123,11 @@ impl Drain {
                 &mut attr,
                 bindings::ib_qp_attr_mask_IB_QP_STATE as i32,
             )
-        })
+        })?;
+        if self.in_error.xchg(1, Full) == 0 {
+            self.since.store(jiffies(), Relaxed);
+        }
+        Ok(())
     }
 
     /// Puts `raw` into error, and waits until all its requests have completed, at most
@@ -147,8 +159,10 @@ impl Drain {
         self.modify_to_error(raw)?;
         if let Some(shared) = shared {
             // What it has taken completes before what is posted below. A device that does not say
-            // so is trusted to have taken the last by now.
-            let _ = wait(cq, Deadline::after_ms(LAST_RECEIVE_MS), |until| {
+            // so is trusted to have taken the last by now. Where several queue pairs were put into
+            // error before, the time of all begins then.
+            let deadline = Deadline::since(self.since.load(Relaxed), LAST_RECEIVE_MS);
+            let _ = wait(cq, deadline, |until| {
                 shared.wait(until.unwrap_or(Deadline::after_ms(0))) == Waited::Completed
             });
         }

@@ -63,6 +63,20 @@ impl SharedReceiveQueue {
             .sync_for_device(chunk.buffer, offset, from.len())
     }
 
+    /// Posts receives again as [`refill`](SharedReceiveQueue::refill) does, while fewer than
+    /// `count` are [posted](SharedReceiveQueue::posted). Any context but hard interrupts.
+    ///
+    /// # Errors
+    ///
+    /// The driver's; what is not posted then waits for the next call.
+    pub(crate) fn refill_to(&self, count: u32) -> Result {
+        let missing = count.saturating_sub(self.posted());
+        if missing > 0 {
+            self.refill(missing)?;
+        }
+        Ok(())
+    }
+
     /// Returns the number of receives that are posted, or have completed and are being handled. Any
     /// context but hard interrupts.
     pub(crate) fn posted(&self) -> u32 {

@@ -16,7 +16,8 @@ use super::{
         dispatch,
         find,
         Host,
-        Member, //
+        Member,
+        Next, //
     },
     link::{
         check_device,
@@ -287,15 +288,15 @@ impl Host for Clients<'_> {
         (next <= clock.last_ns).then_some(next)
     }
 
-    fn look(&mut self) -> Result<bool, Failure> {
-        let mut goes_on = false;
+    fn look(&mut self) -> Result<Next, Failure> {
+        let mut next = Next::End;
         for member in self.members.iter_mut().filter(|each| !each.is_finished()) {
             if let Some(failure) = member.failure() {
                 return Err(failure);
             }
-            goes_on = true;
+            next = Next::Serve;
         }
-        Ok(goes_on)
+        Ok(next)
     }
 }
 
@@ -353,9 +354,7 @@ pub(super) fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), F
         .map(|(counters, first)| counters.moved(&first.id))
         .unwrap_or_default();
     let mut ended = Ended::default();
-    for member in clients.members.drain_all() {
-        ended.add(member);
-    }
+    ended.add_all(&mut clients.members);
     report.failure = result.err();
     report.counters = client.worker.counters();
     let series = client.worker.take_series();

@@ -68,6 +68,8 @@ pub(super) struct Member {
     /// The deadline for the cause of its failure to be reported, or for the peer to disconnect,
     /// once it has ended.
     grace: Option<Deadline>,
+    /// True once this side has [parted](Self::part).
+    pub(super) has_parted: bool,
 }
 
 impl Member {
@@ -86,6 +88,7 @@ impl Member {
             timeout,
             has_said_end: false,
             grace: None,
+            has_parted: false,
         }
     }
 
@@ -96,6 +99,16 @@ impl Member {
                 queue.outcome.fail(failure);
             }
         });
+    }
+
+    /// Ends the connection, which is to be taken down then: the peer learns of that, and the device
+    /// begins to flush the queue pair. May sleep.
+    pub(super) fn part(&mut self) {
+        self.has_parted = true;
+        self.id.disconnect();
+        // The peer learns of the end now, and not when its requests fail.
+        self.link = None;
+        self.queue_pair.begin_end();
     }
 
     fn outcome(&self) -> &Outcome {
@@ -140,6 +153,17 @@ impl Member {
     }
 }
 
+/// What a dispatcher is to do when its host has looked at the connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Serve them.
+    Serve,
+    /// Look again, as soon as it has handled what has completed meanwhile.
+    Look,
+    /// Return: there is nothing more to do.
+    End,
+}
+
 /// The side whose connections a dispatcher serves.
 pub(super) trait Host {
     /// Returns the connection with this number, if there is one.
@@ -151,12 +175,13 @@ pub(super) trait Host {
         None
     }
 
-    /// Looks at all connections, and returns true where there is more to do.
+    /// Looks at all connections, and returns what is to follow. No completion is handled
+    /// meanwhile, so that it does no more at a time than make one connection and take one down.
     ///
     /// # Errors
     ///
     /// The failure that ends all of them.
-    fn look(&mut self) -> Result<bool, Failure>;
+    fn look(&mut self) -> Result<Next, Failure>;
 }
 
 /// Returns the member with this number of `members`, which are in the order of these.
@@ -218,10 +243,11 @@ fn turn(
             if let Some(failure) = pool.error() {
                 return Err(failure);
             }
-            if !host.look()? {
-                return Ok(());
+            match host.look()? {
+                Next::End => return Ok(()),
+                Next::Look => continue,
+                Next::Serve => looks = false,
             }
-            looks = false;
             next = Deadline::after_ms(LOOK_MS);
         }
         if patience.ends(found) && !pool.arm().map_err(failed("arming the completion queue"))? {

@@ -38,7 +38,8 @@ use crate::{
     rdma::{
         cq::{
             CompletionQueue,
-            NextEvent, //
+            NextEvent,
+            Receives, //
         },
         event::{
             AsyncEvent,
@@ -212,7 +213,12 @@ impl Pool {
         let no_bytes = chunk.buffer();
         chunks.release(chunk);
         let users = connections as usize;
-        let completions = CompletionQueue::shared(id, users, sends, count, signals.clone())?;
+        let receives = count.div_ceil(2);
+        let shared = Receives {
+            queue: chunks.clone(),
+            posted: receives,
+        };
+        let completions = CompletionQueue::shared(id, users, sends, shared, signals.clone())?;
         let state = State {
             waiting: KVVec::with_capacity(users, GFP_KERNEL)?,
             waiting_since: 0,
@@ -224,7 +230,6 @@ impl Pool {
                 ..MessengerFigures::default()
             },
         };
-        let receives = count.div_ceil(2);
         let this = Arc::pin_init(
             pin_init!(Self {
                 chunks,
@@ -376,18 +381,15 @@ impl Pool {
         found
     }
 
-    /// Posts receives again that have been handled, and asks the device to tell when few are left
-    /// where it has. Process context; may sleep.
+    /// Posts receives that are missing, where [`poll`](Self::poll) has not done so, and asks the
+    /// device to tell when few are left where it has. Process context; may sleep.
     ///
     /// # Errors
     ///
     /// The driver's.
     pub(super) fn refill(&self) -> Result {
         let receives = self.chunks.receives().saturating_sub(self.most_sends);
-        let missing = receives.saturating_sub(self.chunks.posted());
-        if missing > 0 {
-            self.chunks.refill(missing)?;
-        }
+        self.chunks.refill_to(receives)?;
         if self.signals.few.load(Relaxed) != 0 && self.signals.few.xchg(0, Full) != 0 {
             self.chunks.arm(self.limit)?;
         }

@@ -18,6 +18,7 @@ use crate::{
         messenger::figures::MessengerFigures, //
     }, //
 };
+use kernel::prelude::*;
 
 /// The sum of connections that have ended.
 #[derive(Default)]
@@ -56,6 +57,16 @@ impl Ended {
         if first > 0 {
             let (begun, ended) = self.times.unwrap_or((first, last));
             self.times = Some((begun.min(first), ended.max(last)));
+        }
+    }
+
+    /// [Adds](Self::add) all of `members`, which the device flushes at the same time.
+    pub(super) fn add_all(&mut self, members: &mut KVVec<Member>) {
+        for member in &*members {
+            member.queue_pair.begin_end();
+        }
+        for member in members.drain_all() {
+            self.add(member);
         }
     }
 

@@ -21,7 +21,8 @@ use super::{
         dispatch,
         find,
         Host,
-        Member, //
+        Member,
+        Next, //
     },
     pool::Pool,
     report::Ended,
@@ -384,27 +385,51 @@ impl Servers<'_, '_> {
         }
     }
 
-    /// Takes a connection down that has ended, well or with `failure`.
+    /// Parts from the connections that have ended, well or with a failure.
+    ///
+    /// # Errors
+    ///
+    /// The failure, which ends a server that does not persist.
     #[inline(never)]
-    fn leave(&mut self, index: usize, failure: Option<Failure>) {
-        let Ok(member) = self.members.remove(index) else {
-            return;
-        };
-        // It has been waited for.
-        let failure = failure.map(|failure| member.id.or_port_down(failure));
-        if let Some(failure) = failure {
-            match self.session.command.persist {
-                true => say_not_served(self.session, failure),
-                false => self.session.abort(failure),
+    fn part(&mut self) -> Result<(), Failure> {
+        let timeout = self.session.timeout();
+        for member in self.members.iter_mut().filter(|each| !each.has_parted) {
+            let failure = match member.is_finished() {
+                true if member.has_left(timeout) => None,
+                true => continue,
+                false => match member.failure() {
+                    // Its cause has been waited for.
+                    Some(failure) => Some(member.id.or_port_down(failure)),
+                    None => continue,
+                },
+            };
+            if let Some(failure) = failure {
+                self.report.failure = self.report.failure.or(Some(failure));
+                if !self.session.command.persist {
+                    self.session.abort(failure);
+                    return Err(failure);
+                }
+                say_not_served(self.session, failure);
             }
-            self.report.failure = self.report.failure.or(Some(failure));
+            member.part();
         }
+        Ok(())
+    }
+
+    /// Takes one connection down that this side has parted from, and returns true where there was
+    /// one.
+    #[inline(never)]
+    fn take_down(&mut self) -> bool {
+        let parted = self.members.iter().position(|each| each.has_parted);
+        let Some(Ok(member)) = parted.map(|index| self.members.remove(index)) else {
+            return false;
+        };
         self.worker.detach(member.id.outcome());
-        member.id.disconnect();
         if self.members.is_empty() {
             self.moved = self.counters.moved(&member.id);
         }
         self.ended.add(member);
+        true
     }
 
     /// Takes all connections down, because of `failure` if any are left, and reports the result of
@@ -415,13 +440,10 @@ impl Servers<'_, '_> {
             self.moved = self.counters.moved(&member.id);
         }
         for member in &mut self.members {
-            member.id.disconnect();
-            member.link = None;
-        }
-        for member in self.members.drain_all() {
+            member.part();
             self.worker.detach(member.id.outcome());
-            self.ended.add(member);
         }
+        self.ended.add_all(&mut self.members);
         let Some(pool) = self.pool.take() else {
             return;
         };
@@ -438,37 +460,28 @@ impl Servers<'_, '_> {
 
 impl Host for Servers<'_, '_> {
     fn member(&self, number: u32) -> Option<&Member> {
-        find(&self.members, number)
+        find(&self.members, number).filter(|member| !member.has_parted)
     }
 
-    fn look(&mut self) -> Result<bool, Failure> {
+    fn look(&mut self) -> Result<Next, Failure> {
         if let Some(failure) = self.outcome.failure() {
             return Err(failure);
         }
-        while self.left != Some(0) || self.missing > 0 {
-            let Some(request) = self.requests.take(self.session) else {
-                break;
-            };
-            self.take(request)?;
-        }
-        let timeout = self.session.timeout();
-        let mut index = 0;
-        while let Some(member) = self.members.get_mut(index) {
-            let ended = match member.is_finished() {
-                true => member.has_left(timeout).then_some(None),
-                false => member.failure().map(Some),
-            };
-            match ended {
-                Some(failure) => {
-                    self.leave(index, failure);
-                    if let (Some(failure), false) = (failure, self.session.command.persist) {
-                        return Err(failure);
-                    }
-                }
-                None => index += 1,
+        let mut next = Next::Serve;
+        if self.left != Some(0) || self.missing > 0 {
+            if let Some(request) = self.requests.take(self.session) {
+                self.take(request)?;
+                next = Next::Look;
             }
         }
-        Ok(!self.members.is_empty() || self.awaits_more()?)
+        self.part()?;
+        if self.take_down() {
+            next = Next::Look;
+        }
+        match self.members.is_empty() && !self.awaits_more()? {
+            true => Ok(Next::End),
+            false => Ok(next),
+        }
     }
 }
 
