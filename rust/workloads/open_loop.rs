@@ -88,12 +88,12 @@ impl OpenLoop {
     }
 
     /// Returns the next moment after `now` at which to look whether an operation is due; where the
-    /// loop has not begun, one at which to look whether it has. `None` where its time is over.
+    /// loop has not begun, one at which to look whether it has. `None` where nothing becomes due any
+    /// more.
     pub(crate) fn after(&self, now: u64) -> Option<u64> {
-        match (self.has_begun(), self.moments.is_over(now)) {
-            (false, _) => Some(now.saturating_add(IDLE_NS)),
-            (true, false) => Some(self.moments.after(now)),
-            (true, true) => None,
+        match self.has_begun() {
+            false => Some(now.saturating_add(IDLE_NS)),
+            true => self.moments.after(now),
         }
     }
 

@@ -148,6 +148,16 @@ def others_duration():
 		assert found["iterations"] + found["open_loop"]["unposted"] == 100, found
 
 
+@suite.test("what is due at the end of duration= is posted, where there was room")
+def last_is_posted():
+	# The only moment is the last one, and a timer is never early.
+	for words, _, _ in OTHERS + (("stream", "", 1), ("stream,iomap,validate", "", 1),
+				     ("slat", "", 1), ("bw", "", 1), ("rbw,poll", "", 1)):
+		found, = client_of(f"{words},rate=1,duration=1")
+		check_moments(found, 1)
+		assert (found["iterations"], found["open_loop"]["unposted"]) == (1, 0), found
+
+
 @suite.test("other tests count what is due and finds no room")
 def others_flood():
 	for words, _, _ in OTHERS:

@@ -76,11 +76,15 @@ impl Moments {
         begun.is_none_or(|begun| begun.posts.next() <= now.min(begun.last_ns))
     }
 
-    /// Returns true if the time of the run has come to its end at `now`, or will before the next
-    /// operation is due.
+    /// Returns true if no more operations are posted at `now`: none is due by the end of the run,
+    /// or there was no room for the next one until then. One for which there was room may be
+    /// posted later, as a timer is never early.
     pub(crate) fn is_over(&self, now: u64) -> bool {
         let begun = self.begun.as_ref();
-        begun.is_some_and(|begun| now.max(begun.posts.next()) > begun.last_ns)
+        begun.is_some_and(|begun| {
+            let had_no_room = now.min(self.room_ns) > begun.last_ns;
+            begun.posts.next() > begun.last_ns || had_no_room
+        })
     }
 
     /// Notes that no more operations are posted if [`is_over`](Self::is_over) at `now`, and counts
@@ -130,9 +134,11 @@ impl Moments {
         )
     }
 
-    /// Returns the next moment after `now` at which to look whether an operation is due.
-    pub(crate) fn after(&self, now: u64) -> u64 {
-        let begun = self.begun.as_ref();
-        begun.map_or(now, |begun| begun.posts.after(now).min(begun.last_ns))
+    /// Returns the next moment after `now` at which to look whether an operation is due. `None`
+    /// where nothing becomes due any more, or the measurement has not begun.
+    pub(crate) fn after(&self, now: u64) -> Option<u64> {
+        let begun = self.begun.as_ref()?;
+        let next = begun.posts.after(now).min(begun.last_ns);
+        (next > now && !self.is_over(now)).then_some(next)
     }
 }

@@ -40,7 +40,7 @@ fn begun() -> Moments {
 fn an_operation_counts_from_the_moment_at_which_it_was_due() {
     let (mut moments, mut figures) = (begun(), figures());
     assert!(!moments.is_due(5999) && moments.is_due(6000));
-    assert_eq!(moments.after(5500), 6000);
+    assert_eq!(moments.after(5500), Some(6000));
     moments.posted(6100, &mut figures);
     assert!(!moments.is_due(6999) && moments.is_due(7000));
     assert_eq!(moments.ended(6300, 0), Some(300));
@@ -75,13 +75,32 @@ fn nothing_is_due_behind_the_end_and_what_found_no_room_is_counted() {
     for _ in 0..600 {
         moments.posted(last, &mut figures);
     }
+    // There was room for the next one in time, unless what was there last came later.
+    assert!(!moments.is_over(last + 1) && moments.is_due(last + 1));
+    moments.made_room(last + 1);
     assert!(!moments.is_over(last) && moments.is_over(last + 1));
-    assert!(moments.is_due(last + 1));
     assert!(moments.ends(last + 1, &mut figures));
     assert_eq!(figures.unposted, 400);
     // It is counted once.
     assert!(moments.ends(last + 1, &mut figures));
     assert_eq!(figures.unposted, 400);
+}
+
+#[test]
+fn what_had_room_in_time_is_posted_though_the_timer_is_late() {
+    let (mut moments, mut figures) = (begun(), figures());
+    let last = 5000 + 1_000_000;
+    for _ in 1..1000 {
+        moments.posted(6000, &mut figures);
+    }
+    moments.made_room(last);
+    assert_eq!(moments.after(last - 1), Some(last));
+    // No more becomes due, but this one is.
+    assert_eq!(moments.after(last + 50), None);
+    assert!(!moments.ends(last + 50, &mut figures) && moments.is_due(last + 50));
+    moments.posted(last + 50, &mut figures);
+    assert!(moments.ends(last + 50, &mut figures) && !moments.is_due(u64::MAX));
+    assert_eq!(figures.unposted, 0);
 }
 
 #[test]
@@ -110,7 +129,7 @@ proptest! {
         moments.begin(0, 0);
         let mut now = 0u64;
         for (before, within) in steps {
-            now = now.max(moments.after(now)) + before;
+            now = moments.after(now).unwrap_or(now) + before;
             if !moments.is_due(now) {
                 continue;
             }
