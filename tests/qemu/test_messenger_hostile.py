@@ -106,6 +106,21 @@ def to_client():
 			log.expect(sentence)
 
 
+@suite.test("replies to messages that ask for none")
+def unasked():
+	port, log = new_port(), Log()
+	with Server(port) as peer:
+		client = krping.Command(f"client,addr={ADDR},port={port},messenger,size=100,inflight=64,"
+					f"duration=600,{TIMEOUT}")
+		peer.meet()
+		# Many are under way at any time.
+		peer.expect("^received 01")
+		peer.tell(say(REPLY))
+		number = client.wait()
+		assert number == PROTO, (name(number), log.text())
+		log.expect("replied to message number 0,")
+
+
 @suite.test("wrong bytes, at either side")
 def wrong():
 	port, log = new_port(), Log()

@@ -261,7 +261,9 @@ impl Connection {
             state.figures.bytes = state.figures.bytes.saturating_add(size);
         });
         match &mut self.part {
-            Part::Asking(asking) if asking.turns.under_way() == 0 => {
+            Part::Asking(asking)
+                if asking.kind == Kind::OneWay || asking.turns.under_way() == 0 =>
+            {
                 return Err(Failure::Chunk(Violation::Unasked(piece.number)));
             }
             Part::Asking(_) => self.finish_message(),
