@@ -279,6 +279,17 @@ def unseen():
 	peer.waits()
 
 
+@suite.test("a server that stops while nothing is due is given up at the deadline")
+def stopped():
+	peer = Peer("receive=100000")
+	client = krping.Command(f"client,addr={ADDR},port={peer.port},stream,size=1,rate=50,duration=2,"
+				f"timeout={2000 * krping.SLOW}")
+	wait_for(lambda: any(line.counters.get("write_msgs", 0) > 10 for line in krping.lines()))
+	peer.program.send_signal(signal.SIGSTOP)
+	assert client.wait() == errno.ETIMEDOUT
+	peer.program.stop(signal.SIGKILL)
+
+
 @suite.test("a server that ends or goes in the middle")
 def gone():
 	for steps in (("receive=100", "close"), ("receive=100", "vanish")):

@@ -142,7 +142,6 @@ impl Control {
     }
 
     /// Returns true where no message is in flight.
-    #[allow(dead_code, reason = "tests compare it with what was posted")]
     pub(crate) const fn is_idle(&self) -> bool {
         self.in_flight == 0
     }

@@ -225,6 +225,11 @@ impl Flow {
         self.endpoint.control.is_over()
     }
 
+    /// Returns true where the peer's device has acknowledged all that was sent.
+    pub(super) fn is_acknowledged(&self) -> bool {
+        self.endpoint.control.is_idle() && self.endpoint.sender.is_idle()
+    }
+
     /// Returns the result of a side that has counted so many iterations.
     pub(super) fn summary(&self, iterations: u64, times: Option<(u64, u64)>) -> Summary<'static> {
         Summary {

@@ -254,7 +254,10 @@ impl Sending {
                     queue.outcome.rest(flow.endpoint.sender.is_idle());
                     return Ok(());
                 }
-                Next::None => break,
+                Next::None => {
+                    queue.outcome.rest(false);
+                    break;
+                }
             }
             let sent = match flow.direct {
                 Some(_) => flow.write_direct(queue, self.writes.left())?,

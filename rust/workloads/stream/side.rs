@@ -111,7 +111,8 @@ impl Application for Stream {
             Part::Sending(sending) => sending.go_on(&mut self.flow, queue),
             Part::Taking(taking) => taking.go_on(&mut self.flow, queue),
         }?;
-        if is_done && !self.is_server {
+        // What a client has sent last may not have come yet, and dies with its queue pair.
+        if is_done && !self.is_server && self.flow.is_acknowledged() {
             queue.outcome.advance(Progress::Finished);
         }
         Ok(())
@@ -188,7 +189,7 @@ impl Lead for Stream {
     fn may_end(&self) -> bool {
         match &self.part {
             Part::Sending(sending) => sending.has_all_back(),
-            Part::Taking(_) => false,
+            Part::Taking(_) => self.flow.is_over(),
         }
     }
 
