@@ -313,23 +313,25 @@ class Lab:
 		self._introduce()
 		self._plug()
 
-	def cut_amid(self, words, served=""):
+	def cut_amid(self, words, served="", after=110):
 		"""Run a client of WORDS here, to a server with the words SERVED at the far end, and cut
-		the cable for a second in the middle of it. Return its errno, and its result."""
+		the cable for a second once AFTER messages have gone, by default those of a warm-up and
+		some. Return its errno, and its result."""
 		timeout = f"timeout={20000 * krping.SLOW}"
 		port, tag = krping.new_port(), krping.new_tag()
 		server = self.command(f"server,addr={self.FAR},port={port},{timeout}{served}")
-		krping.wait_for(lambda: krping.listens(port), 30 * krping.SLOW)
+		krping.wait_for(lambda: krping.listens(port))
 		client = krping.Command(f"client,addr={self.FAR},port={port},{words},{timeout},tag={tag}")
-		krping.wait_for(lambda: any(line.counters.get(f"{operation}_msgs", 0) > 200
-					    for line in krping.lines()
-					    for operation in ("read", "write", "send")), 30 * krping.SLOW)
+		krping.wait_for(lambda: not client.is_alive() or any(
+			line.counters.get(f"{operation}_msgs", 0) > after for line in krping.lines()
+			for operation in ("read", "write", "send")))
 		time.sleep(0.3)
+		assert client.is_alive(), f"ended before the cable was cut: {krping.results(tag)}"
 		self.cut()
 		time.sleep(1)
 		self.mend()
-		number = client.wait(60 * krping.SLOW)
-		assert server.wait(60 * krping.SLOW) == 0
+		number = client.wait()
+		assert server.wait() == 0
 		return number, krping.result(tag, "client")
 
 	def remove_address(self):

@@ -216,7 +216,7 @@ def stall():
 def others_stall():
 	for words, served, _ in OTHERS:
 		with network.Lab() as lab:
-			number, found = lab.cut_amid(f"{words},rate=200,duration=4", served)
+			number, found = lab.cut_amid(f"{words},rate=200,duration=4", served, after=10)
 			assert number == 0, found
 			check_timed(found, 200)
 			# What has waited for its post counts that in full.

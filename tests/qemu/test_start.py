@@ -84,7 +84,7 @@ def too_far():
 def ended():
 	at = ahead(20)
 	client = Command(f"loopback,addr={ADDR},wlat,start_at={at},{TIMEOUT}")
-	krping.wait_for(lambda: any(line.device for line in krping.lines()), 20 * krping.SLOW)
+	krping.wait_for(lambda: any(line.device for line in krping.lines()))
 	assert client.interrupt() == errno.EINTR
 	port = new_port()
 	server = Command(f"server,port={port},{TIMEOUT}")
@@ -92,7 +92,7 @@ def ended():
 	krping.wait_for(lambda: sum(line.device is not None for line in krping.lines()) == 2,
 			20 * krping.SLOW)
 	server.interrupt()
-	assert client.wait(10 * krping.SLOW) == errno.ECONNRESET
+	assert client.wait() == errno.ECONNRESET
 	assert time.time_ns() < at
 
 
