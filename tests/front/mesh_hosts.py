@@ -127,7 +127,8 @@ class Played(Launcher):
 				self._go(message)
 			else:
 				for server in {each for many in self.servers.values() for each in many}:
-					self._listen(self.hosts[server])
+					if server not in message["absent"]:
+						self._listen(self.hosts[server])
 			self._report(before)
 		elif do == "go":
 			self._go(message)
@@ -135,9 +136,11 @@ class Played(Launcher):
 			self._report(self.results)
 
 	def _go(self, message):
-		skip = set(message["skip"])
+		skip = {*message["skip"], *message["absent"]}
 		for client, servers in self.servers.items():
-			self._run(self.hosts[client], [each for each in servers if each not in skip])
+			if client not in message["absent"]:
+				self._run(self.hosts[client],
+					  [each for each in servers if each not in skip])
 
 	def _report(self, found):
 		for host, result in found:

@@ -158,6 +158,31 @@ def runs_fail():
 	assert "the port is in use" in out and "!" in out
 
 
+@suite.test("a host whose server cannot listen is a client as any other")
+def no_server():
+	for words in (("--pattern", "ring"), ("--directions", "both"), ("--pattern", "storm")):
+		with front.directory():
+			_, out, _ = play("--json", "x", "--confirm", "0", *words, *ONE, status=1,
+					 faults={"h6": {"port": 0}})
+			found = loaded()
+		assert {(each["errno"], each["server"]) for each in found["failures"]} == {
+			("ECONNREFUSED", "h6")}, (words, found["failures"])
+		runs, = [each["figures"]["p50_ns"][6] for each in found["matrices"]]
+		assert runs[7] and (words[1] == "ring" or None not in runs[:6]), (words, runs)
+		accused = {each["kind"] for each in found["outliers"] if each["figure"] == "errors"}
+		assert "host" not in accused, (words, out)
+
+
+@suite.test("hosts that have failed are told to start nothing, though they may hear of rounds")
+def absent():
+	with front.directory(), short(answer=.3, listen=.2):
+		hosts, _, _ = play("--timeout", "0.3", *ONE, status=1,
+				   faults={"h1": {"unreachable": 0}, "h6": {"raves": 5}})
+	rounds = hosts.of("round")
+	assert rounds[0]["absent"] == [1] and rounds[-1]["absent"] == [1, 6], rounds
+	assert hosts.of("go")[0]["absent"] == [1] and not hosts.of("go")[0]["skip"]
+
+
 @suite.test("clocks: offsets are found, a jump is told and followed")
 def clocks():
 	offsets = {"h1": 5 * SECOND, "h2": -3600 * SECOND}

@@ -107,6 +107,38 @@ def times(host, what):
 		return [int(line.split()[0]) for line in file if line.split(" ", 1)[1].strip() == what]
 
 
+class Node:
+	"""A node that the test leads itself, as the first of some hosts with ADDRESSES."""
+
+	def __init__(self, environment, *addresses):
+		self.process = subprocess.Popen(
+			[os.path.abspath("bin/krping"), "node", "--name", "a"], env=environment,
+			stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+		self.ready = self.hear()
+		self.tell(do="plan", ids={self.ready["id"]: 0}, port=7, addresses=addresses,
+			  offsets=[0] * len(addresses))
+
+	def tell(self, **message):
+		"""Send MESSAGE."""
+		self.process.stdin.write(wire.down(message))
+		self.process.stdin.flush()
+
+	def round(self, number, *spec, **more):
+		"""Announce the round NUMBER."""
+		self.tell(do="round", n=number, spec=spec, server="persist", client="wlat", listen=5,
+			  seconds=5, **{"rail": 0, "absent": []} | more)
+
+	def hear(self):
+		"""The next line that it says."""
+		return json.loads(self.process.stdout.readline())
+
+	def end(self):
+		"""End it, and return what else it said."""
+		rest, err = self.process.communicate(timeout=30)
+		assert self.process.returncode == 0 and "Traceback" not in err, err
+		return [json.loads(line) for line in rest.splitlines()], err
+
+
 def wait_until(true, seconds=20):
 	"""Wait until TRUE()."""
 	deadline = time.monotonic() + seconds
@@ -324,7 +356,8 @@ def ends():
 					{"do": "plan", "ids": {ready["id"]: 0, "other": 1}, "port": 7,
 					 "addresses": [["10.0.0.1"], ["10.0.0.2"]], "offsets": [0, 0]},
 					{"do": "round", "n": 0, "spec": [[1, 0]], "rail": 0,
-					 "server": "persist", "client": "wlat", "listen": 5, "seconds": 5}):
+					 "server": "persist", "client": "wlat", "listen": 5, "seconds": 5,
+					 "absent": []}):
 				node.stdin.write(wire.down(message))
 			node.stdin.flush()
 			assert json.loads(node.stdout.readline())["sent"] == 5
@@ -337,6 +370,20 @@ def ends():
 			assert node.wait(timeout=30) == (130 if number else 0)
 			assert notes("a").count("ended") == before + 1
 			node.stdout.close()
+
+
+@suite.test("a node that has no part in a round starts nothing")
+def no_part():
+	with played() as environment:
+		node = Node(environment, ["10.0.0.1"], ["10.0.0.2"])
+		node.round(0, [0, 1], [1, 0], absent=[0])
+		node.tell(do="go", n=0, start=0, skip=[], absent=[0])
+		# It may also fail after the announcement.
+		node.round(1, [0, 1])
+		node.tell(do="go", n=1, start=0, skip=[], absent=[0])
+		said, _ = node.end()
+		assert not any(line.startswith(("client", "server")) for line in notes("a")), notes("a")
+		assert [each["n"] for each in said if each["say"] == "result"] == [], said
 
 
 @suite.test("devices: which addresses lead to which, by rdma, ip and sysfs")

@@ -328,7 +328,8 @@ class Controller:
 			spec = sorted(current.open)
 		self.listens = (rail, server)
 		message = {"do": "round", "n": step.number, "spec": spec, "rail": rail, "server": server,
-			   "client": client, "listen": self.deadlines.listen, "seconds": seconds}
+			   "client": client, "listen": self.deadlines.listen, "seconds": seconds,
+			   "absent": self._absent}
 		if all(self.listening.get(number) == self.listens for _, number in current.open):
 			start = self._start(current)
 			self._send(message | start)
@@ -352,21 +353,28 @@ class Controller:
 							   if self.hosts[server].takes_part], limit):
 			self._fail(host, f"it did not answer in round {self.number} within {limit:g} s")
 
+	@property
+	def _absent(self) -> list[int]:
+		"""The hosts that are to start nothing in this round, though they may hear of it."""
+		return [host.number for host in self.hosts if not host.takes_part]
+
 	def _start(self, current: Round) -> Message:
-		"""When the clients of the round CURRENT begin, and whose servers they leave out."""
+		"""When the clients of the round CURRENT begin, and which are left out."""
 		if self.offsets_changed:
 			self._send({"do": "offsets", "offsets": self._offsets})
 			self.offsets_changed = False
-		absent = {host.number for host in self.hosts if not host.takes_part}
 		ahead = self.lead_time.ahead([host.clock for host in self.present])
-		return {"start": time.time_ns() + ahead, "skip": sorted(current.refused.keys() | absent)}
+		return {"start": time.time_ns() + ahead, "skip": sorted(current.refused),
+			"absent": self._absent}
 
 	async def _clients(self, current: Round, start: Message, seconds: float) -> None:
 		"""Wait until the clients of the round CURRENT have ended, which have SECONDS from their
 		START on."""
-		skip = set(start["skip"])
+		absent = set(start["absent"])
+		skip = absent.union(start["skip"])
+		# A host whose server does not listen is a client as any other.
 		clients = [self.hosts[client] for client in
-			   {client for client, server in current.open if server not in skip} - skip]
+			   {client for client, server in current.open if server not in skip} - absent]
 		current.awaited = {host.number for host in clients}
 		ahead = max(0, start["start"] - time.time_ns()) / SECOND
 		limit = ahead + seconds + self.deadlines.answer

@@ -179,13 +179,15 @@ class Node:
 		"""A round is to come. Nobody waits for the result of the one before, so that is sent
 		when all of this one is under way."""
 		assert self.me is not None
-		before, self.round = self.round, Part(message, self.me, len(self.plan["addresses"]))
+		before, self.round = self.round, None
 		if before and not before.over:
 			self._abandon(list(before.running.values()))
-		if self.round.clients:
-			self._listen(self.round, message)
-		if "start" in message:
-			self._go(self.round, message)
+		if self.me not in message["absent"]:
+			self.round = Part(message, self.me, len(self.plan["addresses"]))
+			if self.round.clients:
+				self._listen(self.round, message)
+			if "start" in message:
+				self._go(self.round, message)
 		self._report(before)
 
 	def _listen(self, current: Part, message: Message) -> None:
@@ -225,8 +227,9 @@ class Node:
 		limit = max(0, message["start"] + self.offset - time.time_ns()) / 1e9
 		current.deadline = time.monotonic() + limit + current.message["seconds"]
 		current.start = message["start"] + self.offset
-		skip = set(message["skip"])
-		for server in current.servers:
+		skip = {*message["skip"], *message["absent"]}
+		# It may have failed since the round was announced.
+		for server in current.servers if self.me not in message["absent"] else ():
 			if server not in skip:
 				text = self._place("client," + current.message["client"], server,
 						   current.message["rail"])

@@ -7,12 +7,13 @@ Down, to all nodes alike, by "do":
 	plan	schema, ids, addresses, port, offsets
 					who is who: each node finds its number by its id
 	offsets	offsets			each node's clock less the controller's, in ns
-	round	n, spec, rail, server, client, listen, seconds
+	round	n, spec, rail, server, client, listen, seconds, absent
 					start what listens, and say so; and send the result of
-					the round before
+					the round before. The hosts in absent start nothing
 	round	..., start, skip	the same and go at once, as all listen already
-	go	n, start, skip		start the clients, which begin at that time of the
-					controller; not those of the servers in skip
+	go	n, start, skip, absent	start the clients, which begin at that time of the
+					controller; not those of the servers in skip, nor any
+					of or to hosts in absent
 	report				send the result of the round, as none follows
 	end				end everything, and leave
 
@@ -32,7 +33,7 @@ fit is sent in parts. Nothing here does I/O."""
 import json
 from typing import Any
 
-SCHEMA = 2
+SCHEMA = 3
 LINE = 1000
 # Of the text of a part, which may get twice as long by its escapes.
 PART = 400
