@@ -173,7 +173,8 @@ class Played(Launcher):
 			  | self._clocks(host))
 		self.results.append((host, {
 			"say": "result", "n": self.round["n"], "late": 0,
-			"runs": [self._figures(host, server) for server in servers]}))
+			"runs": [] if self._fault(host, "quiet")
+			else [self._figures(host, server) for server in servers]}))
 
 	def _figures(self, host, peer):
 		server = self.hosts[peer]

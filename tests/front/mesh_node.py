@@ -3,9 +3,11 @@
 start in test_mesh_node.py. Its arguments are those of krping.
 
 PLAYED is a directory; there is a directory for each host in it, with a line for each command, and
-what faults there are: a file FAULT.HOST."""
+what faults there are: a file FAULT.HOST.
+With rail.HOST it has another address, on rxe1."""
 
 import errno
+import itertools
 import os
 import sys
 import threading
@@ -20,6 +22,7 @@ NAME = sys.argv[sys.argv.index("--name") + 1] if "--name" in sys.argv \
 	else os.environ.get("SLURMD_NODENAME") or os.uname().nodename
 HOME = os.path.join(PLAYED, NAME)
 LOCK = threading.Lock()
+THREADS = itertools.count(101)
 # What the device counts in each run: two packets were lost, and one of them was told of twice.
 LOST = {"sent_pkts": 100, "completer_retry_err": 2, "rcvd_seq_err": 1}
 
@@ -44,7 +47,7 @@ def answer(module, text):
 				return module.fail(text, errno.EADDRINUSE, "the port is in use",
 						   role="server")
 		time.sleep(0.02)
-		module.show("101 listen\n")
+		module.show(f"{next(THREADS)} listen\n")
 		front.sleep()
 		note("ended")
 		return errno.EINTR
@@ -78,6 +81,8 @@ def main():
 		tables.TABLES["options"].append({"name": "start_at"})
 	number = sum(NAME.encode()) % 250 + 1
 	rails = [Rail("rxe0", "eth0", f"10.0.0.{number}", 24)]
+	if fault("rail"):
+		rails.append(Rail("rxe1", "eth1", f"10.0.1.{number}", 24))
 	with front.Module(answer), front.patched(devices, find=lambda: (rails, [])):
 		# A write returns at once what a signal made of it.
 		assert proc.write

@@ -173,6 +173,19 @@ def no_server():
 		assert "host" not in accused, (words, out)
 
 
+@suite.test("a host that lacks a rail is blamed for no run on another one")
+def rail_blamed():
+	with front.directory():
+		play("--json", "x", "--confirm", "0", "--pattern", "ring", "--rail", "mlx5_0", "--rail",
+		     "mlx5_1", *ONE, status=1, faults={"h3": {"quiet": 0, "rails": [
+			     {"device": "mlx5_0", "netdev": "eth0", "address": "10.0.0.3", "prefix": 16}]}})
+		found = loaded()
+	reasons = {(each["rail"], each["client"]): each["reason"] for each in found["failures"]}
+	assert reasons == {("mlx5_0", "h3"): "h3 said nothing of it",
+			   ("mlx5_1", "h2"): "h3 has no address on rail mlx5_1",
+			   ("mlx5_1", "h3"): "h3 has no address on rail mlx5_1"}, reasons
+
+
 @suite.test("hosts that have failed are told to start nothing, though they may hear of rounds")
 def absent():
 	with front.directory(), short(answer=.3, listen=.2):

@@ -296,6 +296,19 @@ def failing():
 	assert ("a", "c") not in reasons and ("a", "e") not in reasons
 
 
+@suite.test("a host without an address on one rail has no part on that one only")
+def one_rail():
+	with played("rail.a", "rail.b") as environment:
+		found, out = run(environment, "--pattern", "storm", "--rail", "rxe0", "--rail", "rxe1",
+				 "--repeat", "2", status=1)
+	assert all(host["ok"] for host in found["hosts"]), out
+	first, second = (each["figures"]["p50_ns"] for each in found["matrices"])
+	assert sum(line.count(20_000) for line in first) == 6, first
+	assert second == [[None, 20_000, None], [20_000, None, None], [None] * 3], second
+	assert {(each["rail"], each["errno"], each["reason"]) for each in found["failures"]} == {
+		("rxe1", "ENODATA", "c has no address on rail rxe1")}, found["failures"]
+
+
 @suite.test("a clock that is set in mid-mesh is told, and its host goes on")
 def clock_is_set():
 	with played("clock.b", "starts.a", "starts.b", "starts.c") as environment:
@@ -384,6 +397,21 @@ def no_part():
 		said, _ = node.end()
 		assert not any(line.startswith(("client", "server")) for line in notes("a")), notes("a")
 		assert [each["n"] for each in said if each["say"] == "result"] == [], said
+
+
+@suite.test("a node that knows no address for a command says so, and goes on")
+def no_address():
+	with played() as environment:
+		node = Node(environment, ["10.0.0.1", None], [None, None])
+		node.round(0, [0, 1], [1, 0], rail=1)
+		trouble = node.hear()
+		assert trouble["say"] == "trouble" and trouble["reason"] == "None is no address", trouble
+		node.tell(do="go", n=0, start=0, skip=[], absent=[])
+		assert node.hear()["say"] == "ended"
+		node.tell(do="report")
+		result, = node.hear()["runs"]
+		assert (result["peer"], result["errno"]) == (1, "EADDRNOTAVAIL"), result
+		node.end()
 
 
 @suite.test("devices: which addresses lead to which, by rdma, ip and sysfs")

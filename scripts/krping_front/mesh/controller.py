@@ -318,8 +318,8 @@ class Controller:
 			 command: tuple[str, str, float]) -> None:
 		"""Run PAIRS, which SPEC means, as STEP says on RAIL."""
 		self.number = step.number
-		self.current = current = Round(step, pairs, self.tell)
-		current.close_those_without(self.hosts, rail)
+		self.current = current = Round(step, rail, pairs, self.tell)
+		current.close_those_without(self.hosts)
 		if not current.open:
 			return
 		server, client, least = command
@@ -329,7 +329,7 @@ class Controller:
 		self.listens = (rail, server)
 		message = {"do": "round", "n": step.number, "spec": spec, "rail": rail, "server": server,
 			   "client": client, "listen": self.deadlines.listen, "seconds": seconds,
-			   "absent": self._absent}
+			   "absent": current.absent(self.hosts)}
 		if all(self.listening.get(number) == self.listens for _, number in current.open):
 			start = self._start(current)
 			self._send(message | start)
@@ -353,11 +353,6 @@ class Controller:
 							   if self.hosts[server].takes_part], limit):
 			self._fail(host, f"it did not answer in round {self.number} within {limit:g} s")
 
-	@property
-	def _absent(self) -> list[int]:
-		"""The hosts that are to start nothing in this round, though they may hear of it."""
-		return [host.number for host in self.hosts if not host.takes_part]
-
 	def _start(self, current: Round) -> Message:
 		"""When the clients of the round CURRENT begin, and which are left out."""
 		if self.offsets_changed:
@@ -365,7 +360,7 @@ class Controller:
 			self.offsets_changed = False
 		ahead = self.lead_time.ahead([host.clock for host in self.present])
 		return {"start": time.time_ns() + ahead, "skip": sorted(current.refused),
-			"absent": self._absent}
+			"absent": current.absent(self.hosts)}
 
 	async def _clients(self, current: Round, start: Message, seconds: float) -> None:
 		"""Wait until the clients of the round CURRENT have ended, which have SECONDS from their

@@ -193,7 +193,11 @@ class Node:
 	def _listen(self, current: Part, message: Message) -> None:
 		"""Have a server, or keep the one that there is."""
 		assert self.me is not None
-		text = self._place("server," + message["server"], self.me, message["rail"])
+		try:
+			text = self._place("server," + message["server"], self.me, message["rail"])
+		except Quit as trouble:
+			self._no_server(current, str(trouble))
+			return
 		if self.server and not self.server.done and text == self.server_text:
 			current.listening = True
 			if "start" not in message:
@@ -231,8 +235,13 @@ class Node:
 		# It may have failed since the round was announced.
 		for server in current.servers if self.me not in message["absent"] else ():
 			if server not in skip:
-				text = self._place("client," + current.message["client"], server,
-						   current.message["rail"])
+				try:
+					text = self._place("client," + current.message["client"], server,
+							   current.message["rail"])
+				except Quit as trouble:
+					current.runs.append({"peer": server, "errno": "EADDRNOTAVAIL",
+							     "reason": str(trouble)})
+					continue
 				current.waiting.append((server, text))
 		if tables.option("start_at"):
 			self._launch(current)

@@ -18,6 +18,8 @@ class Round:
 	"""A round of which not all is known yet."""
 
 	step: Step
+	# The number of its rail.
+	rail: int
 	# The pairs that nothing is known of yet.
 	open: set[Pair]
 	# Called with each Run of it.
@@ -36,10 +38,14 @@ class Round:
 			self.open.remove(run.pair)
 			self.tell(self.step, run)
 
-	def close_those_without(self, hosts: list[Host], rail: int) -> None:
-		"""Close the pairs of those of HOSTS that have no part, or no address on RAIL."""
-		without = {host.number for host in hosts
-			   if not host.takes_part or host.addresses[rail] is None}
+	def absent(self, hosts: list[Host]) -> list[int]:
+		"""The numbers of those of HOSTS that have no part, or no address on the rail."""
+		return [host.number for host in hosts
+			if not host.takes_part or host.addresses[self.rail] is None]
+
+	def close_those_without(self, hosts: list[Host]) -> None:
+		"""Close the pairs of those of HOSTS that are absent."""
+		without = set(self.absent(hosts))
 		if without:
 			for pair in sorted(self.open):
 				if without.intersection(pair):
@@ -54,7 +60,7 @@ class Round:
 		if server.number in self.refused:
 			return Run(pair, {}, REFUSED, f"{server.name}: {self.refused[server.number]}")
 		for host in (client, server):
-			if None in host.addresses:
+			if host.addresses[self.rail] is None:
 				return Run(pair, {}, NO_DATA,
 					   f"{host.name} has no address on rail {self.step.rail}")
 		return Run(pair, {}, NO_DATA, f"{client.name} said nothing of it")

@@ -9,7 +9,8 @@ Down, to all nodes alike, by "do":
 	offsets	offsets			each node's clock less the controller's, in ns
 	round	n, spec, rail, server, client, listen, seconds, absent
 					start what listens, and say so; and send the result of
-					the round before. The hosts in absent start nothing
+					the round before. The hosts in absent start nothing:
+					they have failed, or have no address on the rail
 	round	..., start, skip	the same and go at once, as all listen already
 	go	n, start, skip, absent	start the clients, which begin at that time of the
 					controller; not those of the servers in skip, nor any
