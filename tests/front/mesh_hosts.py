@@ -91,7 +91,8 @@ class Played(Launcher):
 		if self.round and self._fault(host, "jumps"):
 			self.jumped[host] = 3 * SECOND
 		by = self.clock_offsets.get(host, 0) + self.jumped.get(host, 0)
-		return {"now": time.time_ns() + by, "mono": time.monotonic_ns()}
+		drift = 3 * SECOND if self.round and self._fault(host, "drifts") else 0
+		return {"now": time.time_ns() + by + drift, "mono": time.monotonic_ns() + drift}
 
 	def send(self, line):
 		assert line.endswith("\n") and "\n" not in line[:-1]

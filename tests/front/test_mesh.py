@@ -10,7 +10,7 @@ import time
 
 import front
 from front import krping, patched
-from krping_front.mesh import command, controller, document, html
+from krping_front.mesh import clock, command, controller, document, html
 from ktap import Skip, Suite
 from mesh_hosts import SECOND, play
 
@@ -210,6 +210,43 @@ def clocks():
 	assert "h5: its clock was set by +3 s in round" in out, out
 	changed, = hosts.of("offsets")
 	assert abs(changed["offsets"][5] - 3 * SECOND) < SECOND // 2
+
+
+@suite.test("clocks: the controller's own may be set")
+def own_clock():
+	class Set:
+		"""The time of this host, whose clock is set by an hour in round 4."""
+
+		monotonic, monotonic_ns = time.monotonic, time.monotonic_ns
+		by = 0
+
+		@classmethod
+		def time_ns(cls):
+			"""What the clock says."""
+			return time.time_ns() + cls.by
+
+	def set_clock(number):
+		if number == 4:
+			Set.by = 3600 * SECOND
+
+	with front.directory(), patched(clock, time=Set), patched(controller, time=Set):
+		hosts, out, _ = play("--json", "x", *ONE, at_round=set_clock)
+	assert "was set by" not in out, out
+	starts = [message["start"] for message in map(json.loads, hosts.sent) if "start" in message]
+	assert len(starts) == 14 and starts == sorted(starts), starts
+	assert starts[-1] - starts[0] < 600 * SECOND, starts
+
+
+@suite.test("clocks: they are asked again between rounds, and no jump counts twice")
+def clocks_again():
+	with front.directory(), patched(controller, CLOCKS=0):
+		hosts, out, _ = play("--json", "x", *ONE, faults={"h2": {"drifts": 6}, "h5": {"jumps": 6}})
+		found = loaded()
+	assert len(hosts.of("clock")) == controller.PROBES * 15, len(hosts.of("clock"))
+	offsets = [round(host["clock_offset_ns"] / SECOND) for host in found["hosts"]]
+	assert offsets == [0, 0, 3, 0, 0, 3, 0, 0], offsets
+	assert [len(host["clock_jumps"]) for host in found["hosts"]] == [0, 0, 0, 0, 0, 1, 0, 0], out
+	assert [round(each / SECOND) for each in hosts.of("offsets")[-1]["offsets"]] == offsets
 
 
 @suite.test("limits and outliers, and their exit status")

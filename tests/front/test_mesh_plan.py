@@ -153,19 +153,26 @@ def sample():
 @suite.test("the offset of a clock is that of the answer that took the shortest time")
 def offsets():
 	known = Clock()
-	known.answer(sent=1000, now=6_001_500, mono=500, received=3000)
+	known.answer(sent=1000, now=6_001_500, received=3000)
 	assert (known.offset, known.error) == (5_999_500, 1000)
-	known.answer(sent=9000, now=6_009_100, mono=8100, received=9200)
+	known.answer(sent=9000, now=6_009_100, received=9200)
 	assert (known.offset, known.error) == (6_000_000, 100)
-	known.answer(sent=20_000, now=6_029_000, mono=28_000, received=30_000)
+	known.answer(sent=20_000, now=6_029_000, received=30_000)
 	assert (known.offset, known.error) == (6_000_000, 100)
+	# It is known less and less well, until it is measured again.
+	minute = 60 * 10 ** 9
+	assert known.error_at(9200) == 100 and known.error_at(9200 + minute) == 100 + 3_000_000
+	known.fresh = True
+	known.answer(sent=minute, now=minute + 6_050_000, received=minute + 10_000)
+	assert (known.offset, known.error) == (6_045_000, 5000)
+	assert known.error_at(minute + 10_000) == 5000
 
 
 @suite.test("a clock that is set has jumped, one that is slewed has not")
 def jumps():
 	second = 10 ** 9
 	known = Clock()
-	known.answer(0, 100 * second, 5 * second, 0)
+	known.answer(0, 100 * second, 0)
 	assert known.jump(110 * second, 15 * second) == 0
 	# 500 ppm for 100 s.
 	assert known.jump(210 * second + second // 20, 115 * second) == 0
@@ -178,26 +185,27 @@ def jumps():
 @suite.test("a round is announced long enough before it begins")
 def leads():
 	lead = clock.Lead(200, 20, 5000)
-	assert lead.ahead([]) == 200
-	assert lead.ahead([Clock(0, 100), Clock(0, 10)]) == 800
-	assert lead.ahead([Clock(0, 10 ** 9)]) == 5000
+	assert lead.ahead([], 0) == 200
+	assert lead.ahead([Clock(0, 100), Clock(0, 10)], 0) == 800
+	assert lead.ahead([Clock(0, 10 ** 9)], 0) == 5000
+	assert lead.ahead([Clock(0, 100)], 2_000_000) == 1600
 	# It becomes shorter, until a round was late.
 	for _ in range(4):
 		lead.learn(False)
-	assert lead.ahead([]) == 20
+	assert lead.ahead([], 0) == 20
 	lead.learn(True)
-	assert lead.ahead([]) == 40
+	assert lead.ahead([], 0) == 40
 	# It is never longer than the first one was, however many are late.
 	for _ in range(50):
 		lead.learn(True)
-	assert lead.ahead([]) == 200
+	assert lead.ahead([], 0) == 200
 	# Hosts that need 100: it stays about there, and few rounds are late.
 	late = 0
 	for number in range(1000):
 		if number >= 100:
-			assert 80 <= lead.ahead([]) <= 200, lead.ahead([])
-			late += lead.ahead([]) < 100
-		lead.learn(lead.ahead([]) < 100)
+			assert 80 <= lead.ahead([], 0) <= 200, lead.ahead([], 0)
+			late += lead.ahead([], 0) < 100
+		lead.learn(lead.ahead([], 0) < 100)
 	assert late < 900 / 6, late
 
 

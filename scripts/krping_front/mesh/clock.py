@@ -1,14 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0
 """The clocks of hosts: how far each is from the controller's, and whether it jumped.
 
-Nothing here does I/O. All times are in ns; a host's offset is its clock less the controller's."""
+All times are in ns; a host's offset is its clock less the controller's."""
 
 import dataclasses
+import time
 
 # The largest drift of a clock that is only slewed, as a share of the time that has passed.
 DRIFT = 0.001
 # The largest difference beside the drift, in ns, such as the time between two readings.
 TOLERANCE = 20_000_000
+# How fast an offset that is not measured again gets worse, as a share of the time: crystals of
+# two hosts differ by no more.
+WANDER = 0.00005
+
+
+class Steady:
+	"""The time of day of this host as it was at first: whoever sets its clock does not set
+	this one."""
+
+	def __init__(self) -> None:
+		self.base = time.time_ns() - time.monotonic_ns()
+
+	def now(self) -> int:
+		"""The time."""
+		return self.base + time.monotonic_ns()
 
 
 @dataclasses.dataclass
@@ -17,21 +33,27 @@ class Clock:
 
 	# None until there is an answer.
 	offset: int | None = None
-	# How far off the offset may be: half of the way there and back.
+	# How far off the offset was at most when it was measured: half of the way there and back.
 	error: int = 0
+	# When that was by the controller's clock, and whether the next answer begins anew.
+	measured: int = 0
+	fresh: bool = True
 	# Its clock less its monotonic one, and when that was.
 	base: int | None = None
 	since: int = 0
 
-	def answer(self, sent: int, now: int, mono: int, received: int) -> None:
-		"""Take an answer to a question: SENT and RECEIVED are of the controller, and NOW and
-		MONO are what the host's clocks said in between. The answer that was on its way for
-		the shortest time says it best."""
+	def answer(self, sent: int, now: int, received: int) -> None:
+		"""Take an answer to a question: SENT and RECEIVED are of the controller, and NOW is
+		what the host's clock said in between. The answer that was on its way for the
+		shortest time says it best."""
 		error = max(0, received - sent) // 2
-		if self.offset is None or error < self.error:
+		if self.fresh or error < self.error:
 			self.offset, self.error = now - (sent + received) // 2, error
-		if self.base is None:
-			self.base, self.since = now - mono, mono
+			self.measured, self.fresh = received, False
+
+	def error_at(self, now: int) -> int:
+		"""How far off the offset may be when the controller's clock is NOW."""
+		return self.error + int(max(0, now - self.measured) * WANDER)
 
 	def jump(self, now: int, mono: int) -> int:
 		"""Take what the host's clocks said, and return by how much its clock has been set
@@ -62,9 +84,10 @@ class Lead:
 		self.least, self.most = least, most
 		self.pace = self.FAST
 
-	def ahead(self, clocks: list[Clock]) -> int:
-		"""For the next round: at least four times the longest way to one of CLOCKS."""
-		return min(self.most, max([self.now] + [8 * clock.error for clock in clocks]))
+	def ahead(self, clocks: list[Clock], now: int) -> int:
+		"""For the next round, which is announced NOW: at least four times the longest way to
+		one of CLOCKS."""
+		return min(self.most, max([self.now] + [8 * clock.error_at(now) for clock in clocks]))
 
 	def learn(self, late: bool) -> None:
 		"""A round began LATE, or in time."""

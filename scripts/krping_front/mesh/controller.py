@@ -30,6 +30,8 @@ PROBES = 5
 # The time from the announcement of the first round to its start, and the shortest and the longest
 # that it may become, in ns.
 LEADS = (SECOND // 5, SECOND // 50, 5 * SECOND)
+# Seconds after which clocks are asked again.
+CLOCKS = 60.0
 # Hosts that begin a round later than that, in ns, are told of.
 LATE = SECOND // 100
 
@@ -77,6 +79,9 @@ class Controller:
 		self.listening: dict[int, tuple[int, str]] = {}
 		self.listens = (-1, "")
 		self.offsets_changed = False
+		# The clock that hosts' are compared with, and when that is to be done again.
+		self.clock = clock.Steady()
+		self.clocks_due = math.inf
 		self.lead_time = clock.Lead(*LEADS)
 		self.spent = Spent()
 
@@ -84,7 +89,7 @@ class Controller:
 
 	def said(self, label: str | None, line: str) -> None:
 		"""See Audience."""
-		received = time.time_ns()
+		received = self.clock.now()
 		host = self.by_name.get(label) if label is not None else self._speaker(line)
 		if host is None:
 			return
@@ -120,11 +125,11 @@ class Controller:
 		say = message.get("say")
 		if host.ident and message["id"] != host.ident:
 			raise ValueError("another node of the same name")
-		if "mono" in message and say != "clock":
+		if "mono" in message:
 			by = host.clock.jump(int(message["now"]), int(message["mono"]))
-			if by:
+			self.offsets_changed |= bool(by)
+			if by and self.number >= 0:
 				host.jumps.append((self.number, by))
-				self.offsets_changed = True
 		if say == "ready":
 			if host.ident or host.reason:
 				return
@@ -133,8 +138,7 @@ class Controller:
 			except ValueError as error:
 				self._fail(host, str(error))
 		elif say == "clock":
-			host.clock.answer(int(message["sent"]), int(message["now"]),
-					  int(message["mono"]), received)
+			host.clock.answer(int(message["sent"]), int(message["now"]), received)
 		elif not host.takes_part:
 			return
 		elif say == "result":
@@ -271,11 +275,15 @@ class Controller:
 
 	async def measure_clocks(self) -> None:
 		"""Find out how far the clock of each host is off."""
+		for host in self.present:
+			host.clock.fresh = True
 		for probe in range(PROBES):
-			self._send({"do": "clock", "n": probe, "sent": time.time_ns()})
+			self._send({"do": "clock", "n": probe, "sent": self.clock.now()})
 			for host in await self._wait("clock", self.present, self.deadlines.answer):
 				self._fail(host, "it did not say the time within "
 					   f"{self.deadlines.answer:g} s")
+		self.offsets_changed = True
+		self.clocks_due = time.monotonic() + CLOCKS
 
 	@property
 	def _offsets(self) -> list[int]:
@@ -287,6 +295,7 @@ class Controller:
 			    "ids": {host.ident: host.number for host in self.present},
 			    "addresses": [host.addresses for host in self.hosts],
 			    "offsets": self._offsets})
+		self.offsets_changed = False
 
 	async def run(self, whole: Plan, steps: Iterable[Step],
 		      command: Callable[[Step], tuple[str, str, float]],
@@ -317,6 +326,8 @@ class Controller:
 	async def _round(self, step: Step, spec: plan.Spec, pairs: set[Pair], rail: int,
 			 command: tuple[str, str, float]) -> None:
 		"""Run PAIRS, which SPEC means, as STEP says on RAIL."""
+		if time.monotonic() >= self.clocks_due:
+			await self.measure_clocks()
 		self.number = step.number
 		self.current = current = Round(step, rail, pairs, self.tell)
 		current.close_those_without(self.hosts)
@@ -358,8 +369,9 @@ class Controller:
 		if self.offsets_changed:
 			self._send({"do": "offsets", "offsets": self._offsets})
 			self.offsets_changed = False
-		ahead = self.lead_time.ahead([host.clock for host in self.present])
-		return {"start": time.time_ns() + ahead, "skip": sorted(current.refused),
+		now = self.clock.now()
+		ahead = self.lead_time.ahead([host.clock for host in self.present], now)
+		return {"start": now + ahead, "skip": sorted(current.refused),
 			"absent": current.absent(self.hosts)}
 
 	async def _clients(self, current: Round, start: Message, seconds: float) -> None:
@@ -371,7 +383,7 @@ class Controller:
 		clients = [self.hosts[client] for client in
 			   {client for client, server in current.open if server not in skip} - absent]
 		current.awaited = {host.number for host in clients}
-		ahead = max(0, start["start"] - time.time_ns()) / SECOND
+		ahead = max(0, start["start"] - self.clock.now()) / SECOND
 		limit = ahead + seconds + self.deadlines.answer
 		for host in await self._wait("ended", clients, limit):
 			self._fail(host, f"it did not answer in round {self.number} within {limit:g} s, "
