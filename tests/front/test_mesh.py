@@ -10,7 +10,7 @@ import time
 
 import front
 from front import krping, patched
-from krping_front.mesh import clock, command, controller, document, html
+from krping_front.mesh import clock, command, controller, document, html, wire
 from ktap import Skip, Suite
 from mesh_hosts import SECOND, play
 
@@ -247,6 +247,15 @@ def clocks_again():
 	assert offsets == [0, 0, 3, 0, 0, 3, 0, 0], offsets
 	assert [len(host["clock_jumps"]) for host in found["hosts"]] == [0, 0, 0, 0, 0, 1, 0, 0], out
 	assert [round(each / SECOND) for each in hosts.of("offsets")[-1]["offsets"]] == offsets
+
+
+@suite.test("hosts hear that the controller is there, also where it waits for nothing but them")
+def alive():
+	with front.directory(), patched(wire, ALIVE=0.01), short(connect=.3):
+		hosts, _, _ = play(*ONE, faults={"h2": {"silent": 0}}, status=1)
+	dos = [json.loads(line)["do"] for line in hosts.sent]
+	assert dos[0] == "alive" and dos[-1] == "end", dos
+	assert 0 < wire.ALIVE < wire.SILENCE / 4
 
 
 @suite.test("limits and outliers, and their exit status")

@@ -385,6 +385,23 @@ def ends():
 			node.stdout.close()
 
 
+@suite.test("a node whose controller says nothing any more ends, and its server with it")
+def silence():
+	with played("hasty.a") as environment:
+		node = Node(environment, ["10.0.0.1"], ["10.0.0.2"])
+		node.round(0, [1, 0])
+		assert node.hear()["say"] == "listening"
+		# This is enough to go on; its stdin stays open, as where the controller's host has died.
+		time.sleep(1)
+		last = time.monotonic()
+		node.tell(do="alive")
+		assert node.process.wait(timeout=60) == 0
+		assert time.monotonic() - last >= 4, time.monotonic() - last
+		assert notes("a")[-1] == "ended", notes("a")
+		_, err = node.end()
+		assert "the controller has said nothing for 4 s" in err, err
+
+
 @suite.test("a node that has no part in a round starts nothing")
 def no_part():
 	with played() as environment:

@@ -221,8 +221,10 @@ class Mesh:
 		whole, times = self.outcome.plan, self.arguments.confirm
 		if not times:
 			return
-		found = [(each.key, each.finding) for each in self.outcome.accusations()
-			 if each.figure != ERRORS]
+		import asyncio
+		# It takes long where there are many hosts, which hear of the controller meanwhile.
+		accused = await asyncio.to_thread(self.outcome.accusations)
+		found = [(each.key, each.finding) for each in accused if each.figure != ERRORS]
 		chosen = again.wanted(whole, found, times)
 		await self._run(controller, again.steps(whole, chosen, times),
 				whole.step_count + again.count(chosen))

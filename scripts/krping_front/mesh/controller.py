@@ -235,12 +235,14 @@ class Controller:
 		for number in proc.ENDING:
 			if signal.getsignal(number) is not signal.SIG_IGN:
 				loop.add_signal_handler(number, self.interrupt, number)
+		alive = loop.create_task(self._say_alive())
 		try:
 			try:
 				launcher.start([host.name for host in self.hosts])
 				await self.connect()
 				await work()
 			finally:
+				alive.cancel()
 				self._send({"do": "end"})
 				# What ends now has done what it should.
 				for host in self.hosts:
@@ -249,6 +251,12 @@ class Controller:
 		finally:
 			for number in proc.ENDING:
 				loop.remove_signal_handler(number)
+
+	async def _say_alive(self) -> None:
+		"""Let nodes know that the controller is there, whatever it waits for."""
+		while True:
+			await asyncio.sleep(wire.ALIVE)
+			self._send({"do": "alive"})
 
 	async def connect(self) -> None:
 		"""Wait for the hosts to be there."""

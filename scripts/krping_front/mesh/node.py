@@ -22,8 +22,8 @@ from .wire import Message
 DESCRIPTION = """\
 Be a host of a mesh: read JSON lines on stdin, run the commands that they ask
 for, and write JSON lines on stdout. 'krping mesh' starts this on each host,
-over ssh and the like. When stdin ends, or SIGTERM, SIGHUP or SIGINT comes, all
-commands that were begun here are ended.
+over ssh and the like. When stdin ends, when nothing has come for a minute, or
+at SIGTERM, SIGHUP or SIGINT all commands that were begun here are ended.
 """
 EXAMPLES = """\
 examples:
@@ -31,7 +31,7 @@ examples:
   krping node --name node7
 
 exit status:
-  0    stdin has ended, or the controller has said so
+  0    stdin has ended, the controller has said so, or it says nothing any more
   2    usage
   130  a signal ended it
 """
@@ -116,7 +116,7 @@ class Node:
 
 	def _lines(self, taken: list[int]) -> Iterator[bytes]:
 		"""The lines of stdin; between them, what runs is looked after. They end when stdin
-		does, or as soon as a signal is in TAKEN."""
+		does, when nothing comes for too long, or as soon as a signal is in TAKEN."""
 		stdin = sys.stdin.fileno()
 		with selectors.DefaultSelector() as selector:
 			try:
@@ -126,13 +126,22 @@ class Node:
 				yield from sys.stdin.buffer
 				return
 			selector.register(self.wake_reader, selectors.EVENT_READ)
+			heard = time.monotonic()
 			while not taken:
-				ready = [key.fd for key, _ in selector.select(self._attend())]
+				again = self._attend()
+				silence = max(0, heard + wire.SILENCE - time.monotonic())
+				ready = [key.fd for key, _ in selector.select(
+					silence if again is None else min(again, silence))]
 				if self.wake_reader in ready:
 					with contextlib.suppress(BlockingIOError):
 						os.read(self.wake_reader, 4096)
+				if stdin not in ready and time.monotonic() >= heard + wire.SILENCE:
+					print("krping node: the controller has said nothing for "
+					      f"{wire.SILENCE:g} s", file=sys.stderr)
+					return
 				if stdin not in ready or taken:
 					continue
+				heard = time.monotonic()
 				data = os.read(stdin, 1 << 16)
 				if not data:
 					return

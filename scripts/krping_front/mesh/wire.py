@@ -16,6 +16,8 @@ Down, to all nodes alike, by "do":
 					controller; not those of the servers in skip, nor any
 					of or to hosts in absent
 	report				send the result of the round, as none follows
+	alive				the controller is there: said every ALIVE seconds. A
+					node that hears nothing for SILENCE seconds leaves
 	end				end everything, and leave
 
 Up, by "say", all with host and id:
@@ -35,6 +37,8 @@ import json
 from typing import Any
 
 SCHEMA = 3
+ALIVE = 5.0
+SILENCE = 60.0
 LINE = 1000
 # Of the text of a part, which may get twice as long by its escapes.
 PART = 400
