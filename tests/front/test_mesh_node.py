@@ -2,6 +2,7 @@
 """krping mesh with krping node in processes of its own, over each launcher; ssh, srun and ip are
 played by scripts, and so is the module."""
 
+import asyncio
 import contextlib
 import importlib.util
 import json
@@ -16,7 +17,9 @@ from typing import Any
 import front
 from krping_front import devices, paths
 from krping_front.devices import Rail
+from krping_front.errors import Quit
 from krping_front.mesh import arguments, jobs, launch, retransmits, wire
+from krping_front.mesh.launch import clustershell, srun
 from ktap import Skip, Suite
 
 suite = Suite(limit=120)
@@ -33,22 +36,38 @@ IP = """#!/bin/bash
 [ "$1 $2 $3" = "netns exec ${*:3:1}" ]
 exec "${@:4}"
 """
-# Copies its stdin to a task on each host, and their lines to its stdout.
+# Copies its stdin to a task on each host, and their lines to its stdout; and says which have failed.
 SRUN = """#!{python}
-import os, subprocess, sys, threading
+import contextlib, os, subprocess, sys, threading
 words = sys.argv[1:]
 at = words.index("--nodelist")
-tasks = [subprocess.Popen(words[at + 2:], stdin=subprocess.PIPE,
-			  env=os.environ | {{"SLURMD_NODENAME": name}})
-	 for name in words[at + 1].split(",")]
+names = words[at + 1].split(",")
+
+def task(name):
+	absent = os.path.exists(os.path.join(os.environ["PLAYED"], "absent." + name))
+	return subprocess.Popen(["sh", "-c", "exec /absent/krping"] if absent else words[at + 2:],
+				stdin=subprocess.PIPE, env=os.environ | {{"SLURMD_NODENAME": name}})
+
+def watch(number):
+	status = tasks[number].wait()
+	if status:
+		print(f"srun: error: {{names[number]}}: task {{number}}: Exited with exit code {{status}}",
+		      file=sys.stderr, flush=True)
+
+tasks = [task(name) for name in names]
+watches = [threading.Thread(target=watch, args=[number]) for number in range(len(tasks))]
+for each in watches:
+	each.start()
 for line in sys.stdin.buffer:
-	for task in tasks:
-		task.stdin.write(line)
-		task.stdin.flush()
-for task in tasks:
-	task.stdin.close()
-for task in tasks:
-	task.wait()
+	for each in tasks:
+		with contextlib.suppress(BrokenPipeError):
+			each.stdin.write(line)
+			each.stdin.flush()
+for each in tasks:
+	with contextlib.suppress(BrokenPipeError):
+		each.stdin.close()
+for each in watches:
+	each.join()
 """
 
 
@@ -255,6 +274,74 @@ def launchers():
 			found, out = run(environment | more, hosts="a,b,c", launcher=launcher)
 			assert found["runs"] == {"all": 6, "failed": 0}, out
 			assert found["launcher"] == launcher
+
+
+@suite.test("srun: a task that fails is a row at once, with what it said")
+def srun_task():
+	with played("absent.b") as environment:
+		# Nobody waits for so long.
+		found, out = run(environment | {"SLURM_JOB_ID": "7"}, "--connect-timeout", "3600",
+				 hosts="a,b,c", launcher="srun", status=1)
+	assert found["runs"] == {"all": 6, "failed": 4}, out
+	assert [host["ok"] for host in found["hosts"]] == [True, False, True], out
+	reason = found["hosts"][1]["reason"]
+	assert "cannot be reached: srun: Exited with exit code 127" in reason, reason
+	assert "/absent/krping: not found" in reason, reason
+
+
+@suite.test("srun: what it says of tasks and nodes that are gone is understood")
+def srun_says():
+	gone = []
+
+	class Audience:
+		"""Hears of ends."""
+
+		def said(self, host, line):
+			"""See Audience."""
+
+		def ended(self, host, reason):
+			"""See Audience."""
+			gone.append((host, reason))
+
+	launcher = srun.Srun([], Audience())
+	launcher.hosts = [f"h{number}" for number in range(1, 9)]
+	for line, hosts, reason in (
+			("srun: error: h3: task 2: Exited with exit code 127", ["h3"],
+			 "srun: Exited with exit code 127"),
+			("srun: error: h[1-2]: tasks 0-1: Killed", ["h1", "h2"], "srun: Killed"),
+			("srun: error: Task launch for StepId=7.0 failed on node h4: Communication "
+			 "connection failure", ["h4"], "srun: Communication connection failure"),
+			("srun: error: Node failure on h5", ["h5"], "srun: Node failure"),
+			("srun: error: h99: task 9: Killed", [], ""),
+			("srun: error: [: task 9: Killed", [], ""),
+			("slurmstepd: error: h6: no such file", [], ""),
+			("srun: error: h7: task 6: Killed", ["h7"],
+			 "srun: Killed; the last lines before were: slurmstepd: error: h6: no such file")):
+		gone.clear()
+		launcher._complained(line)
+		assert gone == [(host, reason) for host in hosts], (line, gone)
+
+
+@suite.test("ClusterShell: why it cannot begin is said at once")
+def no_engine():
+	def broken():
+		raise ValueError("topology.conf makes no sense")
+
+	async def begin():
+		made = clustershell.ClusterShell([], None)
+		try:
+			made.start(["a"])
+		except Quit as trouble:
+			return str(trouble)
+		finally:
+			made.send("x")
+			await made.stop()
+
+	# It need not be installed.
+	clustershell.task_self = getattr(clustershell, "task_self", None)
+	with front.patched(clustershell, task_self=broken):
+		said = asyncio.run(begin())
+	assert said == "--launcher clustershell: ValueError: topology.conf makes no sense", said
 
 
 @suite.test("ClusterShell does the same")

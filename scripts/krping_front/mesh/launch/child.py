@@ -22,14 +22,18 @@ class Child:
 	"""A process that runs WORDS."""
 
 	def __init__(self, words: list[str], said: Callable[[str], None],
-		     ended: Callable[[str], None]) -> None:
-		"""SAID is called with each line of its stdout, and then ENDED once, with why it
-		ended."""
+		     ended: Callable[[str], None],
+		     complained: Callable[[str], None] = lambda line: None) -> None:
+		"""SAID is called with each line of its stdout, COMPLAINED with each of its stderr,
+		and then ENDED once, with why it ended."""
 		self.said = said
 		self.ended = ended
+		self.complained = complained
 		self.loop = asyncio.get_running_loop()
 		self.output = b""
 		self.errors = b""
+		# The line of stderr that has no end yet.
+		self.complaint = b""
 		self.pending = bytearray()
 		self.open = 2
 		try:
@@ -111,6 +115,10 @@ class Child:
 
 	def _take_errors(self, data: bytes) -> None:
 		self.errors = (self.errors + data)[-KEPT:]
+		*lines, rest = (self.complaint + data).split(b"\n")
+		self.complaint = rest[:KEPT]
+		for line in lines:
+			self.complained(line.decode(errors="replace"))
 
 	def _reap(self) -> None:
 		"""Wait for the end of the process, whose pipes have ended."""

@@ -8,6 +8,8 @@ import shlex
 import threading
 from typing import Any
 
+from krping_front.errors import Quit
+
 from .base import PATIENCE, Audience, Launcher
 
 try:
@@ -71,6 +73,8 @@ class ClusterShell(Launcher):
 		self.task: Any = None
 		self.hosts: list[str] = []
 		self.ready = threading.Event()
+		# Why it could not begin.
+		self.trouble: Exception | None = None
 		self.thread = threading.Thread(target=self._run, name="ClusterShell", daemon=True)
 
 	@classmethod
@@ -81,6 +85,10 @@ class ClusterShell(Launcher):
 		self.hosts = hosts
 		self.thread.start()
 		self.ready.wait()
+		if self.trouble:
+			self.thread.join()
+			raise Quit("--launcher clustershell: "
+				   f"{type(self.trouble).__name__}: {self.trouble}") from self.trouble
 
 	def tell(self, function: Any, *arguments: str) -> None:
 		"""Call FUNCTION in the event loop's thread."""
@@ -104,13 +112,19 @@ class ClusterShell(Launcher):
 			self.worker = self.task.shell(
 				f"exec {shlex.join(self.words)}", nodes=NodeSet.fromlist(self.hosts),
 				handler=events, stderr=True, stdin=True)
+		except Exception as error:
+			# Such as a topology that makes no sense.
+			self.trouble = error
+			return
 		finally:
 			self.ready.set()
+		reason = "ClusterShell has ended"
 		try:
 			self.task.resume()
-		finally:
-			for host in self.hosts:
-				self.tell(self.audience.ended, host, "ClusterShell has ended")
+		except Exception as error:
+			reason += f": {error}"
+		for host in self.hosts:
+			self.tell(self.audience.ended, host, reason)
 
 	def send(self, line: str) -> None:
 		if self.port and self.thread.is_alive():

@@ -1,11 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
 """A launcher with one srun for all hosts, within a Slurm job."""
 
+import collections
 import os
+import re
 import shutil
+
+from krping_front.errors import Quit
+from krping_front.mesh import nodeset
 
 from .base import PATIENCE, Audience, Launcher
 from .child import Child, end
+
+# How srun says on stderr that tasks are gone, while others go on: of which hosts, and why.
+GONE = re.compile(
+	r"srun: error: (?:(?P<hosts>\S+): tasks? [^:]+: (?P<why>.*)"
+	r"|Task launch for .* failed on node (?P<node>[^:\s]+): (?P<reason>.*)"
+	r"|(?P<what>Node failure) on (?P<where>\S+))")
+# So many lines before that may say more.
+LINES = 3
 
 
 class Srun(Launcher):
@@ -23,6 +36,8 @@ class Srun(Launcher):
 		super().__init__(words, audience)
 		self.child: Child | None = None
 		self.hosts: list[str] = []
+		# What stderr said last, such as tasks, whose lines have no names.
+		self.last: collections.deque[str] = collections.deque(maxlen=LINES)
 
 	@classmethod
 	def usable(cls) -> bool:
@@ -34,7 +49,24 @@ class Srun(Launcher):
 		self.child = Child(
 			["srun", *self.OPTIONS, "--nodes", count, "--ntasks", count,
 			 "--nodelist", ",".join(hosts), *self.NAMED, *self.words],
-			lambda line: self.audience.said(None, line), self._ended)
+			lambda line: self.audience.said(None, line), self._ended, self._complained)
+
+	def _complained(self, line: str) -> None:
+		"""srun, or a task, has said LINE on stderr."""
+		found = GONE.match(line)
+		if not found:
+			self.last.append(line)
+			return
+		try:
+			gone = nodeset.expand(found["hosts"] or found["node"] or found["where"])
+		except Quit:
+			return
+		reason = f"srun: {found['why'] or found['reason'] or found['what']}"
+		if self.last:
+			reason += f"; the last lines before were: {' '.join(self.last)}"
+		for host in gone:
+			if host in self.hosts:
+				self.audience.ended(host, reason)
 
 	def _ended(self, reason: str) -> None:
 		for host in self.hosts:
