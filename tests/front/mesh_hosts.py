@@ -168,7 +168,8 @@ class Played(Launcher):
 		if self._gone(host):
 			return
 		if self._fault(host, "raves"):
-			self._say(host, {"say": "ended", "n": self.round["n"], "took": "long"})
+			self._say(host, {"say": "ended", "n": self.round["n"], "took": "long"}
+				  | self.faults[host].get("says", {}))
 			return
 		self._say(host, {"say": "ended", "n": self.round["n"], "took": 1000, "late": 0}
 			  | self._clocks(host))

@@ -4,6 +4,7 @@
 import contextlib
 import importlib.util
 import json
+import math
 import os
 import signal
 import time
@@ -156,6 +157,25 @@ def runs_fail():
 	assert {each["server"] for each in port} == {"h6"} and len(port) == 7, port
 	assert "server" in {each["kind"] for each in found["outliers"]}
 	assert "the port is in use" in out and "!" in out
+
+
+@suite.test("numbers that are none, or too large, fail the host that says them, and nobody else")
+def numbers():
+	now = {"now": time.time_ns(), "mono": time.monotonic_ns()}
+	for says in ({"took": math.inf}, {"took": math.nan}, {"took": 10 ** 400}, {"took": 1.5},
+		     now | {"took": 1, "mono": math.inf}, now | {"took": 1, "now": -math.inf},
+		     now | {"took": 1, "now": 10 ** 40}, now | {"took": 1, "mono": -10 ** 400},
+		     {"say": "result", "runs": [], "late": 10 ** 400},
+		     {"say": "result", "runs": [], "late": math.inf},
+		     {"say": "result", "runs": [{"peer": math.inf}]},
+		     {"say": "result", "runs": [{"peer": 1, "figures": {"p50_ns": 10 ** 400}}]}):
+		with front.directory():
+			_, out, _ = play("--json", "x", "--confirm", "0", *ONE, status=1, hosts="h[0-3]",
+					 faults={"h2": {"raves": 2, "says": says}})
+			found = loaded()
+		assert [host["ok"] for host in found["hosts"]] == [True, True, False, True], (says, out)
+		assert "what makes no sense" in found["hosts"][2]["reason"], found["hosts"][2]
+		assert found["runs"]["all"] == 12, found["runs"]
 
 
 @suite.test("a host whose server cannot listen is a client as any other")

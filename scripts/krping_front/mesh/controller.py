@@ -50,6 +50,13 @@ class Deadlines:
 	run: float = 60
 
 
+def nanoseconds(value: Any) -> int:
+	"""VALUE, which a host has said. ValueError is raised for what is no time in 64 bits."""
+	if not isinstance(value, int) or abs(value) >= 1 << 63:
+		raise ValueError("no time")
+	return value
+
+
 class Interrupted(Exception):
 	"""A signal is to end the mesh."""
 
@@ -103,7 +110,7 @@ class Controller:
 			return
 		try:
 			self._hear(host, message, received)
-		except (ValueError, KeyError, TypeError, AttributeError):
+		except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
 			self._fail(host, f"it said what makes no sense: {plain(message)[:100]}")
 
 	def _speaker(self, line: str) -> Host | None:
@@ -126,7 +133,7 @@ class Controller:
 		if host.ident and message["id"] != host.ident:
 			raise ValueError("another node of the same name")
 		if "mono" in message:
-			by = host.clock.jump(int(message["now"]), int(message["mono"]))
+			by = host.clock.jump(nanoseconds(message["now"]), nanoseconds(message["mono"]))
 			self.offsets_changed |= bool(by)
 			if by and self.number >= 0:
 				host.jumps.append((self.number, by))
@@ -138,7 +145,7 @@ class Controller:
 			except ValueError as error:
 				self._fail(host, str(error))
 		elif say == "clock":
-			host.clock.answer(int(message["sent"]), int(message["now"]), received)
+			host.clock.answer(nanoseconds(message["sent"]), message["now"], received)
 		elif not host.takes_part:
 			return
 		elif say == "result":
@@ -152,7 +159,7 @@ class Controller:
 		elif say == "listening":
 			self.listening[host.number] = self.listens
 		elif say == "ended":
-			self.current.longest = max(self.current.longest, int(message["took"]))
+			self.current.longest = max(self.current.longest, nanoseconds(message["took"]))
 		if say == self.wanted:
 			self._answered(host)
 
@@ -163,7 +170,7 @@ class Controller:
 		if found is None or host.number not in found.awaited:
 			return
 		found.awaited.remove(host.number)
-		late = max(0, int(message.get("late", 0)))
+		late = max(0, nanoseconds(message.get("late", 0)))
 		found.late = max(found.late, late)
 		if late > LATE:
 			host.late_rounds += 1
