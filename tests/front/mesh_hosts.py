@@ -81,7 +81,7 @@ class Played(Launcher):
 			  "address": f"10.{rail}.{number >> 8}.{number & 255}", "prefix": 16}
 			 for rail in range(2)]
 		self._say(host, {"say": "ready", "schema": fault.get("schema", wire.SCHEMA),
-				 "kernel": "7.2.0", "module": "1.0", "starts": True,
+				 "kernel": fault.get("kernel", "7.2.0"), "module": "1.0", "starts": True,
 				 "lacks": fault.get("lacks", []), "rails": fault.get("rails", rails)})
 
 	def _say(self, host, message):

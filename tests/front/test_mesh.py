@@ -381,8 +381,10 @@ def resume():
 		assert hosts.stopped and hosts.of("end") and "--resume goes on with it" in err, err
 		assert loaded()["interrupted"] and 16 <= loaded()["runs"]["all"] < 40
 		# Without --resume nothing is lost by accident, and another mesh is another one.
-		_, _, err = play("--json", "x", *ONE, status=2)
+		asked, _, err = play("--json", "x", *ONE, status=2)
 		assert "x.part is of a mesh that did not come to its end" in err, err
+		# No host was asked.
+		assert asked is None
 		_, _, err = play("--json", "x", "--resume", *ONE, "--count", "7", status=2)
 		assert "with another count" in err, err
 		# A line that was cut off is run again.
@@ -394,6 +396,48 @@ def resume():
 		assert not found["interrupted"] and found["runs"] == {"all": 56, "failed": 0}, found["runs"]
 		assert 0 < hosts.runs < 56 and before + hosts.runs >= 56, (before, hosts.runs)
 		assert not os.path.exists("x.part")
+
+
+@suite.test("--resume begins when the first one did, and only on the same kernels and modules")
+def resume_start():
+	def interrupt(number):
+		if number == 5:
+			os.kill(os.getpid(), signal.SIGINT)
+
+	with front.directory():
+		play("--json", "x", *ONE, at_round=interrupt, faults={"h7": {"unreachable": 0}}, status=130)
+		with open("x.part", encoding="utf-8") as file:
+			text = file.read()
+		assert text.count(loaded()["started"]) == 1, text
+		front.write("x.part", text.replace(loaded()["started"], "2026-01-02T03:04:05+00:00"))
+		_, _, err = play("--json", "x", "--resume", *ONE, status=2,
+				 faults={"h3": {"kernel": "7.3.0"}})
+		assert "h3 had kernel 7.2.0 and module 1.0 then, and has kernel 7.3.0" in err, err
+		# A host that was not there may have another one, and is known from then on.
+		more = {"h7": {"kernel": "7.3.0"}}
+		play("--json", "x", "--resume", *ONE, at_round=interrupt, faults=more, status=130)
+		assert loaded()["started"] == "2026-01-02T03:04:05+00:00", loaded()["started"]
+		_, _, err = play("--json", "x", "--resume", *ONE, status=2)
+		assert "h7 had kernel 7.3.0" in err, err
+		play("--json", "x", "--resume", *ONE, faults=more)
+		found = loaded()
+		assert found["started"] == "2026-01-02T03:04:05+00:00" and found["runs"]["all"] == 56
+		assert found["ended"] > found["started"], found["ended"]
+		# One of before that was noted.
+		lines = [line for line in text.split("\n") if '"started"' not in line]
+		front.write("x.part", "\n".join(lines))
+		play("--json", "x", "--resume", *ONE)
+
+
+@suite.test("a journal that somebody has removed is missed by nobody")
+def journal_removed():
+	def remove(number):
+		if number == 5:
+			os.unlink("x.part")
+
+	with front.directory():
+		_, out, err = play("--json", "x", *ONE, at_round=remove)
+		assert not err and "56 runs of 8 of 8 hosts" in out, (out, err)
 
 
 @suite.test("a disk that is full costs the journal and the files, not the results")

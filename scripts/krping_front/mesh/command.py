@@ -13,7 +13,7 @@ from krping_front.errors import FAILED, INTERRUPTED, OK, Quit, printing
 
 from . import again, document, html, nodeset, plan, table
 from . import arguments as given
-from .journal import Journal
+from .journal import Journal, Start, refuse_left
 from .matrix import Run
 from .outcome import ERRORS, Limits, Outcome
 from .plan import Pair, Step
@@ -79,6 +79,8 @@ def _refuse(arguments: argparse.Namespace, hosts: list[str]) -> None:
 		raise Quit("--html -: a page is for a file")
 	if arguments.resume and arguments.json in (None, "-"):
 		raise Quit("--resume needs --json FILE: what it goes on from is FILE.part")
+	if arguments.json not in (None, "-") and not arguments.resume:
+		refuse_left(arguments.json)
 	for path in (arguments.json, arguments.html):
 		if path is not None:
 			results.check_writable(path)
@@ -198,9 +200,12 @@ class Mesh:
 		outcome = Outcome(whole, controller.hosts, limits)
 		journal = None
 		if self.arguments.json not in (None, "-"):
-			journal = Journal(self.arguments.json, self._depends(wishes),
+			start = Start(self.started.isoformat(timespec="seconds"), {
+				host.name: [host.kernel, host.module] for host in controller.present})
+			journal = Journal(self.arguments.json, self._depends(wishes), start,
 					  self.arguments.resume)
 			journal.restore(outcome)
+			self.started = datetime.datetime.fromisoformat(journal.started)
 		self.outcome, self.journal = outcome, journal
 		outcome.spent = controller.spent
 		controller.introduce(self.arguments.port)

@@ -3,6 +3,7 @@
 or whose controller died, can go on."""
 
 import contextlib
+import dataclasses
 import json
 import os
 import sys
@@ -21,19 +22,38 @@ SUFFIX = ".part"
 Place = tuple[str, int, str, int, int, int]
 
 
+@dataclasses.dataclass(frozen=True)
+class Start:
+	"""A mesh, or one that goes on with it, has begun."""
+
+	# When, by ISO 8601.
+	started: str
+	# The kernel and the module of each host that had a part.
+	versions: dict[str, list[str]]
+
+
+def refuse_left(path: str) -> None:
+	"""Refuse to begin a mesh for the file PATH where there is a journal of another one."""
+	if os.path.exists(path + SUFFIX):
+		raise Quit(f"{path + SUFFIX} is of a mesh that did not come to its end; give --resume "
+			   "to go on with it, or remove it")
+
+
 class Journal:
 	"""Writes the journal beside the file PATH, which is yet to be written."""
 
-	def __init__(self, path: str, plan: dict[str, Any], resume: bool) -> None:
-		"""PLAN is all that the runs depend on. With RESUME there may be a journal, and what
-		succeeded of it counts."""
+	def __init__(self, path: str, plan: dict[str, Any], start: Start, resume: bool) -> None:
+		"""PLAN is all that the runs depend on, beside the versions of START. With RESUME
+		there may be a journal, and what succeeded of it counts."""
 		self.path = path + SUFFIX
 		self.done: dict[Place, Run] = {}
+		# Of the first start, and of all of them.
+		self.started = ""
+		self.versions: dict[str, list[str]] = {}
 		self.file: TextIO | None = None
+		if not resume:
+			refuse_left(path)
 		there = os.path.exists(self.path)
-		if there and not resume:
-			raise Quit(f"{self.path} is of a mesh that did not come to its end; give "
-				   "--resume to go on with it, or remove it")
 		head = json.dumps({"krping_mesh_journal": VERSION, "plan": plan})
 		try:
 			if there:
@@ -44,6 +64,7 @@ class Journal:
 			else:
 				# The line before may have been cut off.
 				self._write("")
+			self._begin(start)
 		except OSError as error:
 			raise Quit(f"{self.path}: {error.strerror}") from None
 
@@ -68,8 +89,11 @@ class Journal:
 		for line in lines[1:]:
 			# A line may be cut off, where the disk was full or the controller died.
 			try:
-				test, size, rail, repeat, client, server, figures, errno, reason = \
-					json.loads(line)
+				found = json.loads(line)
+				if isinstance(found, dict):
+					self._take_start(Start(**found))
+					continue
+				test, size, rail, repeat, client, server, figures, errno, reason = found
 				run = Run((client, server), figures, errno, reason)
 			except (ValueError, TypeError):
 				continue
@@ -77,6 +101,23 @@ class Journal:
 			# What failed is tried again.
 			if not run.failed:
 				self.done[place] = run
+
+	def _take_start(self, start: Start) -> None:
+		"""START is one of those that the journal is of."""
+		self.started = self.started or start.started
+		self.versions |= start.versions
+
+	def _begin(self, start: Start) -> None:
+		"""Take down START, the one of this mesh. A host that had no part before may have any
+		versions."""
+		for name, found in start.versions.items():
+			before = self.versions.get(name, found)
+			if before != found:
+				raise Quit(f"{self.path}: {name} had kernel {before[0]} and module "
+					   f"{before[1]} then, and has kernel {found[0]} and module "
+					   f"{found[1]} now; begin anew")
+		self._take_start(start)
+		self._write(json.dumps(dataclasses.asdict(start)))
 
 	def restore(self, outcome: Outcome) -> None:
 		"""Have OUTCOME know what succeeded before."""
@@ -117,4 +158,10 @@ class Journal:
 		"""Have done with it. A mesh that is FINISHED needs it no more."""
 		self._drop()
 		if finished:
-			os.unlink(self.path)
+			try:
+				os.unlink(self.path)
+			except FileNotFoundError:
+				pass
+			except OSError as error:
+				print(f"krping: {self.path}: {error.strerror}; the mesh is done, so remove "
+				      "it", file=sys.stderr)
