@@ -181,10 +181,8 @@ class Played(Launcher):
 	def _figures(self, host, peer):
 		server = self.hosts[peer]
 		self.runs += 1
-		for each in (host, server):
-			if self._fault(each, "link"):
-				return {"peer": peer, "errno": "ETIMEDOUT",
-					"reason": "nothing happened for 10000 ms"}
+		if any(self._fault(each, "link") for each in (host, server)):
+			return {"peer": peer, "errno": "ETIMEDOUT", "reason": "nothing happened for 10000 ms"}
 		factor = (self.slow.get(host, 1) * self.slow.get(server, 1)
 			  * self.slow.get((host, server), 1)
 			  * self._passing(host) * self._passing(server) * self._passing((host, server))
@@ -197,7 +195,11 @@ class Played(Launcher):
 			figures = {"bytes_per_s": int(1e10 / factor)}
 		else:
 			figures = {"p50_ns": int(TYPICAL * factor), "p99_ns": int(3 * TYPICAL * factor)}
-		return {"peer": peer, "figures": figures | {"retransmits": lost}}
+		run = {"peer": peer, "figures": figures | {"retransmits": lost}}
+		if self._fault(host, "half"):
+			# It fails after it has measured something.
+			run |= {"errno": "ECONNRESET", "reason": "the connection is lost"}
+		return run
 
 	def _passing(self, who):
 		factor, until = self.passing.get(who, (1, 0))

@@ -216,6 +216,21 @@ def absent():
 	assert hosts.of("go")[0]["absent"] == [1] and not hosts.of("go")[0]["skip"]
 
 
+@suite.test("what a run measured until it failed is in no matrix, and beyond no limit")
+def half():
+	with front.directory():
+		play("--json", "x", "--max-p99", "80us", *ONE, status=1, slow={"h2": 10},
+		     lossy={"h2": 9}, faults={"h2": {"half": 0}}, hosts="h[0-3]")
+		found = loaded()
+	matrix, = found["matrices"]
+	for figure, lines in matrix["figures"].items():
+		assert lines[2] == [None] * 4 and None not in lines[1][2:], (figure, lines)
+	assert matrix["runs"][2] == matrix["errors"][2] == [1, 1, 0, 1], matrix
+	# As a server it is slow, and that is measured.
+	assert {(each["client"], each["server"]) for each in found["misses"]} == {
+		(f"h{client}", "h2") for client in (0, 1, 3)}, found["misses"]
+
+
 @suite.test("clocks: offsets are found, a jump is told and followed")
 def clocks():
 	offsets = {"h1": 5 * SECOND, "h2": -3600 * SECOND}

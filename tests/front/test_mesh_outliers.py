@@ -235,12 +235,15 @@ def repeats():
 	grid = Grid(("wlat", 64, ""), 2)
 	for p50 in (300, 100, 200):
 		grid.add(Run((0, 1), {"p50_ns": p50, "p99_ns": 10 * p50}))
-	grid.add(Run((0, 1), {}, "ETIMEDOUT", "nothing happened"))
+	# What a run has measured until it failed is not one of them.
+	grid.add(Run((0, 1), {"p50_ns": 1, "p99_ns": 1, "retransmits": 70}, "ETIMEDOUT",
+		     "nothing happened"))
 	grid.add(Run((1, 0), {"p50_ns": 5, "p99_ns": 6}))
 	assert grid.values["p50_ns"] == [[None, 200], [5, None]], grid.values
 	assert grid.values["p99_ns"][0][1] == 2000
 	assert grid.series == {(0, 1): {"p50_ns": [300, 100, 200], "p99_ns": [3000, 1000, 2000]}}
 	assert grid.tried == [[0, 4], [1, 0]] and grid.errors == [[0, 1], [0, 0]]
+	assert grid.known("retransmits") == [] and grid.counted == [[0, 0], [0, 0]]
 	assert summary(grid.known("p50_ns")) == (5, 102.5, 200) and summary([]) is None
 
 

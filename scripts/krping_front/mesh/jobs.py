@@ -86,18 +86,15 @@ def outcome(job: Job, log: Log, found: list[results.Result]) -> dict[str, object
 	"""What JOB, the command of a client that has ended, came to, as nodes send it: FOUND are
 	its results, and LOG knows more."""
 	ended = runner.judge(job.command, job.close(), log, found)
+	if ended.errno:
+		return {"errno": runner.errno_name(ended.errno),
+			"reason": (ended.sentence or os.strerror(ended.errno))[:SENTENCE]}
 	clients = [each for each in found if each["role"] == "client" and each["test"] in SIZED]
 	measured = _measured(rows.together([rows.of(each) for each in clients])) if clients else {}
-	sent: dict[str, object] = {}
-	if clients:
-		sent["figures"] = measured | _lost(clients)
-	if ended.errno:
-		sent |= {"errno": runner.errno_name(ended.errno),
-			 "reason": (ended.sentence or os.strerror(ended.errno))[:SENTENCE]}
-	elif not measured:
-		sent |= {"errno": "ENODATA", "reason": "it succeeded, but the module keeps no result "
-			 f"of it; only the last {results.KEPT} are kept"}
-	return sent
+	if not measured:
+		return {"errno": "ENODATA", "reason": "it succeeded, but the module keeps no result "
+			f"of it; only the last {results.KEPT} are kept"}
+	return {"figures": measured | _lost(clients)}
 
 
 def _measured(row: rows.Row) -> dict[str, int]:

@@ -53,16 +53,20 @@ class Grid:
 						  for name in self.figures}
 		self.tried = [[0] * count for _ in range(count)]
 		self.errors = [[0] * count for _ in range(count)]
+		# Runs whose retransmits are known.
+		self.counted = [[0] * count for _ in range(count)]
 		# All values of pairs that ran more than once, in their order.
 		self.series: dict[Pair, dict[str, list[float]]] = {}
 
 	def add(self, run: Run) -> None:
 		"""Take RUN in. Of several runs of a pair the median counts, and retransmits are added
-		up."""
+		up. Figures of a run that failed are of a part of it, and do not count."""
 		client, server = run.pair
 		self.tried[client][server] += 1
 		if run.failed:
 			self.errors[client][server] += 1
+			return
+		self.counted[client][server] += RETRANSMITS in run.figures
 		for name in self.figures:
 			value = run.figures.get(name)
 			if value is None:

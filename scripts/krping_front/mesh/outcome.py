@@ -162,7 +162,7 @@ class Outcome:
 
 	def _counts(self, grid: Grid) -> Counts:
 		"""The retransmits of GRID."""
-		return Counts(grid.values[RETRANSMITS], grid.tried, self.plan.by_pair)
+		return Counts(grid.values[RETRANSMITS], grid.counted, self.plan.by_pair)
 
 	def _second(self, key: Key, figure: str, finding: Finding,
 		    found: list[Finding]) -> Finding | None:
