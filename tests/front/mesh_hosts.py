@@ -28,8 +28,8 @@ def poisson(rng, mean):
 
 
 class Played(Launcher):
-	"""Plays all hosts. FAULTS are by host: a dict with the name of a fault, and the round that
-	it begins in where that matters."""
+	"""Plays all hosts. FAULTS are by host or, of a link, by the names of a pair: a dict with the
+	name of a fault, and the round that it begins in where that matters."""
 
 	faults = {}
 	# Times a figure of a host's or pair's runs, by names.
@@ -181,8 +181,9 @@ class Played(Launcher):
 	def _figures(self, host, peer):
 		server = self.hosts[peer]
 		self.runs += 1
-		if any(self._fault(each, "link") for each in (host, server)):
-			return {"peer": peer, "errno": "ETIMEDOUT", "reason": "nothing happened for 10000 ms"}
+		if any(self._fault(each, "link") for each in (host, server, (host, server))):
+			return {"peer": peer, "errno": "ETIMEDOUT",
+				"reason": "nothing happened for 10000 ms"}
 		factor = (self.slow.get(host, 1) * self.slow.get(server, 1)
 			  * self.slow.get((host, server), 1)
 			  * self._passing(host) * self._passing(server) * self._passing((host, server))

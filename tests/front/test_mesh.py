@@ -348,6 +348,35 @@ def again():
 		assert [each["spec"] for each in hosts.of("round")] == ["all"] * 2
 
 
+@suite.test("runs that fail when they are run again are failures: listed, and in the exit status")
+def again_fails():
+	with front.directory():
+		_, out, _ = play("--json", "x", *ONE, slow={("h1", "h2"): 20},
+				 faults={("h1", "h2"): {"link": 14}}, status=1)
+		found = loaded()
+		assert found["runs"] == {"all": 56, "failed": 0}, found["runs"]
+		assert found["again"]["failed"] == 3, found["again"]
+		failed = [(each["client"], each["server"], each["repeat"], each["again"], each["errno"])
+			  for each in found["failures"]]
+		assert failed == [("h1", "h2", repeat, True, "ETIMEDOUT") for repeat in range(3)], failed
+		# Nothing says that it is better now, so it is accused as it was.
+		assert {(each["kind"], each["client"], each["server"]) for each in found["outliers"]} \
+			== {("pair", "h1", "h2")} and not found["dismissed"], found["outliers"]
+		assert "p50 is" in out and "; when run again, 3 of 3 failed)" in out, out
+		assert "64 bytes, rail 10.0.0.0/16, when run again: ETIMEDOUT: nothing happened" in out, out
+		assert "0 failed, 3 failed when run again, 0 beyond limits" in out, out
+		pair, = (each for each in found["matrices"][0]["again"]
+			 if (each["client"], each["server"]) == (1, 2))
+		assert (pair["runs"], pair["errors"], pair["figures"]["p50_ns"]) == (3, 3, []), pair
+		# One of a host's runs may fail; who was a failure before is none once more.
+		_, out, _ = play("--json", "x", *ONE, slow={"h4": 5, ("h1", "h2"): 20}, status=1,
+				 faults={("h1", "h2"): {"link": 14}, "h6": {"unreachable": 0}})
+		found = loaded()
+		assert found["again"]["failed"] == 3 < found["again"]["runs"], found["again"]
+		assert {(each["client"], each["server"]) for each in found["failures"] if each["again"]} \
+			== {("h1", "h2")}, found["failures"]
+
+
 @suite.test("who loses packets is named by retransmits, a host as a host and a pair as a pair")
 def losses():
 	both = ("--test", "wlat,bw", "--sizes", "64", "--json", "x")

@@ -70,7 +70,9 @@ def clicks():
 	with opened() as (found, path):
 		play("--html", "x.html", "--json", "x", "--repeat", "3", "--test", "wlat,bw",
 		     "--sizes", "64,4K", slow={"h4": 5, ("h1", "h2"): 20},
-		     faults={"h6": {"link": 0}, "h7": {"unreachable": 0}}, status=1)
+		     faults={"h6": {"link": 0}, "h7": {"unreachable": 0},
+			     # All of its rounds come before that.
+			     ("h1", "h2"): {"link": 14 * 4 * 3}}, status=1)
 		with open("x", encoding="utf-8") as file:
 			document = json.load(file)
 		found.open(f"{path}/x.html")
@@ -82,7 +84,10 @@ def clicks():
 			     if each["kind"] == "pair" and each["figure"] == "p50_ns"
 			     and (each["test"], each["size"]) == ("wlat", 64)}
 		assert sentence in details, (sentence, details)
-		for words in ("wlat p50 by size", "p50 by run"):
+		assert "3 of 3 failed" in sentence and f"{document['again']['failed']} failed when run " \
+			"again" in found.text("#summary"), (sentence, found.text("#summary"))
+		for words in ("wlat p50 by size", "p50 by run",
+			      "rail 10.0.0.0/16, when run again: ETIMEDOUT: nothing happened"):
 			assert words in details, details
 		# The series has a point for each run, besides those of the sizes.
 		assert found.value("document.querySelectorAll('#details svg').length") == 2

@@ -246,7 +246,8 @@ class Mesh:
 		if self.visible and now - self.shown > 0.2 and self.outcome:
 			self.shown = now
 			print(f"\r\033[Kround {number + 1} of {total}, {self.outcome.runs} runs, "
-			      f"{self.outcome.failed} failed", end="", file=sys.stderr, flush=True)
+			      f"{self.outcome.failed + self.outcome.failed_again} failed", end="",
+			      file=sys.stderr, flush=True)
 
 	def _clear(self) -> None:
 		if self.shown:

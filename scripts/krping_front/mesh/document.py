@@ -40,6 +40,7 @@ def document(outcome: Outcome, found: list[Accusation], misses: list[Miss], stat
 		"spent": {"rounds": outcome.spent.rounds, "whole_s": round(outcome.spent.whole, 3),
 			  "tests_s": round(outcome.spent.tests, 3)},
 		"runs": {"all": outcome.runs, "failed": outcome.failed},
+		"again": {"runs": outcome.runs_again, "failed": outcome.failed_again},
 		"hosts": [_host(host, outcome.plan.rails) for host in outcome.hosts],
 		"matrices": [_matrix(grid, outcome.again.get(name))
 			     for name, grid in outcome.grids.items()],
@@ -51,7 +52,8 @@ def document(outcome: Outcome, found: list[Accusation], misses: list[Miss], stat
 			for each in misses],
 		"failures": [key(each.key) | {
 			"client": names[each.pair[0]], "server": names[each.pair[1]],
-			"repeat": each.repeat, "errno": each.errno, "reason": each.reason}
+			"repeat": each.repeat, "again": each.again, "errno": each.errno,
+			"reason": each.reason}
 			for each in outcome.failures],
 	}
 
@@ -87,6 +89,7 @@ def _again(grid: Grid) -> Iterator[Document]:
 		for server, runs in enumerate(line):
 			if runs:
 				yield {"client": client, "server": server, "runs": runs,
+				       "errors": grid.errors[client][server],
 				       "figures": {name: grid.all_of(name, (client, server))
 						   for name in grid.figures}}
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from krping_front.kinds import KINDS
 
-from .outliers import Matrix
+from .outliers import Finding, Matrix
 from .plan import Pair
 
 # The figure that is a count: of several runs of a pair it is the sum.
@@ -85,6 +85,18 @@ class Grid:
 		"""All values of the figure NAME of PAIR, in their order."""
 		value = self.values[name][pair[0]][pair[1]]
 		return self.series.get(pair, {}).get(name) or ([] if value is None else [value])
+
+	def tally(self, finding: Finding) -> tuple[int, int]:
+		"""How many runs there were of the pair or the host that FINDING is about, and how many
+		of them failed."""
+		client, server = finding.client, finding.server
+		if client is not None and server is not None and client != server:
+			pairs = [(client, server)]
+		else:
+			pairs = [(client, host) for host in range(self.count) if client is not None] \
+				+ [(host, server) for host in range(self.count) if server is not None]
+		return (sum(self.tried[one][other] for one, other in pairs),
+			sum(self.errors[one][other] for one, other in pairs))
 
 	def known(self, name: str) -> list[float]:
 		"""All values of the figure NAME."""

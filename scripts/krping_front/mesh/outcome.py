@@ -39,6 +39,8 @@ class Failure:
 	pair: Pair
 	errno: str
 	reason: str
+	# Whether it was one of those that ran again what stood out.
+	again: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,6 +102,9 @@ class Outcome:
 		self.failures: list[Failure] = []
 		self.failed = 0
 		self.runs = 0
+		# Of those that ran again what stood out, how many there were, and failures of pairs that
+		# had none before.
+		self.runs_again = self.failed_again = 0
 		self.interrupted = False
 		self.last_round = -1
 
@@ -111,19 +116,30 @@ class Outcome:
 		"""Take in RUN of STEP."""
 		key = (step.test, step.size, step.rail)
 		if self.is_again(step):
-			# It is large, where there are many hosts.
-			if key not in self.again:
-				self.again[key] = Grid(key, self.plan.count)
-			self.again[key].add(run)
+			self._add_again(key, step, run)
 			return
 		self.grids[key].add(run)
 		self.runs += 1
 		self.last_round = max(self.last_round, step.number)
 		if run.failed:
 			self.failed += 1
-			if len(self.failures) < SENTENCES:
-				self.failures.append(Failure(key, step.repeat, run.pair, run.errno,
-							     run.reason))
+			self._keep(Failure(key, step.repeat, run.pair, run.errno, run.reason))
+
+	def _add_again(self, key: Key, step: Step, run: Run) -> None:
+		"""Take in RUN of STEP, one of those that run again what stood out in the matrix KEY."""
+		# It is large, where there are many hosts.
+		if key not in self.again:
+			self.again[key] = Grid(key, self.plan.count)
+		self.again[key].add(run)
+		self.runs_again += 1
+		client, server = run.pair
+		if run.failed and not self.grids[key].errors[client][server]:
+			self.failed_again += 1
+			self._keep(Failure(key, step.repeat, run.pair, run.errno, run.reason, again=True))
+
+	def _keep(self, failure: Failure) -> None:
+		if len(self.failures) < SENTENCES:
+			self.failures.append(failure)
 
 	def misses(self) -> Iterator[Miss]:
 		"""The pairs that are beyond the limits."""
@@ -180,7 +196,7 @@ class Outcome:
 		"""The exit status, where limits were MISSED and somebody is ACCUSED."""
 		if self.interrupted:
 			return INTERRUPTED
-		if self.failed or any(host.reason for host in self.hosts):
+		if self.failed or self.failed_again or any(host.reason for host in self.hosts):
 			return FAILED
 		return MISSED if missed or (accused and self.limits.outliers) else OK
 
@@ -204,19 +220,29 @@ class Outcome:
 		finding = each.finding
 		if each.figure == ERRORS:
 			return f"{self.who(finding)}: {finding.factor:.0%} of its runs failed"
+		again = self._when_again(each)
 		if each.figure == RETRANSMITS:
-			again = f"; when run again, {each.second.factor:.3g}" if each.second else ""
 			return (f"{self.who(finding)}: {finding.factor:.3g} retransmits in a run "
 				f"(score {finding.score:.1f}{again})")
-		has = again = ""
+		has = ""
 		if finding.kind == "pair":
 			assert finding.client is not None and finding.server is not None
 			value = self.grids[each.key].values[each.figure][finding.client][finding.server]
 			has = f", {sentence(each.figure, value)}"
-		if each.second:
-			again = f"; when run again, {each.second.factor:.3g} times"
 		return (f"{self.who(finding)}: {label(each.figure)} is {finding.factor:.3g} times worse "
 			f"than typical{has} (score {finding.score:.1f}{again})")
+
+	def _when_again(self, each: Accusation) -> str:
+		"""What came of it when who is accused by EACH was run again, as the end of a sentence."""
+		texts = []
+		if each.second:
+			times = "" if each.figure == RETRANSMITS else " times"
+			texts.append(f"{each.second.factor:.3g}{times}")
+		if each.key in self.again:
+			runs, failed = self.again[each.key].tally(each.finding)
+			if failed:
+				texts.append(f"{failed} of {runs} failed")
+		return f"; when run again, {' and '.join(texts)}" if texts else ""
 
 
 def _series(grid: Grid, finding: Finding) -> list[float]:

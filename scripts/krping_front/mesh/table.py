@@ -52,8 +52,9 @@ def lines(outcome: Outcome, found: list[Accusation], misses: list[Miss]) -> Iter
 		f"{host.name}: {note}" for host in outcome.hosts for note in host.notes])
 	well = sum(not host.reason for host in outcome.hosts)
 	yield from _times(outcome)
+	again = f"{outcome.failed_again} failed when run again, " * bool(outcome.failed_again)
 	yield (f"# {outcome.runs} runs of {well} of {len(outcome.hosts)} hosts; {outcome.failed} "
-	       f"failed, {len(misses)} beyond limits, {len(accused)} outliers")
+	       f"failed, {again}{len(misses)} beyond limits, {len(accused)} outliers")
 
 
 def _times(outcome: Outcome) -> Iterator[str]:
@@ -111,7 +112,8 @@ def _failures(outcome: Outcome) -> Iterator[str]:
 	groups: dict[tuple[str, str, str], list[str]] = collections.defaultdict(list)
 	for each in outcome.failures:
 		if each.reason not in down:
-			groups[title(each.key), each.errno, each.reason].append(outcome.names(each.pair))
+			what = title(each.key) + ", when run again" * each.again
+			groups[what, each.errno, each.reason].append(outcome.names(each.pair))
 	yield from _listed("failures", [
 		f"{what}: {errno}: {reason}: {_some(pairs)}"
 		for (what, errno, reason), pairs in groups.items()])

@@ -135,7 +135,9 @@ function hosts() {
 }
 
 byId("summary").textContent = `${mesh.started}: ${names.length} hosts, ${mesh.asked.pattern}, `
-	+ `${mesh.runs.all} runs, ${mesh.runs.failed} failed, ${mesh.misses.length} beyond limits, `
+	+ `${mesh.runs.all} runs, ${mesh.runs.failed} failed, `
+	+ (mesh.again.failed ? `${mesh.again.failed} failed when run again, ` : "")
+	+ `${mesh.misses.length} beyond limits, `
 	+ `${mesh.outliers.length} outliers${mesh.interrupted ? "; interrupted" : ""}`;
 mesh.matrices.forEach((matrix, number) => {
 	const option = element("option", title(matrix), byId("matrix"));

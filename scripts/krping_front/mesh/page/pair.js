@@ -17,7 +17,8 @@ function failures(box, client, server) {
 		if (each.client !== names[client] || each.server !== names[server]
 		    || each.errno === "EHOSTDOWN")
 			continue;
-		const text = `${title(each)}: ${each.errno}: ${each.reason}`;
+		const text = `${title(each)}${each.again ? ", when run again" : ""}: ${each.errno}: `
+			+ each.reason;
 		if (!seen.has(text))
 			element("p", text, box, "bad");
 		seen.add(text);
