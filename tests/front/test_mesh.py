@@ -554,6 +554,18 @@ def refused():
 		assert status == 2 and word in err and not out, (words, err)
 
 
+@suite.test("more results than the module keeps are warned of")
+def too_many():
+	for words, most in (("--pattern outcast:h0 --concurrency 37", 259),
+			    ("--pattern storm --concurrency 19", 266),
+			    ("--directions both --concurrency 129", 258),
+			    ("--pattern outcast:h0 --concurrency 36", 0),
+			    ("--pattern incast:h0 --concurrency 200", 0), ("--concurrency 256", 0)):
+		_, _, err = play(*words.split(), *ONE, "--confirm", "0")
+		warning = f"leaves up to {most} results on a host, and a module keeps 256"
+		assert warning in err if most else not err, err
+
+
 @suite.test("the document is what its schema says")
 def schema():
 	if importlib.util.find_spec("jsonschema") is None:

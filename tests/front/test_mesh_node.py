@@ -253,6 +253,28 @@ def retransmits_of():
 		assert found["matrices"][0]["figures"]["retransmits"] == [[None, None], [2, None]]
 
 
+@suite.test("a run of whose results the module has lost some fails, and has no figures")
+def lost_results():
+	for threads, left in ((4, "only 3 of its 4 results"), (1, "no result of it")):
+		with played("few.a") as environment:
+			found, _ = run(environment, "--test", "bw", "--concurrency", f"{threads}",
+				       hosts="a,b", status=1)
+		(line, other) = found["matrices"][0]["figures"]["bytes_per_s"]
+		assert line == [None, None] and other[0], (line, other)
+		failure, = found["failures"]
+		assert (failure["client"], failure["errno"], failure["reason"]) == (
+			"a", "ENODATA", f"it succeeded, but the module keeps {left}; it keeps the last "
+			"256 of a host"), failure
+
+
+@suite.test("a result without what its test is for is said to be one")
+def untimed():
+	with played() as environment:
+		found, _ = run(environment, "--option", "untimed", hosts="a,b", status=1)
+	reasons = {each["reason"] for each in found["failures"]}
+	assert reasons == {"it succeeded, but its result has no p50 and no p99 (untimed)"}, reasons
+
+
 @suite.test("pairs of a round begin at the same time, also where the module has no start_at=")
 def together():
 	with played() as environment:

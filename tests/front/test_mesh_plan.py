@@ -107,6 +107,17 @@ def patterns():
 		refused(word, plan.pattern, text, hosts)
 
 
+@suite.test("results that a round leaves on a client's host")
+def results_of():
+	for text, count, most in (("pairwise", 8, 1), ("pairwise", 9, 1), ("storm", 8, 14),
+				  ("ring", 8, 2), ("incast:0", 8, 1), ("outcast:0", 8, 7),
+				  ("distribute:2:5", 8, 5), ("distribute:5:2", 8, 2)):
+		chosen = plan.pattern(text, [f"{number}" for number in range(count)])
+		assert plan.most_results(chosen, count) == most, text
+	assert plan.most_results(Pattern("pairwise", directions=plan.BOTH), 8) == 2
+	assert plan.most_results(Pattern("pairwise"), 1) == 0
+
+
 @suite.test("the part of each host is what the pairs say")
 def parts():
 	for text in ("storm", "ring", "incast:1", "distribute:1:3"):

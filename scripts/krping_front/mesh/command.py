@@ -45,9 +45,6 @@ An interrupted mesh prints the results until then, and writes them to --json and
 --html.
 """
 
-# A storm has so many commands on a host, of whose results the module keeps 256.
-STORM = 128
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
 	"""Add the arguments of this subcommand to PARSER."""
@@ -84,10 +81,11 @@ def _refuse(arguments: argparse.Namespace, hosts: list[str]) -> None:
 	for path in (arguments.json, arguments.html):
 		if path is not None:
 			results.check_writable(path)
-	if checked.pattern.kind == plan.STORM and len(hosts) > STORM:
-		print(f"krping: a storm of {len(hosts)} hosts has {len(hosts) - 1} commands on each, "
-		      f"and a module keeps {results.KEPT} results; some may be lost",
-		      file=sys.stderr)
+	most = plan.most_results(checked.pattern, len(hosts)) * arguments.concurrency
+	if most > results.KEPT:
+		print(f"krping: a round of {arguments.pattern} with --concurrency "
+		      f"{arguments.concurrency} leaves up to {most} results on a host, and a module "
+		      f"keeps {results.KEPT}; runs whose results are lost are failures", file=sys.stderr)
 
 
 class Mesh:

@@ -15,7 +15,7 @@ from krping_front.kinds import SIZED
 from krping_front.kmsg import Log
 
 from . import retransmits
-from .matrix import FIGURES, RETRANSMITS
+from .matrix import FIGURES, RETRANSMITS, label
 from .wire import SENTENCE
 
 # Seconds between two attempts to interrupt a write: one from before it began is lost.
@@ -90,11 +90,23 @@ def outcome(job: Job, log: Log, found: list[results.Result]) -> dict[str, object
 		return {"errno": runner.errno_name(ended.errno),
 			"reason": (ended.sentence or os.strerror(ended.errno))[:SENTENCE]}
 	clients = [each for each in found if each["role"] == "client" and each["test"] in SIZED]
-	measured = _measured(rows.together([rows.of(each) for each in clients])) if clients else {}
+	# Each thread has one.
+	threads = job.command.value("threads", 1)
+	if len(clients) < threads:
+		left = f"only {len(clients)} of its {threads} results" if clients else "no result of it"
+		return _nothing(f"the module keeps {left}; it keeps the last {results.KEPT} of a host")
+	row = rows.together([rows.of(each) for each in clients])
+	measured = _measured(row)
 	if not measured:
-		return {"errno": "ENODATA", "reason": "it succeeded, but the module keeps no result "
-			f"of it; only the last {results.KEPT} are kept"}
+		names = [label(name) for name in FIGURES[row.kind.measure] if name != RETRANSMITS]
+		return _nothing(f"its result has no {' and no '.join(names)}"
+				+ " (untimed)" * ("untimed" in job.command.options))
 	return {"figures": measured | _lost(clients)}
+
+
+def _nothing(why: str) -> dict[str, object]:
+	"""What is sent of a command of which there is nothing to be told, and WHY."""
+	return {"errno": "ENODATA", "reason": f"it succeeded, but {why}"}
 
 
 def _measured(row: rows.Row) -> dict[str, int]:

@@ -4,6 +4,7 @@
 Hosts are numbers here. A pair is (client, server). All pairs of a round run at the same time.
 Nothing here does I/O."""
 
+import collections
 import dataclasses
 from collections.abc import Iterator
 
@@ -121,6 +122,17 @@ def pairs_of(spec: Spec, count: int) -> Iterator[Pair]:
 			    if client != server)
 	else:
 		yield from spec
+
+
+def most_results(chosen: Pattern, count: int) -> int:
+	"""How many pairs a client of the pattern CHOSEN for COUNT hosts has at most in a round, with
+	those that it is the server of."""
+	if chosen.kind == STORM:
+		return 2 * (count - 1)
+	# All rounds of a pattern are as full as the first one.
+	pairs = list(pairs_of(next(rounds(chosen, count)), count))
+	ends = collections.Counter(host for pair in pairs for host in pair)
+	return max((ends[client] for client, _ in pairs), default=0)
 
 
 def part_of(spec: Spec, host: int, count: int) -> tuple[list[int], list[int]]:
