@@ -547,6 +547,8 @@ def refused():
 			(("--rail", "10.0.0.0/99"), "--rail '10.0.0.0/99'"),
 			(("--rail", ""), "it is empty"),
 			(("--max-p99", "fast"), "is no time such as"),
+			(("--test", "bw,rbw", "--max-p99", "1s"), "measures p99; --test is bw, rbw"),
+			(("--test", "wlat", "--min-bw", "1"), "measures bandwidth; --test is wlat"),
 			(("--min-bw", "much"), "is no bandwidth"), (("--json", "/absent/x"), "/absent/x"),
 			(("--launcher", "rsh"), "invalid choice")):
 		with front.directory():

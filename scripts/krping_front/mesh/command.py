@@ -14,7 +14,7 @@ from krping_front.errors import FAILED, INTERRUPTED, OK, Quit, printing
 from . import again, document, html, nodeset, plan, table
 from . import arguments as given
 from .journal import Journal, Start, refuse_left
-from .matrix import Run
+from .matrix import FIGURES, Run, label
 from .outcome import ERRORS, Limits, Outcome
 from .plan import Pair, Step
 
@@ -72,6 +72,12 @@ def _refuse(arguments: argparse.Namespace, hosts: list[str]) -> None:
 		return
 	if len(hosts) < 2:
 		raise Quit("--hosts: a mesh has at least two hosts")
+	for name, limit, figure in (("--max-p99", arguments.max_p99, "p99_ns"),
+				    ("--min-bw", arguments.min_bw, "bytes_per_s")):
+		tests = ", ".join(kind.name for kind in arguments.test)
+		if limit is not None and not any(
+				figure in FIGURES[kind.measure] for kind in arguments.test):
+			raise Quit(f"{name}: no test measures {label(figure)}; --test is {tests}")
 	if arguments.html == "-":
 		raise Quit("--html -: a page is for a file")
 	if arguments.resume and arguments.json in (None, "-"):
