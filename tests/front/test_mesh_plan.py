@@ -51,8 +51,27 @@ def cluster_shell():
 	if importlib.util.find_spec("ClusterShell") is None:
 		raise Skip("ClusterShell is not installed")
 	assert nodeset.expand("n[1-4]!n2,a") == ["a", "n1", "n3", "n4"]
+	# It sorts names, and sees no more of them than it has to.
+	for text, names in (("storage[1-2],client[1-3]", "storage1 storage2 client1 client2 client3"),
+			    ("n[3,1-2],a,n3", "n3 n1 n2 a")):
+		assert nodeset.expand(text) == names.split(), text
 	refused("--hosts", nodeset.expand, "n[1")
 	refused("is no name of a host", nodeset.expand, "-a")
+
+
+@suite.test("hosts are in the order in which they are given, and groups are where they are named")
+def order():
+	def sorting(text):
+		asked.append(text)
+		return sorted({"@rack1": ["r2", "r1"], "z,@rack1!r2": ["z", "r1"]}[text])
+
+	with patched(nodeset, NodeSet=sorting):
+		for text, names, groups in (("s[1-2],c[1-2]", "s1 s2 c1 c2", []),
+					    ("z,@rack1,a", "z r1 r2 a", ["@rack1"]),
+					    ("z,@rack1!r2", "r1 z", ["z,@rack1!r2"])):
+			asked = []
+			assert nodeset.expand(text) == names.split(), (text, nodeset.expand(text))
+			assert asked == groups, asked
 
 
 @suite.test("names are folded to what expands to them")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Node sets, as in "login,node[1-16,20]": names of hosts, expanded and folded.
 
-ClusterShell's parser is used where it is installed, which knows groups and more. Without it
-commas, ranges with zeros in front, and steps are understood."""
+Commas, ranges with zeros in front, and steps are understood. What is more than that, such as
+groups, is for ClusterShell's parser, where it is installed. That one sorts names, so it gets no
+more than it has to: the order of hosts is part of patterns, and of what --resume goes on with."""
 
 import itertools
 import re
@@ -19,18 +20,20 @@ except ImportError:
 MOST = 4096
 # Such a name is no option of ssh or srun, and no word of a shell.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+# What is for ClusterShell, and of that what stands between names, which need not be in order.
+SIGNS = {"@": "a group", "!": "a difference", "&": "an intersection", "^": "a difference",
+	 "*": "a wildcard", "?": "a wildcard"}
+BETWEEN = "!&^"
 RANGE = re.compile(r"([0-9]+)(?:-([0-9]+)(?:/([0-9]+))?)?")
 
 
 def expand(text: str) -> list[str]:
 	"""The names of the node set TEXT, in their order, each once."""
-	if NodeSet is None:
-		names = _own(text)
-	else:
-		try:
-			names = [str(name) for name in NodeSet(text)]
-		except NodeSetException as error:
-			raise Quit(f"--hosts {text!r}: {error}") from None
+	whole = any(sign in text for sign in BETWEEN)
+	names: list[str] = []
+	for word in [text] if whole else _words(text):
+		names += _cluster_shell(word, text) if any(sign in word for sign in SIGNS) \
+			else _own(word, text)
 	names = list(dict.fromkeys(names))
 	for name in names:
 		if not NAME.fullmatch(name):
@@ -42,24 +45,30 @@ def expand(text: str) -> list[str]:
 	return names
 
 
-def _own(text: str) -> list[str]:
-	"""The names of TEXT without ClusterShell."""
-	for sign, what in (("@", "a group"), ("!", "a difference"), ("&", "an intersection"),
-			   ("^", "a difference"), ("*", "a wildcard")):
-		if sign in text:
-			raise Quit(f"--hosts {text!r}: {sign} is for {what}, which needs ClusterShell; "
-				   "install python3-clustershell, or list the hosts")
+def _cluster_shell(word: str, whole: str) -> list[str]:
+	"""The names of WORD, a part of WHOLE that needs ClusterShell."""
+	if NodeSet is None:
+		sign, what = next(each for each in SIGNS.items() if each[0] in word)
+		raise Quit(f"--hosts {whole!r}: {sign} is for {what}, which needs ClusterShell; "
+			   "install python3-clustershell, or list the hosts")
+	try:
+		return [str(name) for name in NodeSet(word)]
+	except NodeSetException as error:
+		raise Quit(f"--hosts {whole!r}: {error}") from None
+
+
+def _own(word: str, whole: str) -> list[str]:
+	"""The names of WORD, a part of WHOLE."""
 	names: list[str] = []
-	for word in _words(text):
-		pieces = re.split(r"(\[[^][]*\])", word)
-		if any("[" in piece or "]" in piece for piece in pieces[::2]):
-			raise Quit(f"--hosts {text!r}: {word!r} has a bracket without its other half")
-		parts = [[piece] if number % 2 == 0 else list(_range(piece[1:-1], text))
-			 for number, piece in enumerate(pieces)]
-		for chosen in itertools.product(*parts):
-			names.append("".join(chosen))
-			if len(names) > MOST:
-				raise Quit(f"--hosts {text!r}: these are more than {MOST} hosts")
+	pieces = re.split(r"(\[[^][]*\])", word)
+	if any("[" in piece or "]" in piece for piece in pieces[::2]):
+		raise Quit(f"--hosts {whole!r}: {word!r} has a bracket without its other half")
+	parts = [[piece] if number % 2 == 0 else list(_range(piece[1:-1], whole))
+		 for number, piece in enumerate(pieces)]
+	for chosen in itertools.product(*parts):
+		names.append("".join(chosen))
+		if len(names) > MOST:
+			raise Quit(f"--hosts {whole!r}: these are more than {MOST} hosts")
 	return names
 
 
