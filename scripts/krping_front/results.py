@@ -209,13 +209,18 @@ def failures(found: list[Result]) -> list[str]:
 	return list(dict.fromkeys(texts))
 
 
-def check_writable(path: str) -> None:
-	"""PATH can be written to, so that nobody waits for results that cannot be kept."""
+def check_writable(path: str, leave: bool = True) -> None:
+	"""PATH can be written to, so that nobody waits for results that cannot be kept. Without LEAVE
+	there is no file afterwards where there was none."""
 	if path == "-":
 		return
+	there = os.path.exists(path)
 	try:
 		with open(path, "a", encoding="utf-8"):
 			pass
+		if not there and not leave:
+			# A link that leads nowhere yet stays.
+			os.unlink(os.path.realpath(path))
 	except OSError as error:
 		raise Quit(f"{path}: {error.strerror}") from None
 

@@ -531,6 +531,26 @@ def nobody():
 	with front.directory():
 		_, _, err = play(*ONE, hosts="a,b", faults={"b": {"unreachable": 0}}, status=2)
 		assert "b: cannot be reached" in err and "fewer than two hosts are ready" in err, err
+		# Nor is anything left behind, and what was there stays.
+		front.write("y", "before")
+		os.symlink("nowhere", "z")
+		for words in (("--json", "x", "--html", "y"), ("--json", "z"),
+			      ("--json", "x", "--html", "/absent/y")):
+			play(*ONE, *words, hosts="a,b", faults={"b": {"unreachable": 0}}, status=2)
+			assert sorted(os.listdir()) == ["y", "z"], os.listdir()
+		with open("y", encoding="utf-8") as file:
+			assert file.read() == "before"
+
+
+@suite.test("a document and a page take the place of those before at once, when they are whole")
+def replaced():
+	with front.directory(), contextlib.ExitStack() as stack:
+		before = [stack.enter_context(open(front.write(name, "before"), encoding="utf-8"))
+			  for name in ("x", "y")]
+		play("--json", "x", "--html", "y", *ONE)
+		assert [file.read() for file in before] == ["before"] * 2
+		assert loaded()["runs"]["all"] == 56 and os.path.getsize("y") > 1000
+		assert sorted(os.listdir()) == ["x", "y"], os.listdir()
 
 
 @suite.test("what makes no sense is refused by name, before any host is asked")

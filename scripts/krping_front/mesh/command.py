@@ -86,7 +86,7 @@ def _refuse(arguments: argparse.Namespace, hosts: list[str]) -> None:
 		refuse_left(arguments.json)
 	for path in (arguments.json, arguments.html):
 		if path is not None:
-			results.check_writable(path)
+			results.check_writable(path, leave=False)
 	most = plan.most_results(checked.pattern, len(hosts)) * arguments.concurrency
 	if most > results.KEPT:
 		print(f"krping: a round of {arguments.pattern} with --concurrency "
@@ -172,9 +172,9 @@ class Mesh:
 		whole = document.document(self.outcome, found, misses, status, self._about())
 		# Where the disk is full the journal stays, and --resume writes what is missing here.
 		if self.arguments.json is not None:
-			results.save(self.arguments.json, document.text(whole))
+			results.replace(self.arguments.json, document.text(whole))
 		if self.arguments.html is not None:
-			results.save(self.arguments.html, html.page(whole))
+			results.replace(self.arguments.html, html.page(whole))
 		if self.journal:
 			self.journal.close(not self.interrupted)
 		if self.interrupted:
