@@ -117,6 +117,8 @@ class Played(Launcher):
 				if not {"unreachable", "silent"} & self.faults.get(host, {}).keys():
 					self._say(host, {"say": "clock", "n": message["n"],
 							 "sent": message["sent"]} | self._clocks(host))
+		elif do == "plan":
+			self.addresses = message["addresses"]
 		elif do == "round":
 			self.round = message
 			self.at_round(message["n"])
@@ -196,7 +198,11 @@ class Played(Launcher):
 			figures = {"bytes_per_s": int(1e10 / factor)}
 		else:
 			figures = {"p50_ns": int(TYPICAL * factor), "p99_ns": int(3 * TYPICAL * factor)}
-		run = {"peer": peer, "figures": figures | {"retransmits": lost}}
+		# The second part of an address is the number of the device that it is of.
+		address = self.addresses[self.number[host]][self.round["rail"]]
+		device = 0 if self._fault(host, "strays") else int(address.split(".")[1])
+		run = {"peer": peer, "figures": figures | {"retransmits": lost},
+		       "devices": [f"mlx5_{device}"]}
 		if self._fault(host, "half"):
 			# It fails after it has measured something.
 			run |= {"errno": "ECONNRESET", "reason": "the connection is lost"}

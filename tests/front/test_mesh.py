@@ -231,6 +231,22 @@ def half():
 		(f"h{client}", "h2") for client in (0, 1, 3)}, found["misses"]
 
 
+@suite.test("rails: a client that leaves by another device fails, and by another of the same rail does not")
+def strays():
+	bad = {"faults": {"h3": {"strays": 0}}, "hosts": "h[0-3]"}
+	with front.directory():
+		play("--json", "x", *ONE, "--rail", "mlx5_0", "--rail", "mlx5_1", status=1, **bad)
+		found = loaded()
+		assert {(each["client"], each["rail"], each["errno"]) for each in found["failures"]} == {
+			("h3", "mlx5_1", "ENODATA")} and found["runs"]["failed"] == 3, found["failures"]
+		assert {each["reason"] for each in found["failures"]} == {
+			"it succeeded, but left h3 by mlx5_0, which is not of rail mlx5_1: routes of h3 "
+			"lead there"}, found["failures"]
+		assert found["matrices"][1]["figures"]["p50_ns"][3] == [None] * 4
+		play("--json", "x", *ONE, "--rail", "mlx5_[01]", **bad)
+		play("--json", "x", *ONE, "--rail", "10.0.0.0/8", **bad)
+
+
 @suite.test("clocks: offsets are found, a jump is told and followed")
 def clocks():
 	offsets = {"h1": 5 * SECOND, "h2": -3600 * SECOND}

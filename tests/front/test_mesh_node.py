@@ -275,6 +275,17 @@ def untimed():
 	assert reasons == {"it succeeded, but its result has no p50 and no p99 (untimed)"}, reasons
 
 
+@suite.test("a client that used a device of another rail has measured nothing of this one")
+def strays():
+	with played("strays.b") as environment:
+		found, out = run(environment, hosts="a,b", status=1)
+	failure, = found["failures"]
+	assert (failure["client"], failure["errno"], failure["reason"]) == (
+		"b", "ENODATA", "it succeeded, but left b by rxe1, which is not of rail 10.0.0.0/24: "
+		"routes of b lead there"), failure
+	assert found["matrices"][0]["figures"]["p50_ns"] == [[None, 20_000], [None, None]], out
+
+
 @suite.test("pairs of a round begin at the same time, also where the module has no start_at=")
 def together():
 	with played() as environment:

@@ -240,6 +240,7 @@ class Mesh:
 
 	def _take(self, step: Step, run: Run) -> None:
 		assert self.outcome
+		run = self.outcome.checked(step, run)
 		self.outcome.add(step, run)
 		if self.journal and not self.outcome.is_again(step):
 			self.journal.add(step, run)

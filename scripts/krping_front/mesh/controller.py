@@ -184,7 +184,8 @@ class Controller:
 				# Its server may be why.
 				self.listening.pop(int(each["peer"]), None)
 			found.close(Run((host.number, int(each["peer"])), figures, errno,
-					plain(each.get("reason", "")), late))
+					plain(each.get("reason", "")), late,
+					frozenset(map(plain, each.get("devices", ())))))
 
 	def _answered(self, host: Host) -> None:
 		self.waiting.discard(host.name)

@@ -101,7 +101,8 @@ def outcome(job: Job, log: Log, found: list[results.Result]) -> dict[str, object
 		names = [label(name) for name in FIGURES[row.kind.measure] if name != RETRANSMITS]
 		return _nothing(f"its result has no {' and no '.join(names)}"
 				+ " (untimed)" * ("untimed" in job.command.options))
-	return {"figures": measured | _lost(clients)}
+	return {"figures": measured | _lost(clients),
+		"devices": sorted({each["device"] for each in clients if "device" in each})}
 
 
 def _nothing(why: str) -> dict[str, object]:

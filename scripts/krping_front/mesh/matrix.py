@@ -35,6 +35,8 @@ class Run:
 	reason: str = ""
 	# By how many ns its start was missed.
 	late: int = 0
+	# The devices that its client used, as far as they are known.
+	devices: frozenset[str] = frozenset()
 
 	@property
 	def failed(self) -> bool:

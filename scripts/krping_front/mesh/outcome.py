@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from krping_front.errors import FAILED, INTERRUPTED, MISSED, OK
 
-from . import counts, outliers
+from . import counts, outliers, rails
 from .counts import Counts
 from .host import Host
 from .matrix import RETRANSMITS, Grid, Key, Run, label, sentence
 from .outliers import Finding
 from .plan import Pair, Plan, Step
+from .rounds import NO_DATA
 
 # Failures whose sentences are kept; all are counted.
 SENTENCES = 20_000
@@ -99,6 +100,8 @@ class Outcome:
 		# What those that stood out measured again.
 		self.again: dict[Key, Grid] = {}
 		self.spent = Spent()
+		# By host and rail: its devices there.
+		self.devices: dict[tuple[int, str], frozenset[str]] = {}
 		self.failures: list[Failure] = []
 		self.failed = 0
 		self.runs = 0
@@ -111,6 +114,22 @@ class Outcome:
 	def is_again(self, step: Step) -> bool:
 		"""Whether STEP is one of those that run again what stood out."""
 		return step.number >= self.plan.step_count
+
+	def checked(self, step: Step, run: Run) -> Run:
+		"""RUN of STEP as it counts: where its client used a device that is not of the rail, it
+		has measured something else."""
+		client = self.hosts[run.pair[0]]
+		if not run.devices or run.failed:
+			return run
+		place = (client.number, step.rail)
+		if place not in self.devices:
+			self.devices[place] = rails.devices(client.rails, rails.wish(step.rail))
+		others = run.devices - self.devices[place]
+		if not others:
+			return run
+		return dataclasses.replace(run, figures={}, errno=NO_DATA, reason=(
+			f"it succeeded, but left {client.name} by {', '.join(sorted(others))}, which is "
+			f"not of rail {step.rail}: routes of {client.name} lead there"))
 
 	def add(self, step: Step, run: Run) -> None:
 		"""Take in RUN of STEP."""

@@ -53,6 +53,11 @@ def usual(hosts: list[list[Rail]]) -> list[Wish]:
 	return [Wish(str(network), network)]
 
 
+def devices(rails: list[Rail], wanted: Wish) -> frozenset[str]:
+	"""The devices of the host with RAILS that are of the rail WANTED."""
+	return frozenset(rail.device for rail in rails if wanted.takes(rail))
+
+
 def address(rails: list[Rail], wanted: Wish) -> str | None:
 	"""The address of the host with RAILS on the rail WANTED, None where it has none."""
 	return next((rail.address for rail in rails if wanted.takes(rail)), None)
