@@ -2,6 +2,7 @@
 """krping mesh with krping node in processes of its own, over each launcher; ssh, srun and ip are
 played by scripts, and so is the module."""
 
+import argparse
 import asyncio
 import contextlib
 import importlib.util
@@ -398,6 +399,10 @@ def absent():
 	assert set(launch.LAUNCHERS) == {"clustershell", "srun", "ssh", "netns"}
 	# The arguments name them without importing them.
 	assert tuple(launch.LAUNCHERS) == arguments.LAUNCHERS
+	parser = argparse.ArgumentParser()
+	arguments.add_arguments(parser)
+	for word, name in (("clush", "clustershell"), ("srun", "srun")):
+		assert parser.parse_args(["--hosts", "a", "--launcher", word]).launcher == name
 
 
 @suite.test("hosts that cannot be reached, hang, or cannot listen are rows; the others stand")

@@ -14,6 +14,8 @@ from .plan import Plan, Step
 from .rails import Wish
 
 LAUNCHERS = ("clustershell", "srun", "ssh", "netns")
+# ClusterShell's own command.
+ALIASES = {"clush": "clustershell"}
 # Options that the mesh itself sets.
 TAKEN = frozenset(("start_at", "wait", "threads", "persist", "detach", "stop", "max_p99",
 		   "min_bw"))
@@ -66,9 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 			  help=f"port of the servers (default {PORT})")
 
 	how = parser.add_argument_group("how hosts are reached")
-	how.add_argument("--launcher", choices=LAUNCHERS,
-			 help="default: srun within a Slurm job, else clustershell if it is "
-			      "installed, else ssh")
+	how.add_argument("--launcher", choices=LAUNCHERS, type=lambda name: ALIASES.get(name, name),
+			 help="default: srun within a Slurm job, else clustershell (or clush) if it "
+			      "is installed, else ssh")
 	how.add_argument("--krping", metavar="PATH", default=program(),
 			 help="this program on the hosts (default: the same path as here)")
 	how.add_argument("--sudo", action="store_true", help="run it by 'sudo -n' there")
