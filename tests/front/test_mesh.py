@@ -159,6 +159,37 @@ def runs_fail():
 	assert "the port is in use" in out and "!" in out
 
 
+@suite.test("what a run measured until it failed is in no matrix, and beyond no limit")
+def half():
+	with front.directory():
+		play("--json", "x", "--max-p99", "80us", *ONE, status=1, slow={"h2": 10},
+		     lossy={"h2": 9}, faults={"h2": {"half": 0}}, hosts="h[0-3]")
+		found = loaded()
+	matrix, = found["matrices"]
+	for figure, lines in matrix["figures"].items():
+		assert lines[2] == [None] * 4 and None not in lines[1][2:], (figure, lines)
+	assert matrix["runs"][2] == matrix["errors"][2] == [1, 1, 0, 1], matrix
+	# As a server it is slow, and that is measured.
+	assert {(each["client"], each["server"]) for each in found["misses"]} == {
+		(f"h{client}", "h2") for client in (0, 1, 3)}, found["misses"]
+
+
+@suite.test("rails: a client that leaves by another device fails, and by another of the same rail does not")
+def strays():
+	bad = {"faults": {"h3": {"strays": 0}}, "hosts": "h[0-3]"}
+	with front.directory():
+		play("--json", "x", *ONE, "--rail", "mlx5_0", "--rail", "mlx5_1", status=1, **bad)
+		found = loaded()
+		assert {(each["client"], each["rail"], each["errno"]) for each in found["failures"]} == {
+			("h3", "mlx5_1", "ENODATA")} and found["runs"]["failed"] == 3, found["failures"]
+		assert {each["reason"] for each in found["failures"]} == {
+			"it succeeded, but left h3 by mlx5_0, which is not of rail mlx5_1: routes of h3 "
+			"lead there"}, found["failures"]
+		assert found["matrices"][1]["figures"]["p50_ns"][3] == [None] * 4
+		play("--json", "x", *ONE, "--rail", "mlx5_[01]", **bad)
+		play("--json", "x", *ONE, "--rail", "10.0.0.0/8", **bad)
+
+
 @suite.test("numbers that are none, or too large, fail the host that says them, and nobody else")
 def numbers():
 	now = {"now": time.time_ns(), "mono": time.monotonic_ns()}
@@ -214,37 +245,6 @@ def absent():
 	rounds = hosts.of("round")
 	assert rounds[0]["absent"] == [1] and rounds[-1]["absent"] == [1, 6], rounds
 	assert hosts.of("go")[0]["absent"] == [1] and not hosts.of("go")[0]["skip"]
-
-
-@suite.test("what a run measured until it failed is in no matrix, and beyond no limit")
-def half():
-	with front.directory():
-		play("--json", "x", "--max-p99", "80us", *ONE, status=1, slow={"h2": 10},
-		     lossy={"h2": 9}, faults={"h2": {"half": 0}}, hosts="h[0-3]")
-		found = loaded()
-	matrix, = found["matrices"]
-	for figure, lines in matrix["figures"].items():
-		assert lines[2] == [None] * 4 and None not in lines[1][2:], (figure, lines)
-	assert matrix["runs"][2] == matrix["errors"][2] == [1, 1, 0, 1], matrix
-	# As a server it is slow, and that is measured.
-	assert {(each["client"], each["server"]) for each in found["misses"]} == {
-		(f"h{client}", "h2") for client in (0, 1, 3)}, found["misses"]
-
-
-@suite.test("rails: a client that leaves by another device fails, and by another of the same rail does not")
-def strays():
-	bad = {"faults": {"h3": {"strays": 0}}, "hosts": "h[0-3]"}
-	with front.directory():
-		play("--json", "x", *ONE, "--rail", "mlx5_0", "--rail", "mlx5_1", status=1, **bad)
-		found = loaded()
-		assert {(each["client"], each["rail"], each["errno"]) for each in found["failures"]} == {
-			("h3", "mlx5_1", "ENODATA")} and found["runs"]["failed"] == 3, found["failures"]
-		assert {each["reason"] for each in found["failures"]} == {
-			"it succeeded, but left h3 by mlx5_0, which is not of rail mlx5_1: routes of h3 "
-			"lead there"}, found["failures"]
-		assert found["matrices"][1]["figures"]["p50_ns"][3] == [None] * 4
-		play("--json", "x", *ONE, "--rail", "mlx5_[01]", **bad)
-		play("--json", "x", *ONE, "--rail", "10.0.0.0/8", **bad)
 
 
 @suite.test("clocks: offsets are found, a jump is told and followed")
@@ -451,8 +451,11 @@ def resume():
 		with open("x.part", "a", encoding="utf-8") as file:
 			file.write('["wlat",64,"10.0.0')
 		before = hosts.runs
-		hosts, _, _ = play("--json", "x", "--resume", *ONE)
+		began = loaded()["started"]
+		with patched(command, _now=lambda: "2100-01-01T00:00:00+00:00"):
+			hosts, _, _ = play("--json", "x", "--resume", *ONE)
 		found = loaded()
+		assert (found["started"], found["ended"]) == (began, "2100-01-01T00:00:00+00:00"), found
 		assert not found["interrupted"] and found["runs"] == {"all": 56, "failed": 0}, found["runs"]
 		assert 0 < hosts.runs < 56 and before + hosts.runs >= 56, (before, hosts.runs)
 		assert not os.path.exists("x.part")

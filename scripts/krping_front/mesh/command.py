@@ -94,6 +94,11 @@ def _refuse(arguments: argparse.Namespace, hosts: list[str]) -> None:
 		      f"keeps {results.KEPT}; runs whose results are lost are failures", file=sys.stderr)
 
 
+def _now() -> str:
+	"""The time, as documents have it."""
+	return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
 class Mesh:
 	"""One mesh, from its hosts to its files."""
 
@@ -101,7 +106,7 @@ class Mesh:
 		self.arguments = arguments
 		self.hosts = hosts
 		self.launcher = launcher
-		self.started = datetime.datetime.now(datetime.UTC)
+		self.started = _now()
 		self.outcome: Outcome | None = None
 		self.journal: Journal | None = None
 		self.shown = 0.0
@@ -204,12 +209,12 @@ class Mesh:
 		outcome = Outcome(whole, controller.hosts, limits)
 		journal = None
 		if self.arguments.json not in (None, "-"):
-			start = Start(self.started.isoformat(timespec="seconds"), {
+			start = Start(self.started, {
 				host.name: [host.kernel, host.module] for host in controller.present})
 			journal = Journal(self.arguments.json, self._depends(wishes), start,
 					  self.arguments.resume)
 			journal.restore(outcome)
-			self.started = datetime.datetime.fromisoformat(journal.started)
+			self.started = journal.started
 		self.outcome, self.journal = outcome, journal
 		outcome.spent = controller.spent
 		controller.introduce(self.arguments.port)
@@ -276,8 +281,7 @@ class Mesh:
 		assert self.outcome
 		depends = self._depends([])
 		del depends["hosts"]
-		return {"started": self.started.isoformat(timespec="seconds"),
-			"ended": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+		return {"started": self.started, "ended": _now(),
 			"host": host, "kernel": kernel, "launcher": self.launcher,
 			"asked": depends | {"rails": list(self.outcome.plan.rails),
 					    "confirm": self.arguments.confirm},
