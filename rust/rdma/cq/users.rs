@@ -47,8 +47,8 @@ struct List {
 /// The receives that queue pairs with one completion queue share.
 pub(crate) struct Receives {
     pub(crate) queue: Arc<SharedReceiveQueue>,
-    /// Those that are posted again as soon as they have been handled: whoever polls sees to so many
-    /// being posted, also one that waits for the end of a queue pair.
+    /// The number that is kept posted by whoever polls, also where that waits for the end of a
+    /// queue pair.
     pub(crate) posted: u32,
 }
 

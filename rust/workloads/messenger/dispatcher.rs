@@ -153,7 +153,7 @@ impl Member {
     }
 }
 
-/// What a dispatcher is to do when its host has looked at the connections.
+/// The next step of a dispatcher whose host has looked at the connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// Serve them.

@@ -223,7 +223,7 @@ struct Servers<'a, 'b> {
     wait_queue: &'a WaitQueue,
     /// The counters of all connections that the thread has had.
     traffic: &'a Arc<Traffic>,
-    /// What they were before the first of these.
+    /// Their values before the first of these.
     before: Counters,
     pool: Option<Arc<Pool>>,
     /// In the order of their numbers.
