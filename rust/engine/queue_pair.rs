@@ -189,6 +189,7 @@ impl<W: Workload> QueuePair<W> {
     ///
     /// `ENOMEM`; `EBUSY` where the identifier has a queue pair; `EINVAL` or another error of the
     /// device's for sizes beyond its limits.
+    #[inline(never)]
     pub(crate) fn new(
         id: &Arc<CmId>,
         memory: Memory,

@@ -197,6 +197,7 @@ pub(super) fn find(members: &[Member], number: u32) -> Option<&Member> {
 /// # Errors
 ///
 /// The host's failure, or that of the device's queues.
+#[inline(never)]
 pub(super) fn dispatch(
     pool: &Pool,
     outcome: &Outcome,

@@ -68,6 +68,7 @@ impl Requests {
     /// # Errors
     ///
     /// The failure that was reported; [`Failure::TimedOut`].
+    #[inline(never)]
     pub(super) fn next(
         &self,
         session: &Session,

@@ -249,6 +249,7 @@ impl Servers<'_, '_> {
     /// # Errors
     ///
     /// The failure, which ends a server that does not persist.
+    #[inline(never)]
     fn take(&mut self, request: ConnectionRequest) -> Result<(), Failure> {
         if self.members.len() >= MAX_CLIENTS {
             request.refuse_as_busy();
