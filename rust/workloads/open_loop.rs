@@ -88,8 +88,8 @@ impl OpenLoop {
     }
 
     /// Returns the next moment after `now` at which to look whether an operation is due; where the
-    /// loop has not begun, one at which to look whether it has. `None` where nothing becomes due any
-    /// more.
+    /// loop has not begun, one at which to look whether it has. `None` where nothing more becomes
+    /// due.
     pub(crate) fn after(&self, now: u64) -> Option<u64> {
         match self.has_begun() {
             false => Some(now.saturating_add(IDLE_NS)),
