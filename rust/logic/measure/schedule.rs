@@ -107,17 +107,26 @@ impl Schedule {
         };
     }
 
-    /// Returns the moment of the next operation, or if that has passed at `now`, a moment soon
-    /// after `now` at which another one may be due: not after that one, and less than a nanosecond
-    /// before it for each operation between.
+    /// Returns the moment of the first operation that is due after `now`; that of the next one
+    /// where it has not passed.
     pub(crate) fn after(&self, now: u64) -> u64 {
-        let next = self.next();
-        let Some(passed) = now.checked_sub(next) else {
-            return next;
-        };
-        let step = self.step.ns.max(1);
-        let steps = passed.checked_div(step).unwrap_or(0).saturating_add(1);
-        next.saturating_add(steps.saturating_mul(step))
+        match self.next() {
+            next if next > now => next,
+            _ => self.moment(self.due_by(now)),
+        }
+    }
+
+    /// Returns the moment of the operation that `count` others, from the next one on, go before.
+    fn moment(&self, count: u64) -> u64 {
+        let (rate, part) = (u64::from(self.rate), u64::from(self.step.part));
+        // Both are less than 2^32, so their product fits.
+        let rest = count.checked_rem(rate).unwrap_or(0).saturating_mul(part);
+        let rest = rest.saturating_add(self.next.part.into());
+        let whole = count.checked_div(rate).unwrap_or(0).saturating_mul(part);
+        self.next()
+            .saturating_add(count.saturating_mul(self.step.ns))
+            .saturating_add(whole)
+            .saturating_add(rest.checked_div(rate).unwrap_or(0))
     }
 
     /// Returns the number of operations, from the next one on, that are due by `moment`.
