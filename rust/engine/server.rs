@@ -51,7 +51,7 @@ use kernel::{
 /// Name of the setup step, for failures to start a server.
 pub(crate) const STARTING: &str = "starting the server";
 
-/// Name of the step that a server has timed out in to which no client has come.
+/// Name of the step in which a server waits for a client, for failures to get one in time.
 pub(crate) const WAITING: &str = "waiting for a client";
 
 /// Maximum number of clients served at a time; more are rejected as busy.

@@ -319,8 +319,8 @@ class Lab:
 		some. Return its errno, and its result."""
 		timeout = f"timeout={20000 * krping.SLOW}"
 		port, tag = krping.new_port(), krping.new_tag()
-		server = self.command(f"server,addr={self.FAR},port={port},{timeout}{served}")
-		krping.wait_for(lambda: krping.listens(port))
+		server = krping.serve(f"server,addr={self.FAR},port={port},{timeout}{served}",
+				      self.command)
 		client = krping.Command(f"client,addr={self.FAR},port={port},{words},{timeout},tag={tag}")
 		krping.wait_for(lambda: not client.is_alive() or any(
 			line.counters.get(f"{operation}_msgs", 0) > after for line in krping.lines()

@@ -20,7 +20,8 @@ except ImportError:
 MOST = 4096
 # Such a name is no option of ssh or srun, and no word of a shell.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-# What is for ClusterShell, and of that what stands between names, which need not be in order.
+# Signs that only ClusterShell understands. Those of BETWEEN join sets of names, and it then chooses
+# their order.
 SIGNS = {"@": "a group", "!": "a difference", "&": "an intersection", "^": "a difference",
 	 "*": "a wildcard", "?": "a wildcard"}
 BETWEEN = "!&^"

@@ -12,7 +12,7 @@ from krping_front.mesh import nodeset
 from .base import PATIENCE, Audience, Launcher
 from .child import Child, end
 
-# How srun says on stderr that tasks are gone, while others go on: of which hosts, and why.
+# Lines of srun's stderr about tasks that are gone while others go on: their hosts, and the reason.
 GONE = re.compile(
 	r"srun: error: (?:(?P<hosts>\S+): tasks? [^:]+: (?P<why>.*)"
 	r"|Task launch for .* failed on node (?P<node>[^:\s]+): (?P<reason>.*)"
