@@ -351,6 +351,16 @@ def again():
 	first = {json.dumps(each["spec"]) for each in rounds[:14]}
 	assert len(rounds) > 14 and {json.dumps(each["spec"]) for each in rounds[14:]} <= first
 	assert [each["n"] for each in rounds] == list(range(len(rounds)))
+	# A pair is accused only if it is slow each time.
+	with front.directory():
+		hosts, _, _ = play("--json", "x", *ONE, passing={("h0", "h3"): (20, 16)})
+		found = loaded()
+		pair, = (each for each in found["matrices"][0]["again"]
+			 if (each["client"], each["server"]) == (0, 3))
+		slow = [value > 100_000 for value in pair["figures"]["p50_ns"]]
+		assert slow == [True, True, False], pair
+		assert not found["outliers"], found["outliers"]
+		assert {each["figure"] for each in found["dismissed"]} == {"p50_ns", "p99_ns"}
 	# Where they are not run again, all are accused; where nobody is, nothing is run again.
 	with front.directory():
 		play("--json", "x", "--confirm", "0", *ONE, slow=bad, passing={"h6": (4, 14)})

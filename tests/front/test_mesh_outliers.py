@@ -243,6 +243,7 @@ def repeats():
 	assert grid.values["p99_ns"][0][1] == 2000
 	assert grid.series == {(0, 1): {"p50_ns": [300, 100, 200], "p99_ns": [3000, 1000, 2000]}}
 	assert grid.tried == [[0, 4], [1, 0]] and grid.errors == [[0, 1], [0, 0]]
+	assert grid.best("p50_ns") == [[None, 100], [5, None]], grid.best("p50_ns")
 	assert grid.known("retransmits") == [] and grid.counted == [[0, 0], [0, 0]]
 	assert summary(grid.known("p50_ns")) == (5, 102.5, 200) and summary([]) is None
 

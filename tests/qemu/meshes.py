@@ -40,12 +40,12 @@ def cells(document, figure, test="wlat"):
 		for server, value in zip(names, row) if value is not None}
 
 
-def accused(document, figure=None):
-	"""Who is an outlier, by FIGURE if one is given: hosts, and pairs of hosts that none of these
-	is."""
+def accused(document, figure=None, factor=0):
+	"""Who is an outlier, by FIGURE if one is given, and is worse by more than FACTOR: hosts, and
+	pairs of hosts that none of these is."""
 	names = set()
 	for each in document["outliers"]:
-		if figure not in (None, each["figure"]):
+		if figure not in (None, each["figure"]) or each["factor"] <= factor:
 			continue
 		client, server = each["client"], each["server"]
 		if each["kind"] == "pair":

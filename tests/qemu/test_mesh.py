@@ -28,6 +28,8 @@ def check():
 
 suite = Suite(check=check)
 
+# A busy machine has a pair be slower by less than so many times, and 20 ms do it by more.
+BUSY = 15
 QUICK = ("--test", "wlat", "--sizes", "64", "--count", "50")
 
 
@@ -48,14 +50,14 @@ def all_pairs():
 def outliers():
 	with hosts.Hosts(COUNT) as net:
 		found, text = mesh(net.names, *QUICK)
-		assert not accused(found), (found["outliers"], text)
+		assert not accused(found, factor=BUSY), (found["outliers"], text)
 		net.slow(3)
 		found, text = mesh(net.names, *QUICK)
-		assert accused(found) == {"h3"}, (found["outliers"], text)
+		assert accused(found, factor=BUSY) == {"h3"}, (found["outliers"], text)
 		net.calm(3)
 		net.slow(2, only=5)
 		found, text = mesh(net.names, *QUICK, "--fail-on-outliers", status=3)
-		assert accused(found) == {frozenset(("h2", "h5"))}, (found["outliers"], text)
+		assert accused(found, factor=BUSY) == {frozenset(("h2", "h5"))}, (found["outliers"], text)
 
 
 @suite.test("retransmits are counted, and a pair that loses 1% is named by them", limit=1200)

@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 			  help="run all of it so many times; the median counts")
 	what.add_argument("--confirm", metavar="N", type=options.whole(0, 100), default=3,
 			  help="run what is worse than the others again, pairs N times, and accuse "
-			       "only who is so again (default 3; 0: never)")
+			       "only who is so each time (default 3; 0: never)")
 	what.add_argument("--rounds", metavar="N", type=options.whole(1),
 			  help="only so many rounds of pairwise, spread over all")
 	what.add_argument("--rail", metavar="DEVICE|SUBNET", action="append", default=[],

@@ -88,6 +88,15 @@ class Grid:
 		value = self.values[name][pair[0]][pair[1]]
 		return self.series.get(pair, {}).get(name) or ([] if value is None else [value])
 
+	def best(self, name: str) -> Matrix:
+		"""The figure NAME of each pair in the best of its runs."""
+		choose = min if self.figures[name] else max
+		found = [list(line) for line in self.values[name]]
+		for (client, server), series in self.series.items():
+			if name in series:
+				found[client][server] = choose(series[name])
+		return found
+
 	def tally(self, finding: Finding) -> tuple[int, int]:
 		"""How many runs there were of the pair or the host that FINDING is about, and how many
 		of them failed."""
