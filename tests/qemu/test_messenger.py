@@ -8,6 +8,7 @@ import time
 
 import krping
 import messages
+import network
 from krping import ADDR, ADDR6, Command, new_port, new_tag, run_fails, run_ok, wait_for
 from ktap import Skip, Suite, diag
 from messages import TIMEOUT
@@ -252,6 +253,31 @@ def interruptions(options=""):
 @suite.test("an interrupted client, and an interrupted server")
 def interrupted():
 	interruptions()
+
+
+@suite.test("soft-RoCE's defect: a message that is cut off keeps its receive, so the pool runs out")
+def receives_lost():
+	port, posted = new_port(), 4
+	with network.Lab() as lab:
+		idle = messages.pairs()
+		server = krping.serve(f"server,addr={lab.FAR},port={port},messenger,persist,chunk=256K,"
+				      f"chunks={2 * posted},{TIMEOUT}", lab.command)
+		# The device of a client that has gone sends what its interface has, not the whole chunk.
+		lab.narrow(20)
+		text = f"client,addr={lab.FAR},port={port},messenger,echo,chunk=256K"
+		stays = Command(f"{text},size=1,inflight=1,timeout={2000 * krping.SLOW}")
+		under_way()
+		for _ in range(posted):
+			assert stays.is_alive(), krping.name(stays.errno)
+			client = Command(f"{text},size=1M,{TIMEOUT}")
+			wait_for(lambda: any(line.counters.get("send_bytes", 0) > 1 << 20
+					     for line in krping.lines()))
+			assert client.interrupt() == errno.EINTR
+			wait_for(lambda: messages.pairs() <= idle + 2)
+		assert stays.wait() == errno.ETIMEDOUT
+		# Nobody is connected any more, so there is a new one.
+		run_ok(f"{text},size=1M,count=2,{TIMEOUT}")
+		assert server.interrupt() == errno.EINTR
 
 
 @suite.test("a client without a server, and a server without a client")
