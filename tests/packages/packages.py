@@ -192,6 +192,18 @@ def lacks():
 		assert "this machine lacks: rustc bindgen libclang-dev\n" in said, said
 
 
+@suite.test("with RUST_SRC that is also what programs of the kernel's build include")
+def lacks_headers():
+	with tempfile.TemporaryDirectory() as top:
+		tools(top)
+		path = f"{top}/bin:{os.environ['PATH']}"
+		write(pathlib.Path(top, "bin/gcc"), "#!/bin/sh\n", 0o755)
+		assert run("scripts/build-tools", "--support", PATH=path) == ""
+		write(pathlib.Path(top, "bin/gcc"), "#!/bin/sh\nexit 1\n", 0o755)
+		said = run("scripts/build-tools", "--support", status=1, PATH=path)
+		assert said == "libelf-dev libssl-dev\n", said
+
+
 @suite.test("make says first that a kernel is too old")
 def old():
 	with tempfile.TemporaryDirectory() as top:
