@@ -251,6 +251,15 @@ def options():
 	assert ["count" in text.options for text in module.commands] == [False, True, False]
 
 
+@suite.test("on iWARP, which has no immediate data, WRITEs are waited for by polling")
+def iwarp():
+	for transport, polls in (("RoCE", False), ("iWARP", True)):
+		module, _, _, _ = accept(device(caps=(("transport", transport),)), "--only",
+					 "microbench.wlat,microbench.bw")
+		found = {text.kind.name: "poll" in text.options for text in module.commands[1:]}
+		assert found == {"wlat": polls, "bw": False}, (transport, found)
+
+
 @suite.test("--client: this side only, and what needs both is skipped; it needs --addr")
 def client():
 	module, lines, _, junit = accept(device(), "--client")

@@ -111,6 +111,8 @@ class Session:
 		if case.group == "microbench" and self.arguments.duration:
 			words = [word for word in words if not word.startswith("count=")]
 			words.append(f"duration={self.arguments.duration}")
+		if self.look.get("transport") == "iWARP":
+			words.append(case.on_iwarp)
 		return ",".join(filter(None, [*words, limits.added(case, self.arguments)]))
 
 	def _command(self, options: str, role: str = "") -> Command:
