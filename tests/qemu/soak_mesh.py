@@ -13,8 +13,9 @@ import soak
 from ktap import Suite
 
 COUNT = 8
-KINDS = ("slow host", "slow pair", "lossy host", "lossy pair")
-WORDS = ("--test", "wlat,bw", "--sizes", "64", "--count", "300")
+# How many operations a run has: of a delay each operation tells, of losses one in a hundred does.
+KINDS = {"slow host": 100, "slow pair": 100, "lossy host": 300, "lossy pair": 300}
+WORDS = ("--test", "wlat,bw", "--sizes", "64")
 
 
 def check():
@@ -38,14 +39,15 @@ def injected(net, kind, rng):
 
 def add_round(options, net, number):
 	"""The test of round NUMBER, between the hosts of NET."""
-	kind = options.deal(KINDS, number // 2) if number % 2 == 0 else "none"
+	kind = options.deal(tuple(KINDS), number // 2) if number % 2 == 0 else "none"
 	count = options.counts
 
 	def play():
 		host, bad = injected(net, kind, options.rng(number)) if kind != "none" else (None, None)
 		try:
 			# Runs may fail where packets are lost.
-			found, text = meshes.mesh(net.names, *WORDS, status=None)
+			found, text = meshes.mesh(net.names, *WORDS, "--count", str(KINDS.get(kind, 300)),
+						   status=None)
 		finally:
 			if host:
 				net.calm(host)
