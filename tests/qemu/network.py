@@ -290,10 +290,9 @@ class Lab:
 				super().run()
 		return Far(text)
 
-	@staticmethod
-	def narrow(mbit):
+	def narrow(self, mbit):
 		"""From now on the near end sends no more than so many megabits a second."""
-		call("tc", "qdisc", "add", "dev", "near9", "root", "netem", "rate", f"{mbit}mbit")
+		self._tc(f"qdisc add dev near9 root netem rate {mbit}mbit")
 
 	def cut(self):
 		"""Cut the cable: what is sent either way is lost, and both links stay up."""
