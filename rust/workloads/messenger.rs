@@ -7,6 +7,7 @@
 //!
 //! - [`entry`] - the entry points
 //! - [`client`], [`server`] - the connections of either side
+//! - [`answering`] - the making of a server's connection
 //! - [`requests`], [`arrivals`] - the clients that come to a server, and those that come over TCP
 //! - [`link`] - meeting over TCP
 //! - [`dispatcher`] - the thread that serves them
@@ -17,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+mod answering;
 mod arrivals;
 mod asking;
 mod client;

@@ -6,17 +6,12 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    answering::Answering,
     arrivals::{
         Arrivals,
         BACKLOG, //
     },
-    connection::{
-        depths,
-        sends,
-        Connection,
-        Part,
-        MOST_WITH_END, //
-    },
+    connection::MOST_WITH_END,
     dispatcher::{
         dispatch,
         find,
@@ -35,28 +30,21 @@ use super::{
 use crate::{
     cm::{
         addr::SocketAddress,
-        listener::Listener,
-        CmId, //
+        listener::Listener, //
     },
     engine::{
-        accept::{
-            Accepting,
-            Responder, //
-        },
-        depths::Depths,
+        accept::Accepting,
         device_counters::{
             DeviceCounters,
             Moved, //
         },
         drive::failed,
-        limits::QueueLimits,
         outcome::{
             new_wait_queue,
             Outcome,
             WaitQueue, //
         },
         polling::Polling,
-        queue::Queue,
         results::Report,
         server::{
             client_timeout,
@@ -91,12 +79,7 @@ use crate::{
         spec::limits,
         wire::PeerRole, //
     },
-    mr::Memory,
-    rdma::{
-        cq::PollMode,
-        device::Device,
-        qp::DRAIN_REQUESTS, //
-    }, //
+    rdma::qp::DRAIN_REQUESTS, //
 };
 use core::net::SocketAddr;
 use kernel::{
@@ -483,48 +466,5 @@ impl Host for Servers<'_, '_> {
             true => Ok(Next::End),
             false => Ok(next),
         }
-    }
-}
-
-/// Responder that makes a connection.
-struct Answering<'a> {
-    session: &'a Session,
-    pool: Option<&'a Arc<Pool>>,
-    traffic: &'a Arc<Traffic>,
-    number: u32,
-    hello: Hello,
-}
-
-impl Responder for Answering<'_> {
-    type Workload = Connection;
-
-    fn new_memory(&self, id: &CmId) -> Result<Memory> {
-        self.pool.ok_or(EINVAL)?.new_memory(id)
-    }
-
-    fn traffic(&self, _: &Worker) -> Result<Arc<Traffic>> {
-        Ok(self.traffic.clone())
-    }
-
-    fn build(
-        &mut self,
-        _: &Device<'_>,
-        _: &QueueLimits,
-        _: &mut Memory,
-        traffic: Arc<Traffic>,
-    ) -> Result<(KBox<Connection>, Depths)> {
-        let pool = self.pool.ok_or(EINVAL)?;
-        let (command, hello) = (&self.session.command, &self.hello);
-        let part = Part::Answering(0);
-        let connection = Connection::new(command, pool, traffic, self.number, hello, part)?;
-        Ok((connection, depths(sends(hello, pool.room()))))
-    }
-
-    fn poll_mode(&self) -> PollMode {
-        PollMode::Notified
-    }
-
-    fn prepare(_: &mut Connection, _: &mut Queue<'_>) -> Result<(), Failure> {
-        Ok(())
     }
 }
