@@ -416,8 +416,7 @@ impl Microbench {
     /// measured, sends [`Control::Done`], or finishes.
     fn step(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         let finished = match &self.work {
-            // The leading side ends this.
-            Work::Latency(latency) => !self.plan.leading || latency.finished(),
+            Work::Latency(latency) => latency.finished(),
             Work::Bandwidth(bandwidth) => bandwidth.poster.window.finished(),
             Work::Passive => true,
         };

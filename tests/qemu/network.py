@@ -353,6 +353,20 @@ class Lab:
 		call("tc", "qdisc", "replace", "dev", "near9", "root", "netem", *text.split())
 		self.exec("tc", "qdisc", "replace", "dev", "away9", "root", "netem", *text.split())
 
+	@contextlib.contextmanager
+	def late_acknowledgments(self, milliseconds):
+		"""Within, acknowledgments that the near end sends to a queue pair of type RC take
+		longer by so many milliseconds, and nothing else does."""
+		# Nothing but what the filter finds goes into the fourth band. See lose() for the opcode.
+		self._tc("qdisc add dev near9 root handle 1: prio bands 4",
+			 f"qdisc add dev near9 parent 1:4 netem delay {milliseconds}ms",
+			 "filter add dev near9 parent 1: protocol ip u32 match u16 4791 0xffff at 22 "
+			 "match u8 0x11 0xff at 28 flowid 1:4")
+		try:
+			yield
+		finally:
+			self._tc("qdisc del dev near9 root")
+
 	def calm(self):
 		"""No netem any more."""
 		call("tc", "qdisc", "del", "dev", "near9", "root")

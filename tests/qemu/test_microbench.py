@@ -6,6 +6,7 @@ import itertools
 import re
 
 import krping
+import network
 from krping import ADDR, Command, Log, new_port, new_tag, run_ok, wait_for
 from ktap import Suite
 from microbench import BANDWIDTH, LATENCY, TESTS, Case, moving
@@ -211,6 +212,18 @@ def lasting(cases):
 		total = client["iterations"] + case.warmup * case.qps
 		assert client["write_msgs"] == total, client
 		assert client["write_bytes"] == total * case.size, client
+
+
+@suite.test("a server counts the completions of its last answers, whose acknowledgments come late")
+def late_completions():
+	with network.Lab() as lab, lab.late_acknowledgments(100):
+		for test, every, poll in itertools.product(("wlat", "slat"), (1, 3), (False, True)):
+			case = Case(test, 64, 20, poll, signal_every=every)
+			port, tag = new_port(), new_tag()
+			server = krping.serve(f"server,port={port},tag={tag}{',poll' * poll}", lab.command)
+			run_ok(f"client,addr={lab.FAR},port={port},tag={tag},{case.text()}")
+			assert server.wait() == 0
+			case.assert_counted(krping.result(tag, "client"), [krping.result(tag, "server")])
 
 
 @suite.test("duration= ends a run in time, and count= if that is sooner")

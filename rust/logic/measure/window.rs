@@ -102,10 +102,7 @@ impl Window {
 
     /// Notes that a completion has come, and returns how many requests it says are done.
     pub(crate) fn completed(&mut self) -> u32 {
-        let next = self
-            .done
-            .saturating_add(u64::from(self.every))
-            .min(self.total.unwrap_or(u64::MAX));
+        let next = self.next_completion();
         // One that nothing posted has asked for says nothing.
         if next > self.posted {
             return 0;
@@ -114,6 +111,19 @@ impl Window {
         self.done = next;
         // It is at most `self.every`.
         u32::try_from(newly).unwrap_or(self.every)
+    }
+
+    /// Returns the number of requests that the next completion says are done.
+    fn next_completion(&self) -> u64 {
+        self.done
+            .saturating_add(u64::from(self.every))
+            .min(self.total.unwrap_or(u64::MAX))
+    }
+
+    /// Returns true where a request that was posted and asks for a completion is under way.
+    pub(crate) fn awaits_completion(&self) -> bool {
+        let next = self.next_completion();
+        self.done < next && next <= self.posted
     }
 
     /// Makes the next request the last one, unless the last one is nearer already.

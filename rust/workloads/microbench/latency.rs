@@ -346,13 +346,24 @@ impl Latency {
 
     /// Returns true if the next step is due only when an operation of this side has completed.
     pub(crate) fn awaits_own(&self) -> bool {
-        let has_all = self.closed && self.leading && !self.poster.window.finished();
-        self.due || has_all || self.poster.is_again()
+        let ends = self.closed && !self.has_completed();
+        self.due || ends || self.poster.is_again()
     }
 
-    /// Returns true if all operations are done, on the leading side.
+    /// Returns true if the completions of all operations have come. The side that does not lead
+    /// knows only then that the peer has its answers, and may be told of no last one.
+    fn has_completed(&self) -> bool {
+        let window = &self.poster.window;
+        match self.leading {
+            true => window.finished(),
+            false => !window.awaits_completion(),
+        }
+    }
+
+    /// Returns true if all operations are done. The side that does not lead learns from the peer
+    /// that no more will arrive.
     pub(crate) fn finished(&self) -> bool {
-        self.poster.window.finished() && self.has_all()
+        self.has_completed() && (self.has_all() || !self.leading)
     }
 
     /// Returns the number of operations that have ended, including the warm-up.

@@ -74,7 +74,8 @@ impl Workload for Microbench {
         let Work::Latency(latency) = &mut self.work else {
             return Ok(false);
         };
-        if self.phase != Phase::Running || !latency.look(queue)? {
+        let is_over = self.phase != Phase::Running || self.peer.is_some();
+        if is_over || !latency.look(queue)? {
             return Ok(false);
         }
         self.step(queue)?;

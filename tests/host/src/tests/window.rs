@@ -55,6 +55,28 @@ fn there_is_room_for_a_whole_list_or_none() {
 }
 
 #[test]
+fn a_completion_is_awaited_from_the_post_that_asks_for_it() {
+    let mut window = Window::new(64, 1, 3, Some(7));
+    let mut awaited = Vec::new();
+    for _ in 0..7 {
+        window.post(1);
+        awaited.push(window.awaits_completion());
+    }
+    assert_eq!(awaited, [false, false, true, true, true, true, true]);
+    let mut steps = Vec::new();
+    while window.completed() > 0 {
+        steps.push((window.done(), window.awaits_completion()));
+    }
+    assert_eq!(steps, [(3, true), (6, true), (7, false)]);
+    // Nothing asks for the completion of those that nobody knew to be the last.
+    let mut window = Window::new(64, 1, 3, None);
+    window.post(4);
+    assert!(window.awaits_completion());
+    window.completed();
+    assert!(!window.awaits_completion());
+}
+
+#[test]
 fn one_more_request_is_the_last_after_a_stop() {
     let mut window = Window::new(64, 8, 16, None);
     window.post(8);
