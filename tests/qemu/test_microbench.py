@@ -187,19 +187,34 @@ def two_commands():
 			case.assert_counted(client, [server])
 
 
+def ends_in_time(play):
+	"""PLAY a run that ends by itself, and returns for how many seconds longer than it should it
+	lasted. On a busy machine that may be any time, so one of a few counts."""
+	late = [play()]
+	while late[-1] > 0.7:
+		assert len(late) < 5, f"lasted longer than it should each time: {late}"
+		late.append(play())
+
+
 def lasting(cases):
 	"""Run loopbacks side by side that last as long as each says, in seconds, and whose
 	counters are still exact."""
+	ends_in_time(lambda: excess(cases))
+
+
+def excess(cases):
+	"""Run them once, and return for how many seconds too long one of them lasted."""
 	runs = [(case, seconds, new_tag()) for case, seconds in cases]
 	commands = [Command(f"loopback,addr={ADDR},tag={tag},{case.text()}")
 		    for case, _, tag in runs]
 	assert [command.wait() for command in commands] == [0] * len(runs)
+	late = []
 	for case, seconds, tag in runs:
 		client = krping.result(tag, "client")
 		servers = [each for each in krping.results(tag) if each["role"] == "server"]
 		# At the end the queue, of up to 64 requests, is still to be worked off.
-		assert seconds - 0.05 <= client["elapsed_ns"] / 10 ** 9 <= seconds + 0.7, client
-		assert client["iterations"] > 20 * seconds, client
+		late.append(client["elapsed_ns"] / 10 ** 9 - seconds)
+		assert late[-1] >= -0.05 and client["iterations"] > 20, client
 		case.assert_set(client)
 		if case.qps == 1:
 			count = client["iterations"]
@@ -212,6 +227,7 @@ def lasting(cases):
 		total = client["iterations"] + case.warmup * case.qps
 		assert client["write_msgs"] == total, client
 		assert client["write_bytes"] == total * case.size, client
+	return max(late)
 
 
 @suite.test("a server counts the completions of its last answers, whose acknowledgments come late")
@@ -241,24 +257,30 @@ def duration():
 
 @suite.test("duplex with duration=")
 def duplex_duration():
-	for test in BANDWIDTH:
+	def play(test):
 		case, tag = Case(test, 1024, 0, duplex=True, options="duration=1"), new_tag()
 		run_ok(f"loopback,addr={ADDR},tag={tag},{case.text()}")
 		client, server = (krping.result(tag, role) for role in ("client", "server"))
 		for one, other in ((client, server), (server, client)):
-			assert 0.95 <= one["elapsed_ns"] / 10 ** 9 <= 1.7, one
+			assert one["elapsed_ns"] >= 0.95 * 10 ** 9, one
 			assert one["peer_iterations"] == other["iterations"], (one, other)
 			case.assert_moved(one, 1, one["iterations"], other["iterations"])
+		return max(client["elapsed_ns"], server["elapsed_ns"]) / 10 ** 9 - 1
+	for test in BANDWIDTH:
+		ends_in_time(lambda test=test: play(test))
 
 
 @suite.test("a ping/pong and a stress of fast registration take duration=, too")
 def other_durations():
-	for options in ("", ",poll", ",fr"):
+	def play(options):
 		tag = new_tag()
 		run_ok(f"loopback,addr={ADDR},duration=1,tag={tag}{options}")
 		client = krping.result(tag, "client")
 		assert client["status"] == "ok" and client["iterations"] > 20, client
-		assert 0.95 <= client["elapsed_ns"] / 10 ** 9 <= 1.5, client
+		assert client["elapsed_ns"] >= 0.95 * 10 ** 9, client
+		return client["elapsed_ns"] / 10 ** 9 - 1
+	for options in ("", ",poll", ",fr"):
+		ends_in_time(lambda options=options: play(options))
 
 
 @suite.test("latencies are in order, and the histogram has every iteration")
@@ -304,7 +326,7 @@ def progress():
 	# Where the server hears nothing else, its client says each third of timeout= that
 	# it lives, and nothing of that is in the figures.
 	tag = new_tag()
-	commands = [Command(f"loopback,addr={ADDR},{test},timeout=3000,duration=7,tag={tag}{test}")
+	commands = [Command(f"loopback,addr={ADDR},{test},timeout=9000,duration=14,tag={tag}{test}")
 		    for test in TESTS]
 	first = {line.thread: line.counters for line in wait_for(lambda: moving(8))}
 	for thread in first:
@@ -318,7 +340,7 @@ def progress():
 		data = client["iterations"] + client["warmup"] if test in ("slat", "sbw") else 0
 		quiet = test in ("rlat", "bw", "rbw")
 		alive = client["send_msgs"] - data - 2
-		assert 3 <= alive <= 9 if quiet else alive == 0, (test, alive)
+		assert 2 <= alive <= 9 if quiet else alive == 0, (test, alive)
 
 
 suite.main()
