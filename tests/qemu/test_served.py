@@ -56,22 +56,22 @@ def failures():
 	run_ok(f"loopback,addr={ADDR},wlat,count=10,tag={tag_2}")
 	assert not any("served" in each for each in krping.results(tag_2)), krping.results(tag_2)
 	run_ok(f"{client},wlat,count=10")
-	found = max((each["served"] for each in krping.results(tag) if "served" in each),
-		    key=lambda served: served["connections"])
-	assert found["connections"] == 3, found
+	# Its server says so a moment after the client's end.
+	wait_for(lambda: [each for each in krping.results(tag)
+			  if each.get("served", {}).get("connections") == 3])
 	assert server.interrupt() == errno.EINTR
 
 
 @suite.test("idle: a server ends by itself when its clients have gone, and not before")
 def idle():
-	limit = 1000 * krping.SLOW
+	limit = 2500 * krping.SLOW
 	server, port, tag = serve_new("persist", f"idle={limit}")
 	client = f"client,addr={ADDR},port={port}"
 	# It waits for the first one for as long as that takes.
-	time.sleep(2.5 * limit / 1000)
+	time.sleep(1.5 * limit / 1000)
 	assert server.is_alive(), "nobody had come"
 	# A client that stays for longer than it.
-	run_ok(f"{client},wlat,count=0,duration={-(-3 * limit // 1000)}")
+	run_ok(f"{client},wlat,count=0,duration={-(-2 * limit // 1000)}")
 	assert server.is_alive(), "a client had just gone"
 	for _ in range(3):
 		run_ok(f"{client},count=3")
@@ -82,7 +82,7 @@ def idle():
 
 @suite.test("idle: with threads= a server ends with the last client, or when no other comes")
 def idle_and_threads():
-	for words in ("threads=2,idle=3600000", f"threads=9,idle={500 * krping.SLOW}"):
+	for words in ("threads=2,idle=3600000", f"threads=9,idle={3000 * krping.SLOW}"):
 		server, port, tag = serve_new(words)
 		for _ in range(2):
 			run_ok(f"client,addr={ADDR},port={port},count=3")
