@@ -68,8 +68,8 @@ for memory in ("mem_mode=dma", "mem_mode=reg"):
 def endless():
 	tag = new_tag()
 	commands = [Command(f"loopback,addr={ADDR},timeout=60000,tag={tag}") for _ in range(8)]
-	first = wait_for(lambda: krping.lines() if len(busy()) == 16 else None)
-	before = {line.thread: line.counters.get("recv_msgs") for line in first}
+	first = wait_for(lambda: found if len(found := busy()) == 16 else None)
+	before = {line.thread: line.counters["recv_msgs"] for line in first}
 
 	def all_moved():
 		now = {line.thread: line.counters["recv_msgs"] for line in busy()}
