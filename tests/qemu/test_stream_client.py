@@ -282,7 +282,7 @@ def unseen():
 @suite.test("a server that stops while nothing is due is given up at the deadline")
 def stopped():
 	peer = Peer("receive=100000")
-	client = krping.Command(f"client,addr={ADDR},port={peer.port},stream,size=1,rate=50,duration=2,"
+	client = krping.Command(f"client,addr={ADDR},port={peer.port},stream,size=1,rate=50,duration=20,"
 				f"timeout={2000 * krping.SLOW}")
 	wait_for(lambda: any(line.counters.get("write_msgs", 0) > 10 for line in krping.lines()))
 	peer.program.send_signal(signal.SIGSTOP)
