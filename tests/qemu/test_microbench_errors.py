@@ -193,22 +193,23 @@ def silent_servers():
 	for options, ready in itertools.product(("bw", "rbw,poll", "slat", "bw,duplex"), (False, True)):
 		port = new_port()
 		with puppet.Server(port) as server:
-			command = Command(f"client,addr={ADDR},port={port},timeout=1500,count=5,{options}")
+			command = Command(f"client,addr={ADDR},port={port},timeout=4000,count=5,{options}")
 			server.tell(f"accept {answer(server.expect('^request ([0-9a-f]+)')[1])}")
 			addr, key = server.memory()
 			server.expect("^received 6b72706301")
 			start = time.monotonic()
 			if ready:
 				server.tell("send " + control(1, struct.pack(">QII", addr, key, 64)))
-			found = command.wait(15)
+			found = command.wait(20)
 			taken = time.monotonic() - start
 			assert found == errno.ETIMEDOUT, (options, ready, name(found))
-			assert taken < 1.5 + SOON, f"{options}, {ready}: took {taken:.2f} s"
+			assert taken < 4 + SOON, f"{options}, {ready}: took {taken:.2f} s"
 
 
 @suite.test("a server that goes on after its client says so, as often as the client wants")
 def alive():
-	server, port, _ = start_server(",persist")
+	# By itself it would say so after minutes.
+	server, port, _ = start_server(",persist,timeout=600000")
 	# Both directions, so many operations that there is no end, and a sign of life in 300 ms.
 	load = struct.pack(">HHIHHB3xII", 1, 0, 16, 1, 1, 1, 0, 300)
 	private = peer.private_data(test=6, flags=16, size=64, count=1 << 40, reserved=load)
@@ -219,7 +220,7 @@ def alive():
 		client.tell("send " + control(3, bytes(16)))
 		time.sleep(0.5)
 		client.seen = len(client.lines)
-		client.expect("^received 6b72706302", 2)
+		client.expect("^received 6b72706302")
 	assert server.interrupt() == errno.EINTR
 
 
