@@ -355,7 +355,7 @@ def tcp_apart():
 			assert run.wait() == number, said
 	# A peer that says nothing, or does not answer, keeps nobody longer than timeout=.
 	port = new_port()
-	run = krping.serve(f"server,port={port},messenger,tcp,timeout=500")
+	run = krping.serve(f"server,port={port},messenger,tcp,timeout=4000")
 	with socket.create_connection((ADDR, port), 10):
 		assert run.wait() == errno.ETIMEDOUT
 	with socket.create_server((ADDR, 0)) as listener:

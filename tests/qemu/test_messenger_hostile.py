@@ -213,14 +213,14 @@ def tcp_silent():
 @suite.test("a peer that says nothing is given up at the deadline")
 def silent():
 	port = new_port()
-	server = krping.serve(f"server,port={port},messenger,timeout={1500 * krping.SLOW}")
+	server = krping.serve(f"server,port={port},messenger,timeout={4000 * krping.SLOW}")
 	with Client(port) as peer:
 		peer.connected().tell(say(ONE_WAY, length=50))
 		assert server.wait(60) == errno.ETIMEDOUT
 	port = new_port()
 	with Server(port) as peer:
 		client = krping.Command(f"client,addr={ADDR},port={port},messenger,echo,size=100,"
-					f"timeout={1500 * krping.SLOW}")
+					f"timeout={4000 * krping.SLOW}")
 		peer.meet()
 		assert client.wait(60) == errno.ETIMEDOUT
 
@@ -228,7 +228,7 @@ def silent():
 @suite.test("a client that makes fewer connections than it has said is given up at the deadline")
 def missing():
 	port, log = new_port(), Log()
-	server = krping.serve(f"server,port={port},messenger,timeout={1500 * krping.SLOW}")
+	server = krping.serve(f"server,port={port},messenger,timeout={4000 * krping.SLOW}")
 	with Client(port, conns=64) as peer:
 		peer.connected().tell(say(ONE_WAY), END)
 		# The server's end.
@@ -241,7 +241,7 @@ def missing():
 @suite.test("a client that ends and stays: its connection is taken down at the deadline")
 def stays():
 	port = new_port()
-	server = krping.serve(f"server,port={port},messenger,timeout={1500 * krping.SLOW}")
+	server = krping.serve(f"server,port={port},messenger,timeout={4000 * krping.SLOW}")
 	with Client(port) as peer:
 		# Nothing counts behind the end of both directions.
 		peer.connected().tell(say(REQUEST), END, say(9))
@@ -284,7 +284,7 @@ def idle():
 @suite.test("a flood of requests whose replies nobody takes")
 def flood():
 	port = new_port()
-	server = krping.serve(f"server,port={port},messenger,chunks=16,timeout={2000 * krping.SLOW}")
+	server = krping.serve(f"server,port={port},messenger,chunks=16,timeout={6000 * krping.SLOW}")
 	with Client(port, inflight=1) as peer:
 		peer.connected()
 		peer.tell(*(say(REQUEST, number) for number in range(300)))
