@@ -20,7 +20,7 @@ HOSTS = ("guest1", "guest2", "guest3")
 PAIRS = {(client, server) for client in HOSTS for server in HOSTS if client != server}
 LAUNCHERS = ("ssh", "clustershell")
 QUICK = ("--test", "wlat", "--sizes", "64", "--count", "50")
-LONG = ("--test", "wlat", "--sizes", "64", "--duration", "3", "--option", "timeout=4000",
+LONG = ("--test", "wlat", "--sizes", "64", "--duration", "3", "--option", "timeout=8000",
 	"--timeout", "15")
 
 
