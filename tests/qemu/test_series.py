@@ -11,6 +11,7 @@ import network
 import tap
 from krping import ADDR, new_tag, run_fails, run_ok
 from ktap import Suite
+from microbench import moving
 
 MS = 1_000_000
 TIMED = ["start_ns", "operations", "bytes", "p50_ns", "p99_ns", "max_ns"]
@@ -144,8 +145,12 @@ def stall():
 
 @suite.test("every notices one latency that the whole run hides")
 def one_latency():
-	# So few operations end in an interval that the worst is its 99th percentile.
-	number, found = disturbed("wlat,duration=3,interval=4,every,max_p99=300ms")
+	for _ in range(5):
+		# So few operations end in an interval that the worst is its 99th percentile.
+		number, found = disturbed("wlat,duration=3,interval=4,every,max_p99=300ms")
+		# A busy machine may need longer for the last one than there is room for intervals.
+		if found["series"]["dropped"] == 0:
+			break
 	rows = series_of(found, 4, True)
 	worst = max(rows, key=lambda row: row["p99_ns"])
 	assert found["p99_ns"] < 300 * MS < worst["p99_ns"], (found["p99_ns"], worst)
@@ -170,12 +175,13 @@ def holds():
 def interrupted():
 	tag = new_tag()
 	client = krping.Command(f"loopback,addr={ADDR},wlat,interval=50,tag={tag}")
-	krping.wait_for(krping.lines)
-	time.sleep(0.5 * krping.SLOW)
+	# It measures from now on, and then for some intervals.
+	krping.wait_for(moving)
+	time.sleep(0.5)
 	assert client.interrupt() == errno.EINTR
 	found = krping.result(tag, "client")
 	assert found["partial"], found
-	series_of(found, 50, True)
+	assert len(series_of(found, 50, True)) > 5, found
 
 
 @suite.test("options that do not go together")
