@@ -13,10 +13,10 @@ import contextlib
 import ctypes
 import errno
 import fcntl
+import mmap
 import os
 import struct
 import subprocess
-import time
 
 import krping
 from compiled import Compiled
@@ -82,12 +82,30 @@ class Disk:
 		with open(f"{path}/size", encoding="ascii") as file:
 			return int(file.read()) * 512
 
-	def requests(self):
-		"""How many requests it has completed: reads, writes, discards, flushes."""
+	def _stat(self):
 		path = os.path.realpath(f"/sys/class/block/{self.name}")
 		with open(f"{path}/stat", encoding="ascii") as file:
-			fields = [int(field) for field in file.read().split()]
+			return [int(field) for field in file.read().split()]
+
+	def requests(self):
+		"""How many requests it has completed: reads, writes, discards, flushes."""
+		fields = self._stat()
 		return fields[0], fields[4], fields[11], fields[15]
+
+	def moved(self):
+		"""How many bytes it has read and written."""
+		fields = self._stat()
+		return (fields[2] + fields[6]) * 512
+
+	def rewrite(self):
+		"""Write again what is there, a page at the beginning."""
+		fd = os.open(self.path, os.O_RDWR | os.O_DIRECT | os.O_CLOEXEC)
+		try:
+			with mmap.mmap(-1, mmap.PAGESIZE) as page:
+				for done in (os.preadv(fd, [page], 0), os.pwritev(fd, [page], 0)):
+					assert done == mmap.PAGESIZE, done
+		finally:
+			os.close(fd)
 
 
 @contextlib.contextmanager
@@ -166,6 +184,7 @@ class Tap:
 		# Its server's thread has a line without figures of a tap.
 		self.thread = next((line.thread for line in self._lines()
 				    if line.thread not in others), None)
+		self.before = disk.moved()
 
 	def _lines(self):
 		return [line for line in krping.lines() if line.name == self.disk.name
@@ -177,17 +196,17 @@ class Tap:
 		assert len(found) == 1, krping.lines()
 		return found[0]
 
-	def idle(self, requests=None):
-		"""Wait until it has forwarded REQUESTS, or whatever it has been given."""
-		def forwarded():
-			return self.line().figures["requests"]
-		if requests is not None:
-			wait_for(lambda: forwarded() >= requests, what=f"{requests}, not {forwarded()}")
-			return
-		last = -1
-		while last != forwarded():
-			last = forwarded()
-			time.sleep(0.5)
+	def idle(self, requests=None, moved=None):
+		"""Wait until it has forwarded so many REQUESTS, or those that have MOVED so many bytes.
+		Without either: all that its disk has been asked for, which is not busy any more. The tap
+		must then have the whole disk, and whatever program's requests."""
+		if requests is None and moved is None:
+			# Requests without data, such as flushes, come before this.
+			self.disk.rewrite()
+			moved = self.disk.moved() - self.before
+		key, least = ("bytes", moved) if requests is None else ("requests", requests)
+		wait_for(lambda: self.line().figures[key] >= least, 300,
+			 lambda: f"{least} {key}, but {self.line().figures}")
 
 	def end(self):
 		"""Interrupt it. Return its result."""

@@ -124,7 +124,7 @@ def among_others():
 			assert sum(bytes_ for _, bytes_ in wrote) == size, wrote
 			for writer in others:
 				writer.stop()
-			watch.idle()
+			watch.idle(moved=size)
 			found = watch.end()
 		assert_counted(found, dropped=0, errors=0, disk_write_bytes=size,
 			       read_requests=0)
@@ -143,9 +143,8 @@ def overlapping():
 			writers = [writes(disk, "order=overlap", "count=600", "size=512K",
 					  f"offset={n}M", "block=256K", f"seed={SEED + n}")
 				   for n in range(2)]
-			for writer in writers:
-				writer.succeed()
-			watch.idle()
+			wrote = [writer.succeed() for writer in writers]
+			watch.idle(moved=sum(bytes_ for _, bytes_ in wrote))
 			found = watch.end()
 		assert_counted(found, dropped=0, errors=0)
 		assert found["write_requests"] >= 1200, found
@@ -172,7 +171,7 @@ def large():
 		disk.set("queue/max_sectors_kb", 4096)
 		with server.tap(disk, "size=64M") as watch:
 			write_data(disk, "size=32M", "block=4M")
-			watch.idle()
+			watch.idle(moved=32 * MIB)
 			found = watch.end()
 		assert_counted(found, disk_write_bytes=32 * MIB, errors=0, dropped=0)
 		if found["write_requests"] > 8:
@@ -264,7 +263,11 @@ def overload():
 			wrote = sum(writer.succeed()[0] for writer in writers)
 			requests = issued(disk, before)
 			assert requests >= wrote, (requests, wrote)
-			watch.idle()
+
+			def seen():
+				figures = watch.line().figures
+				return figures["requests"] + figures["dropped"]
+			wait_for(lambda: seen() >= requests, 300, lambda: f"{seen()} of {requests}")
 			found = watch.end()
 		watch.log.wait("the ring is full, and requests are dropped")
 		diag(f"{found['requests']} forwarded, {found['dropped']} dropped")
@@ -300,7 +303,7 @@ def partition():
 			write_data(one, "size=4M", "block=64K", "offset=64K", "seed=2")
 			# Through the whole disk, over the beginning of the partition.
 			write_data(disk, "offset=4128768", "size=128K", "block=128K", "seed=3")
-			watch.idle()
+			watch.idle(moved=4 * MIB + (64 << 10))
 			found = watch.end()
 		assert_counted(found, dropped=0, errors=0, size_bytes=8 * MIB,
 			       disk_write_bytes=4 * MIB + (64 << 10))
@@ -479,9 +482,9 @@ def refused_by_store():
 
 @suite.test("a tap that has nothing to do stays, and says that it is alive")
 def quiet():
-	with null_blk("a") as disk, Server("store=ram,size=64M,timeout=600") as server:
-		with server.tap(disk, "timeout=600") as watch:
-			time.sleep(3)
+	with null_blk("a") as disk, Server("store=ram,size=64M,timeout=5000") as server:
+		with server.tap(disk, "timeout=5000") as watch:
+			time.sleep(10)
 			assert watch.command.is_alive(), watch.log.text()
 			write_data(disk, "size=64K", "block=64K")
 			watch.idle(1)
