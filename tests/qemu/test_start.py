@@ -65,10 +65,10 @@ def passed():
 @suite.test("keepalives keep the connection until then")
 def keepalives():
 	port = new_port()
-	server = Command(f"server,port={port},timeout={1000 * krping.SLOW}")
+	server = Command(f"server,port={port},timeout={4000 * krping.SLOW}")
 	# A third of its timeout passes between two of them.
-	run_ok(f"client,addr={ADDR},port={port},slat,count=20,wait=5000,start_at={ahead(2)},"
-	       f"timeout={2400 * krping.SLOW}")
+	run_ok(f"client,addr={ADDR},port={port},slat,count=20,wait=20000,start_at={ahead(5)},"
+	       f"timeout={6000 * krping.SLOW}")
 	assert server.wait() == 0
 
 
@@ -89,8 +89,10 @@ def ended():
 	port = new_port()
 	server = Command(f"server,port={port},{TIMEOUT}")
 	client = Command(f"client,addr={ADDR},port={port},wlat,wait=20000,start_at={at},{TIMEOUT}")
-	krping.wait_for(lambda: sum(line.device is not None for line in krping.lines()) == 2,
-			20 * krping.SLOW)
+	# Before, a server that goes rejects its client.
+	krping.wait_for(lambda: sum(each["type"] == "RC" and each["state"] == "RTS"
+				    for each in krping.rdma("resource", "show", "qp")) == 2)
+	time.sleep(0.5)
 	server.interrupt()
 	assert client.wait() == errno.ECONNRESET
 	assert time.time_ns() < at
