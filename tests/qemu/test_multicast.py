@@ -137,14 +137,23 @@ def beside():
 
 @suite.test("datagrams that others send to the group are counted, and change nothing")
 def strangers():
-	group, tag = new_group(), new_tag()
-	run = krping.Command(f"loopback,addr={ADDR},sbw,qp=ud,mcast={group},size=256,validate=full,"
-			     f"duration={4 * krping.SLOW},timeout={TIMEOUT},tag={tag}")
-	wait_for(moving)
-	with member(group, 256, 50) as program:
-		status, output = program.finish()
-	assert status == 0, output
-	assert run.wait(60) == 0
+	MEMBER.build()
+	# On a busy machine the other program may come too late.
+	for seconds in (4, 15, 60):
+		group, tag = new_group(), new_tag()
+		run = krping.Command(f"loopback,addr={ADDR},sbw,qp=ud,mcast={group},size=256,"
+				     f"validate=full,duration={seconds * krping.SLOW},"
+				     f"timeout={TIMEOUT},tag={tag}")
+		wait_for(lambda run=run: moving() or not run.is_alive())
+		with member(group, 256, 50) as program:
+			status, output = program.finish()
+		assert status == 0, output
+		amid = run.is_alive()
+		assert run.wait(180) == 0
+		if amid:
+			break
+	else:
+		raise AssertionError("the other program always came too late")
 	client, server = (krping.result(tag, role)["loss"] for role in ("client", "server"))
 	diag(f"{client} {server}")
 	# No more than were sent, as none comes back to who sent it.
@@ -152,16 +161,22 @@ def strangers():
 	assert server["repeated"] == 0, server
 
 
+def side_by_side(*groups):
+	"""How many messages of others each server of loopbacks to GROUPS, begun together, got."""
+	runs = [loopback(group, 128, "validate=full", count=4 * COUNT) for group in groups]
+	found = [server for finish in runs for server in finish()[1]]
+	diag(f"{found}")
+	return [server["foreign"] for server in found]
+
+
 @suite.test("two groups at once do not mix, and two clients of one do not either")
 def at_once():
-	for groups in ([new_group(), new_group()], [new_group()] * 2):
-		runs = [loopback(group, 128, "validate=full", count=4 * COUNT) for group in groups]
-		found = [server for finish in runs for server in finish()[1]]
-		diag(f"{found}")
-		if groups[0] != groups[1]:
-			assert all(server["foreign"] == 0 for server in found), found
-		else:
-			assert any(server["foreign"] > 0 for server in found), found
+	assert side_by_side(new_group(), new_group()) == [0, 0]
+	for _ in range(10):
+		# Those of a busy machine may run one after the other.
+		if any(side_by_side(*[new_group()] * 2)):
+			return
+	raise AssertionError("no server ever got what another client sent to its group")
 
 
 @suite.test("a server joins its own group only")
