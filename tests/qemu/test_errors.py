@@ -17,6 +17,9 @@ from ktap import Skip, Suite, diag
 ABSENT, ABSENT6 = "10.99.0.2", "fd99::2"
 # Reserved for documentation, and routed nowhere here.
 ELSEWHERE, ELSEWHERE6 = "192.0.2.1", "2001:db8::1"
+# The deadline, in ms, of runs that must move something before it is to end them: a machine that
+# stalls for as long would end them before.
+PATIENT = 5000 * krping.SLOW
 
 
 def check():
@@ -109,8 +112,8 @@ def absent_neighbour():
 def deaf_host():
 	with network.deaf(ABSENT):
 		for poll in ("", ",poll"):
-			fails(f"client,addr={ABSENT},timeout=600{poll}", errno.ETIMEDOUT,
-			      "connecting: nothing happened for 600 ms", least=0.3)
+			fails(f"client,addr={ABSENT},timeout=2000{poll}", errno.ETIMEDOUT,
+			      "connecting: nothing happened for 2000 ms", least=1.5, most=2 + SOON)
 
 
 @suite.test("an address without an RDMA device: ENODEV")
@@ -225,20 +228,21 @@ def krping_interrupted():
 
 @suite.test("a peer that accepts and then is silent: ETIMEDOUT")
 def silent_peer():
-	for options in ("timeout=700", "timeout=700,poll", "timeout=700,mem_mode=reg,server_inv"):
+	# The peer must be scheduled in time to accept.
+	for options in ("timeout=3000", "timeout=3000,poll", "timeout=3000,mem_mode=reg,server_inv"):
 		meets(("stop=connected", "how=silent"), errno.ETIMEDOUT,
-		      "waiting for the peer: nothing happened for 700 ms", f",{options}",
-		      ("DISCONNECTED",), least=0.35)
+		      "waiting for the peer: nothing happened for 3000 ms", f",{options}",
+		      ("DISCONNECTED",), least=2.5, most=3 + SOON)
 
 
 @suite.test("a cut cable in mid-run: ETIMEDOUT at both ends")
 def cut_cable():
 	with network.Lab() as lab:
 		port, tag, log = new_port(), new_tag(), Log()
-		server = lab.command(f"server,persist,port={port},timeout=1200,tag={tag}s")
+		server = lab.command(f"server,persist,port={port},timeout={PATIENT},tag={tag}s")
 		krping.wait_for(krping.lines)
 		krping.run_ok(f"client,addr={lab.FAR},port={port},count=10,validate")
-		clients = {mode: Command(f"client,addr={lab.FAR},port={port},timeout=1200,"
+		clients = {mode: Command(f"client,addr={lab.FAR},port={port},timeout={PATIENT},"
 					 f"tag={tag}{mode},{mode}")
 			   for mode in ("poll", "mem_mode=reg")}
 		moving(number=4)
@@ -247,10 +251,10 @@ def cut_cable():
 		try:
 			for mode, command in clients.items():
 				found = ends(command, tag + mode, log, errno.ETIMEDOUT,
-					     "nothing happened for 1200 ms", "client")
+					     f"nothing happened for {PATIENT} ms", "client")
 				assert found["iterations"] > 0
 			taken = time.monotonic() - start
-			assert taken < 1.2 + SOON, f"took {taken:.2f} s"
+			assert taken < PATIENT / 1000 + SOON, f"took {taken:.2f} s"
 			found = krping.wait_for(lambda: len(krping.results(f"{tag}s")) == 3
 						and krping.results(f"{tag}s"))
 			assert {each["status"]: each.get("errno") for each in found} == {
@@ -277,22 +281,38 @@ def no_rtu():
 
 @suite.test("a fast registration's client that is gone without a word: ETIMEDOUT")
 def silent_client_gone():
-	with network.Lab() as lab:
-		port, tag, log = new_port(), new_tag(), Log()
-		server = lab.command(f"server,port={port},timeout=1500,tag={tag}")
-		krping.wait_for(krping.lines)
-		client = Command(f"client,addr={lab.FAR},port={port},fr,timeout=1500")
-		# Longer than the timeout: it is heard of, though it sends nothing.
-		time.sleep(4)
-		assert server.is_alive() and client.is_alive(), log.text()
-		lab.cut()
-		try:
-			assert client.interrupt() == errno.EINTR
-			found = ends(server, tag, log, errno.ETIMEDOUT,
-				     "nothing happened for 1500 ms|retry counter exceeded", "server")
-			assert found["iterations"] == 0, found
-		finally:
-			lab.mend()
+	# A server hears of its client by its own messages only. A machine that stalls for a moment
+	# is taken for a client that is gone, which a longer timeout tells from it.
+	for timeout in (1500, 15000):
+		with network.Lab() as lab:
+			if outlived_by(lab, timeout):
+				return
+		diag(f"the server heard nothing for {timeout} ms; once more")
+	raise AssertionError("the server ends before its client does")
+
+
+def outlived_by(lab, timeout):
+	"""A client of fast registration at this end of LAB outlives its server's TIMEOUT ms, though it
+	sends nothing, and then is gone without a word. Returns False if the server has ended before."""
+	port, tag, log = new_port(), new_tag(), Log()
+	server = lab.command(f"server,port={port},timeout={timeout},tag={tag}")
+	krping.wait_for(krping.lines)
+	client = Command(f"client,addr={lab.FAR},port={port},fr,timeout={timeout}")
+	end = time.monotonic() + 2.5 * timeout / 1000
+	while server.is_alive() and client.is_alive() and time.monotonic() < end:
+		time.sleep(0.1)
+	lived = server.is_alive() and client.is_alive()
+	lab.cut()
+	try:
+		lived &= client.interrupt() == errno.EINTR
+		sentence = f"nothing happened for {timeout} ms|retry counter exceeded"
+		ends(server, tag, log, errno.ETIMEDOUT, sentence, "many", 60)
+	finally:
+		lab.mend()
+	if lived:
+		found = assert_result(tag, "server", errno.ETIMEDOUT, sentence)
+		assert found["iterations"] == 0, found
+	return lived
 
 
 @suite.test("requests that are never acknowledged: ETIMEDOUT, as the device says")
@@ -330,7 +350,7 @@ def retries_exceeded():
 def peer_moves():
 	with network.Lab() as lab:
 		port, tag, log = new_port(), new_tag(), Log()
-		server = lab.command(f"server,persist,port={port},timeout=1000")
+		server = lab.command(f"server,persist,port={port}")
 		krping.wait_for(krping.lines)
 		command = Command(f"client,addr={lab.FAR},port={port},tag={tag}")
 		moving(number=2)
@@ -344,10 +364,10 @@ def peer_moves():
 @suite.test("the link goes down in mid-run: both ends end")
 def link_down():
 	port, tag = new_port(), new_tag()
-	server = krping.serve(f"server,addr={ADDR},port={port},timeout=1200,tag={tag}")
-	# The server's deadline holds for its client's coming, too.
-	runs = [Command(f"client,addr={ADDR},port={port},timeout=1200,tag={tag}"),
-		Command(f"loopback,addr={ADDR},timeout=1200,tag={tag}l"), server]
+	# Without persist its deadline would hold for its client's coming, too.
+	server = krping.serve(f"server,persist,addr={ADDR},port={port},timeout={PATIENT},tag={tag}")
+	runs = [Command(f"client,addr={ADDR},port={port},timeout={PATIENT},tag={tag}"),
+		Command(f"loopback,addr={ADDR},timeout={PATIENT},tag={tag}l")]
 	moving(number=4)
 	start = time.monotonic()
 	network.link_down()
@@ -357,11 +377,12 @@ def link_down():
 			found = command.wait()
 			assert found in (errno.ETIMEDOUT, errno.ECONNRESET, errno.ENETDOWN), \
 				name(found)
-		taken = time.monotonic() - start
-		assert taken < 1.2 + SOON, f"took {taken:.2f} s"
 		for role in ("client", "server"):
 			assert krping.result(tag, role)["errno"] in \
 				("ETIMEDOUT", "ECONNRESET", "ENETDOWN")
+		taken = time.monotonic() - start
+		assert taken < PATIENT / 1000 + SOON, f"took {taken:.2f} s"
+		assert server.interrupt() == errno.EINTR
 		assert krping.run(f"loopback,addr={ADDR},timeout=500") == errno.ENETDOWN
 	finally:
 		network.link_up()
@@ -369,6 +390,18 @@ def link_down():
 
 @suite.test("the device unplugged in mid-run: ENODEV everywhere, at once")
 def unplugged():
+	# Where a removal is held up between the two ends of a connection, the second one hears of a
+	# disconnect first, and waits for the cause of that for a moment only.
+	for _ in range(5):
+		if "ECONNRESET" not in unplugged_in_mid_run():
+			return
+		diag("the removal was held up between two ends; once more")
+	raise AssertionError("each time some end has not heard that the device was removed")
+
+
+def unplugged_in_mid_run():
+	"""Remove the device below runs of all kinds, and return the errnos of their results: ENODEV,
+	and ECONNRESET where only the peer has heard of that."""
 	port, listening, tag, log = new_port(), new_port(), new_tag(), Log()
 	server = krping.serve(f"server,persist,port={port},tag={tag}persist")
 	bound = Command(f"server,addr={ADDR},port={listening},tag={tag}bound")
@@ -378,6 +411,7 @@ def unplugged():
 	runs["fr"] = Command(f"loopback,addr={ADDR},fr,tag={tag}fr")
 	krping.wait_for(lambda: krping.listens(listening))
 	moving(number=12)
+	seen = set()
 	try:
 		taken = network.unplug()
 		diag(f"unplugged in {taken:.2f} s")
@@ -385,16 +419,19 @@ def unplugged():
 		ends(bound, f"{tag}bound", log, errno.ENODEV, gone, None)
 		for mode, command in runs.items():
 			found = command.wait()
-			assert found == errno.ENODEV, f"{mode}: {name(found)}: {log.text()}"
-			log.wait(rf"tag={tag}{mode}: ENODEV \(19\): {gone}")
+			assert found in (errno.ENODEV, errno.ECONNRESET), \
+				f"{mode}: {name(found)}: {log.text()}"
+			if found == errno.ENODEV:
+				log.wait(rf"tag={tag}{mode}: ENODEV \(19\): {gone}")
 			own = krping.wait_for(lambda: krping.results(tag + mode))
-			assert own, mode
-			for each in own:
-				assert each.get("errno") in ("ENODEV", "ECANCELED"), each
+			seen |= {each.get("errno") for each in own} | {name(found)}
 		# Its clients are gone; it listens everywhere, and so goes on.
 		served = krping.wait_for(lambda: len(krping.results(f"{tag}persist")) == 3
 					 and krping.results(f"{tag}persist"))
-		assert {each.get("errno") for each in served} == {"ENODEV"}, served
+		ends_there = {each.get("errno") for each in served}
+		assert ends_there <= {"ENODEV", "ECONNRESET"}, served
+		seen |= ends_there
+		assert seen <= {"ENODEV", "ECANCELED", "ECONNRESET"}, seen
 		assert krping.run(f"client,addr={ADDR},port={port},timeout=1000") == errno.ENODEV
 		assert krping.run(f"server,addr={ADDR},timeout=1000") == errno.ENODEV
 		assert server.is_alive()
@@ -402,6 +439,7 @@ def unplugged():
 		network.plug()
 	krping.run_ok(f"client,addr={ADDR},port={port},count=10,validate")
 	assert server.interrupt() == errno.EINTR
+	return seen
 
 
 @suite.test("the device unplugged at any moment of a run")
