@@ -203,7 +203,8 @@ add_stages()
 def cut():
 	with network.Lab() as lab:
 		port, took = new_port(), []
-		far = lab.command(f"server,persist,port={port},timeout=1000")
+		# Its clients must move something before a machine that stalls has it give them up.
+		far = lab.command(f"server,persist,port={port},timeout={4000 * krping.SLOW}")
 		wait_for(krping.lines)
 		for number, handle in ((signal.SIGTERM, True), (signal.SIGKILL, False)):
 			writer = Writer(f"client,addr={lab.FAR},port={port},threads=2", handle)
