@@ -31,6 +31,7 @@ from ktap import Suite, diag
 # As a run may end whose link is down: it was told, it noticed, or its peer did.
 CUT = (errno.ENETDOWN, errno.ECONNRESET, errno.ETIMEDOUT)
 DOWN = "the port of the RDMA device is down"
+LEFT_UP = "the port was not taken down within timeout="
 DEAD = "the device's connection management does not answer; recreate it"
 # The ends of connections wait for the port.
 WAITING = "connections that have ended: their peers are told when that has changed"
@@ -113,10 +114,12 @@ def disk_given_up():
 	connects()
 
 
-def under_way(sides, clients=0):
+def under_way(sides, clients=0, before=lambda: None):
 	"""Wait until so many SIDES of connections have moved something, and so many CLIENTS
-	more than a greeting. What still connects would wait for the link, and go on."""
+	more than a greeting. What still connects would wait for the link, and go on. BEFORE()
+	comes before each look."""
 	def begun():
+		before()
 		found = [line.counters for line in krping.lines() if any(line.counters.values())]
 		busy = [each for each in found
 			if each["send_msgs"] > 1 or each["read_msgs"] or each["write_msgs"]]
@@ -129,26 +132,49 @@ def moved():
 	return sum(sum(line.counters.values()) for line in krping.lines())
 
 
+def begin(kind, tag):
+	"""Start a run of this KIND."""
+	# Less than the 4.3 s after which mem_mode=reg repeats what was lost, and goes on.
+	return Command(f"loopback,addr={ADDR},timeout=4000,tag={tag},count=1000000000,{kind}".strip(","))
+
+
+def replace_ended(commands, tag):
+	"""Start those of COMMANDS, by kind, again that have ended: they had no CPU for too long."""
+	for kind, command in commands.items():
+		if not command.is_alive():
+			number = command.wait()
+			assert number in CUT, f"{kind}: {name(number)} before the flap"
+			diag(f"{kind}: {name(number)} before the flap; once more")
+			commands[kind] = begin(kind, tag)
+
+
 @suite.test("runs in mid-flap end in time or go on, the cause is named, and what comes next connects")
 def runs():
 	kinds = ("", "mem_mode=reg", "poll", "slat", "bw", "rbw", "sbw,qps=3", "slat,qp=ud", "bw,qp=uc")
 	for seconds in (0.3, 2):
 		tag, log = new_tag(), Log()
-		# Less than the 4.3 s after which mem_mode=reg repeats what was lost, and goes on.
-		commands = {kind: Command(f"loopback,addr={ADDR},timeout=4000,tag={tag},"
-					  f"count=1000000000,{kind}".strip(","))
-			    for kind in kinds}
+		commands = {kind: begin(kind, tag) for kind in kinds}
 		# The client of several queue pairs is one side, each of its servers another.
-		under_way(2 * len(kinds) + 2, len(kinds))
-		network.flap(seconds)
+		under_way(2 * len(kinds) + 2, len(kinds),
+			  lambda commands=commands, tag=tag: replace_ended(commands, tag))
+		network.link_down()
+		try:
+			time.sleep(seconds)
+			# The port is looked at 200 ms after the end, when a short flap may be over.
+			if seconds > 0.5:
+				log.wait(rf"tag={tag}.*: ENETDOWN \(100\): {DOWN}")
+		finally:
+			network.link_back()
 		start = time.monotonic()
 		ended = {}
 		for kind, command in commands.items():
 			command.join(max(0, start + 4 + SLACK - time.monotonic()) * krping.SLOW)
 			if command.is_alive():
 				# Its requests were all on their way when the link went down, and are
-				# repeated after half a second.
-				assert seconds < 0.5, f"{kind} still runs: {log.text()}"
+				# repeated after half a second; those of mem_mode=reg so late that the
+				# deadline may miss them.
+				assert seconds < 0.5 or kind == "mem_mode=reg", \
+					f"{kind} still runs: {log.text()}"
 				before = moved()
 				wait_for(lambda before=before: moved() > before, what=f"{kind} to go on")
 				assert command.interrupt() == errno.EINTR
@@ -158,9 +184,6 @@ def runs():
 			assert number in CUT, (kind, name(number), log.text())
 			ended[kind] = name(number)
 		diag(f"{seconds} s: {ended}")
-		# The port is looked at 200 ms after the end, when a short flap may be over.
-		if seconds > 0.5:
-			log.wait(rf"tag={tag}.*: ENETDOWN \(100\): {DOWN}")
 		assert network.management_state() == "RTS"
 		connects()
 
@@ -168,16 +191,20 @@ def runs():
 @suite.test("a server and its clients in two processes: both end, and both sides are told")
 def two_commands():
 	port, tag, log = new_port(), new_tag(), Log()
-	server = krping.serve(f"server,persist,addr={ADDR},port={port},timeout=2000,tag={tag}")
-	clients = [Command(f"client,addr={ADDR},port={port},timeout=2000,tag={tag}")
+	# Longer than a machine stalls before the link goes.
+	server = krping.serve(f"server,persist,addr={ADDR},port={port},timeout=4000,tag={tag}")
+	clients = [Command(f"client,addr={ADDR},port={port},timeout=4000,tag={tag}")
 		   for _ in range(3)]
 	under_way(6)
-	network.flap(2.5)
-	for client in clients:
-		number = client.wait()
-		assert number in CUT, name(number)
-	wait_for(lambda: len(krping.results(tag)) == 6)
-	log.wait(WAITING)
+	network.link_down()
+	try:
+		for client in clients:
+			number = client.wait()
+			assert number in CUT, name(number)
+		wait_for(lambda: len(krping.results(tag)) == 6)
+		log.wait(WAITING)
+	finally:
+		network.link_back()
 	run_ok(f"client,addr={ADDR},port={port},count=10")
 	assert server.interrupt() == errno.EINTR
 
@@ -185,7 +212,8 @@ def two_commands():
 def end_without_link():
 	"""Take the link of a run down, and wait until only the identifiers of its two sides
 	are left."""
-	command = Command(f"loopback,addr={ADDR},timeout=1500")
+	# Longer than a machine stalls before the link goes.
+	command = Command(f"loopback,addr={ADDR},timeout=4000")
 	under_way(2)
 	network.link_down()
 	number = command.wait()
@@ -320,7 +348,7 @@ class PortDown(Command):
 
 @suite.test("conformance: a message of the connection management over a port that is down")
 def conforms():
-	command = PortDown("timeout=5000")
+	command = PortDown("timeout=8000")
 	try:
 		command.asked("take")
 		network.link_down()
@@ -345,25 +373,29 @@ def conforms():
 
 @suite.test("conformance: a port that nobody takes down, or that nobody brings back")
 def left_alone():
-	command = PortDown("timeout=1000")
+	# Each of its steps may take as long.
+	command = PortDown("timeout=3000")
 	assert command.wait() == 0
 	case = command.case()
 	assert (case["outcome"], case["seen"]) == ("skip", ""), case
-	assert case["reason"] == "the port was not taken down within timeout=", case
+	assert case["reason"] == LEFT_UP, case
 	connects()
-	# Long enough for a slow machine to take the port down.
-	command = PortDown(f"timeout={1000 if krping.SLOW == 1 else 10000}")
-	command.asked("take")
-	network.link_down()
-	try:
-		number = command.wait()
-		assert number == errno.EBADE, (name(number), command.log.text())
-		case = command.case()
-		assert case["seen"].startswith(DOWN), case
-		assert (case["outcome"], case["reason"]) == ("fail", "it could not be tried"), case
-	finally:
-		network.link_up()
-	connects()
+	for timeout in (3000, 20000):
+		command = PortDown(f"timeout={timeout * krping.SLOW}")
+		command.asked("take")
+		network.link_down()
+		try:
+			number = command.wait()
+			case = command.case()
+		finally:
+			network.link_up()
+		connects()
+		if case["reason"] != LEFT_UP:
+			break
+		diag(f"the port was not taken down within {timeout} ms; once more")
+	assert number == errno.EBADE, (name(number), command.log.text())
+	assert case["seen"].startswith(DOWN), case
+	assert (case["outcome"], case["reason"]) == ("fail", "it could not be tried"), case
 
 
 @suite.test("conformance: interrupted while it waits for the port to go or to come back")
@@ -382,7 +414,7 @@ def interrupted():
 			if down:
 				network.link_up()
 		assert number == errno.EINTR, name(number)
-		assert taken < 2.5 * krping.SLOW, f"took {taken:.2f} s"
+		assert taken < krping.SOON, f"took {taken:.2f} s"
 		assert krping.result(command.tag, "loopback")["cases"] == []
 		diag(f"{taken:.2f} s")
 		connects()
