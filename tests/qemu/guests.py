@@ -192,9 +192,11 @@ class Guest:
 	def wait_up(self):
 		"""Wait until it can be reached, with the module loaded."""
 		def up():
-			return subprocess.run(self.words("test", "-e", krping.PROC), check=False,
-					      stdin=subprocess.DEVNULL, capture_output=True,
-					      timeout=PATIENCE).returncode == 0
+			with contextlib.suppress(subprocess.TimeoutExpired):
+				return subprocess.run(self.words("test", "-e", krping.PROC), check=False,
+						      stdin=subprocess.DEVNULL, capture_output=True,
+						      timeout=PATIENCE).returncode == 0
+			return False
 		krping.wait_for(up, 300, f"{self.name} to be back")
 
 

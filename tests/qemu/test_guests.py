@@ -127,17 +127,20 @@ class Store:
 		self.server = None
 
 	def __enter__(self):
-		self.guest.exec("modprobe", "-a", "virtio_blk", "ext4")
-		# Its node may come a moment later.
-		self.guest.exec("sh", "-c", "for i in $(seq 100); do [ ! -b /dev/vda ] || exit 0; "
-				"sleep 0.1; done; exit 1")
+		self._await_node()
 		self.guest.exec("mkfs.ext4", "-q", "-F", "/dev/vda")
 		self.serve()
 		return self
 
+	def _await_node(self):
+		"""Load the drivers, and wait for the disk's node, which may come a moment later."""
+		self.guest.exec("modprobe", "-a", "virtio_blk", "ext4")
+		self.guest.exec("sh", "-c", "for i in $(seq 600); do [ ! -b /dev/vda ] || exit 0; "
+				"sleep 0.1; done; exit 1")
+
 	def serve(self):
 		"""Mount it, and serve it."""
-		self.guest.exec("modprobe", "-a", "virtio_blk", "ext4")
+		self._await_node()
 		self.guest.exec("sh", "-c", f"mkdir -p {MOUNT} && mount /dev/vda {MOUNT}")
 		self.server = self.guest.serve(f"server,blk,persist,port={self.port},"
 					       f"store={MOUNT}/image,size={self.SIZE}")
