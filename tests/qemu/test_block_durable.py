@@ -362,7 +362,9 @@ def host_restarted():
 	port = new_port()
 	log = Log()
 	far = Far(port, 7)
-	command = krping.Command(f"client,blk,addr={krping.ADDR},port={port},timeout=3000")
+	# A puppet may be slow to answer.
+	command = krping.Command(f"client,blk,addr={krping.ADDR},port={port},"
+				 f"timeout={20000 * krping.SLOW}")
 	with far:
 		wait_for(lambda: log.find("/dev/krping[0-9]+: "), what=log.text())
 		disk = block.node(block.numbers()[0])
