@@ -293,7 +293,9 @@ def refused(data, number, sentence):
 	assert written == -number, f"{data}: {written}, not -{krping.name(number)}: {log.text()}"
 	log.wait(re.escape(f"krping: {sentence}") if not sentence.startswith("holds")
 		 else f"krping: option '.*' {sentence}")
-	assert len(log.lines()) == 1, log.lines()
+	# Others may have something to say to a busy machine.
+	ours = [line for line in log.lines() if line.startswith("krping: ")]
+	assert len(ours) == 1, log.lines()
 
 
 @suite.test("what is no command: EINVAL, and why")
