@@ -18,6 +18,7 @@ import os
 import struct
 import subprocess
 
+import block
 import krping
 from compiled import Compiled
 from krping import ADDR, Command, Program, new_port, new_tag, wait_for
@@ -99,13 +100,10 @@ class Disk:
 
 	def rewrite(self):
 		"""Write again what is there, a page at the beginning."""
-		fd = os.open(self.path, os.O_RDWR | os.O_DIRECT | os.O_CLOEXEC)
-		try:
-			with mmap.mmap(-1, mmap.PAGESIZE) as page:
-				for done in (os.preadv(fd, [page], 0), os.pwritev(fd, [page], 0)):
-					assert done == mmap.PAGESIZE, done
-		finally:
-			os.close(fd)
+		page = [(0, mmap.PAGESIZE)]
+		with block.Raw(self, mmap.PAGESIZE) as raw:
+			raw.read(0, page)
+			raw.write(0, page)
 
 
 @contextlib.contextmanager
