@@ -351,6 +351,12 @@ def resources():
 	return found
 
 
+def ready_pairs(kind="RC", device=None):
+	"""The queue pairs of this KIND, of DEVICE or of all, that send and receive."""
+	return [each for each in rdma("resource", "show", "qp")
+		if (each["type"], each["state"]) == (kind, "RTS") and device in (None, each["ifname"])]
+
+
 def listens(port):
 	"""Whether anything listens on PORT, in the kernel or not."""
 	return any(each["state"] == "LISTEN" and each["src-addr"].endswith(f":{port}")

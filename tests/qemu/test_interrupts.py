@@ -58,8 +58,7 @@ def moving(number):
 def connected(number):
 	"""NUMBER connections are up."""
 	def predicate(_port):
-		return len([qp for qp in krping.rdma("resource", "show", "qp")
-			    if qp["type"] == "RC" and qp["state"] == "RTS"]) >= number
+		return len(krping.ready_pairs()) >= number
 	return predicate
 
 

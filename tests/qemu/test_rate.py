@@ -284,8 +284,7 @@ def resting(words, served="", conns=20):
 	port = new_port()
 	server = serve(f"server,port={port}{served}")
 	client = Command(f"client,addr={ADDR},port={port},{words},rate=1")
-	krping.wait_for(lambda: sum(each["type"] == "RC" and each["state"] == "RTS"
-				    for each in krping.rdma("resource", "show", "qp")) >= 2 * conns)
+	krping.wait_for(lambda: len(krping.ready_pairs()) >= 2 * conns)
 	time.sleep(1)
 	return server, client
 

@@ -90,8 +90,7 @@ def ended():
 	server = Command(f"server,port={port},{TIMEOUT}")
 	client = Command(f"client,addr={ADDR},port={port},wlat,wait=20000,start_at={at},{TIMEOUT}")
 	# Before, a server that goes rejects its client.
-	krping.wait_for(lambda: sum(each["type"] == "RC" and each["state"] == "RTS"
-				    for each in krping.rdma("resource", "show", "qp")) == 2)
+	krping.wait_for(lambda: len(krping.ready_pairs()) == 2)
 	time.sleep(0.5)
 	server.interrupt()
 	assert client.wait() == errno.ECONNRESET

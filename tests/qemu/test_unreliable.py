@@ -10,7 +10,7 @@ import time
 import compiled
 import krping
 import network
-from krping import ADDR, DEVICE, Program, new_port, new_tag, rdma, run_fails, run_ok, wait_for
+from krping import ADDR, DEVICE, Program, new_port, new_tag, run_fails, run_ok, wait_for
 from ktap import Suite, diag
 from microbench import moving, warmup
 
@@ -122,8 +122,7 @@ def beside_shared():
 
 def ready_datagrams(device=DEVICE):
 	"""The numbers, as text, of the queue pairs of DEVICE that send and receive datagrams."""
-	return [str(each["lqpn"]) for each in rdma("resource", "show", "qp")
-		if (each["ifname"], each["type"], each["state"]) == (device, "UD", "RTS")]
+	return [str(each["lqpn"]) for each in krping.ready_pairs("UD", device)]
 
 
 @suite.test("datagrams of strangers are counted, and change nothing")
