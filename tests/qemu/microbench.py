@@ -49,6 +49,21 @@ def moving(number=1, least=300):
 	return found if len(found) >= number else None
 
 
+def amid(begin, deed):
+	"""Have DEED(run) be done while a run goes on that BEGIN(seconds, tag) starts and that lasts so
+	long. A busy machine may be done too late, so others follow that last longer. Return the tag of
+	the one that lasted."""
+	for seconds in (4, 15, 60):
+		tag = krping.new_tag()
+		run = begin(seconds * krping.SLOW, tag)
+		deed(run)
+		goes_on = run.is_alive()
+		assert run.wait(180) == 0
+		if goes_on:
+			return tag
+	raise AssertionError("each run ended before what was to be done meanwhile")
+
+
 @dataclasses.dataclass(frozen=True)
 class Case:
 	"""A run, for which COUNT 0 is without an end."""
