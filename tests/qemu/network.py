@@ -326,10 +326,10 @@ class Lab:
 			port, tag = krping.new_port(), krping.new_tag()
 			server = krping.serve(f"server,addr={self.FAR},port={port},{timeout}{served}",
 					      self.command)
-			moments = [time.monotonic()]
+			begun = time.monotonic()
 			client = krping.Command(f"client,addr={self.FAR},port={port},{words},{timeout},"
 						f"tag={tag}")
-			amid = self._cut_amid(client, after, moments)
+			amid = self._cut_amid(client, after, begun)
 			number, other = client.wait(), server.wait()
 			# What a busy machine has cut late, or for long, shows something else.
 			if amid:
@@ -337,15 +337,19 @@ class Lab:
 				return number, krping.result(tag, "client")
 		raise AssertionError("the cable was always cut too late or for too long")
 
-	def _cut_amid(self, client, after, moments):
+	def _cut_amid(self, client, after, before):
 		"""Cut the cable as cut_amid() does. Return whether that was soon, less than 1.5 s after not
-		so many messages had gone, and for less than 2 s, which a queue pair bears. MOMENTS has
-		one from before CLIENT began."""
+		so many messages had gone, and for less than 2 s, which a queue pair bears. BEFORE is a
+		moment before CLIENT began."""
 		def gone():
-			moments.append(time.monotonic())
-			return not client.is_alive() or any(
+			nonlocal before
+			now = time.monotonic()
+			have = not client.is_alive() or any(
 				line.counters.get(f"{operation}_msgs", 0) > after
 				for line in krping.lines() for operation in ("read", "write", "send"))
+			if not have:
+				before = now
+			return have
 		krping.wait_for(gone)
 		time.sleep(0.3)
 		if not client.is_alive():
@@ -355,8 +359,7 @@ class Lab:
 		cut = time.monotonic()
 		time.sleep(1)
 		self.mend()
-		# At the last but one they had not gone.
-		return cut - moments[-2] < 1.5 and time.monotonic() - start < 2
+		return cut - before < 1.5 and time.monotonic() - start < 2
 
 	def remove_address(self):
 		"""Take the near end's address away."""
