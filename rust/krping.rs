@@ -22,7 +22,6 @@
 //! lists its files.
 
 use kernel::{
-    debugfs,
     fmt,
     prelude::*,
     sync::Arc, //
@@ -47,7 +46,10 @@ use engine::{
     errors::Errors,
     results::Results, //
 };
-use kernel_ext::procfs::ProcEntry;
+use kernel_ext::{
+    debugfs,
+    procfs::ProcEntry, //
+};
 use proc_iface::Interface;
 
 module! {
@@ -75,25 +77,34 @@ static WORKLOADS: &[&Entry] = &[
 /// The loaded module. Fields are in drop order: no command runs once the first field is dropped.
 struct Krping {
     _proc: ProcEntry<Arc<Interface>>,
-    _results: Pin<KBox<debugfs::File<Arc<Results>>>>,
-    _errors: Pin<KBox<debugfs::File<Arc<Errors>>>>,
-    _options: Pin<KBox<debugfs::File<()>>>,
+    _results: debugfs::File<Results>,
+    _errors: debugfs::File<Errors>,
+    _options: debugfs::File<Options>,
     _directory: debugfs::Dir,
     /// Dropped last: commands hand identifiers over to it.
     _departures: Departures,
 }
 
-fn show_results(results: &Arc<Results>, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-    results.show(out)
+impl debugfs::Contents for Results {
+    fn show(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.show(out)
+    }
 }
 
-fn show_errors(errors: &Arc<Errors>, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-    errors.show(out)
+impl debugfs::Contents for Errors {
+    fn show(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.show(out)
+    }
 }
 
-fn show_options(_: &(), out: &mut fmt::Formatter<'_>) -> fmt::Result {
-    logic::spec::json::write(out)?;
-    out.write_str("\n")
+/// The table of options, for programs.
+struct Options;
+
+impl debugfs::Contents for Options {
+    fn show(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        logic::spec::json::write(out)?;
+        out.write_str("\n")
+    }
 }
 
 impl kernel::Module for Krping {
@@ -102,20 +113,19 @@ impl kernel::Module for Krping {
         // SAFETY: Called once, and no command runs yet.
         let departures = unsafe { Departures::start()? };
         let registry = begin::new_registry(WORKLOADS)?;
+        let results = debugfs::File::new(registry.results().clone())?;
+        let errors = debugfs::File::new(registry.errors().clone())?;
+        let options = debugfs::File::new(Arc::new(Options, GFP_KERNEL)?)?;
+        // Commands can come from here on, and nothing fails any more.
+        let proc = Interface::register(registry, module)?;
         let directory = debugfs::Dir::new(c"krping");
-        let file =
-            directory.read_callback_file(c"results", registry.results().clone(), &show_results);
-        let errors =
-            directory.read_callback_file(c"errors", registry.errors().clone(), &show_errors);
-        let options = directory.read_callback_file(c"options", (), &show_options);
         Ok(Self {
-            _results: KBox::pin_init(file, GFP_KERNEL)?,
-            _errors: KBox::pin_init(errors, GFP_KERNEL)?,
-            _options: KBox::pin_init(options, GFP_KERNEL)?,
+            _proc: proc,
+            _results: results.publish(&directory, c"results"),
+            _errors: errors.publish(&directory, c"errors"),
+            _options: options.publish(&directory, c"options"),
             _directory: directory,
             _departures: departures,
-            // Last: commands can come from here on.
-            _proc: Interface::register(registry, module)?,
         })
     }
 }

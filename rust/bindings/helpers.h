@@ -8,6 +8,7 @@
 
 #include <linux/blk-mq.h>
 #include <linux/kthread.h>
+#include <linux/seq_file.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 #include <rdma/rw.h>
@@ -154,6 +155,17 @@ bool rust_helper_file_has_cache(struct file *file);
 ssize_t rust_helper_file_move(struct file *file, void *memory, size_t len, loff_t *at,
 			      bool write);
 int rust_helper_truncate(struct file *file, loff_t size);
+
+/* What prints a file of debugfs, and its argument: the private data of the seq_file. */
+struct rust_helper_debugfs_operations {
+	int (*show)(struct seq_file *seq, void *unused);
+	void *data;
+};
+
+struct dentry *rust_helper_debugfs_dir(const char *name);
+struct dentry *rust_helper_debugfs_file(const char *name, struct dentry *dir,
+					const struct rust_helper_debugfs_operations *ops);
+void rust_helper_debugfs_remove(struct dentry *entry);
 void rust_helper_throttle_locally(void);
 
 /* Tapped disks and their tracepoints. */

@@ -20,6 +20,7 @@
 //! | [`pages::Area`] | `__vmalloc()` |
 //! | [`tapped::Tap`] | tracepoints of requests to disks that others use |
 //! | [`cred::Credentials`] | `override_creds()` |
+//! | [`debugfs::File`] | `debugfs_create_file()` with an owner |
 //! | [`file::OpenFile`] | files and block devices that the kernel itself reads and writes |
 //! | [`kthread::Kthread`] | `kthread_create()`, `kthread_stop()` |
 //! | [`procfs::ProcEntry`] | `proc_create_data()`, `proc_remove()` |
@@ -38,6 +39,7 @@ pub(crate) mod boot;
 pub(crate) mod completion;
 pub(crate) mod cpu_time;
 pub(crate) mod cred;
+pub(crate) mod debugfs;
 pub(crate) mod file;
 pub(crate) mod identity;
 pub(crate) mod kthread;

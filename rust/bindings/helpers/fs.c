@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/blkdev.h>
 #include <linux/bvec.h>
+#include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/proc_fs.h>
+#include <linux/seq_file.h>
 #include <linux/stat.h>
 #include <linux/uio.h>
 
@@ -91,4 +93,36 @@ struct block_device *rust_helper_file_bdev(const struct file *file)
 bool rust_helper_file_bdev_is_there(const struct file *file)
 {
 	return !inode_unhashed(file->f_mapping->host);
+}
+
+static int debugfs_open(struct inode *inode, struct file *file)
+{
+	const struct rust_helper_debugfs_operations *ops = inode->i_private;
+
+	return single_open(file, ops->show, ops->data);
+}
+
+/* The owner keeps the module for as long as a file is open. */
+static const struct file_operations debugfs_fops = {
+	.owner = THIS_MODULE,
+	.open = debugfs_open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+struct dentry *rust_helper_debugfs_dir(const char *name)
+{
+	return debugfs_create_dir(name, NULL);
+}
+
+struct dentry *rust_helper_debugfs_file(const char *name, struct dentry *dir,
+					const struct rust_helper_debugfs_operations *ops)
+{
+	return debugfs_create_file(name, 0400, dir, (void *)ops, &debugfs_fops);
+}
+
+void rust_helper_debugfs_remove(struct dentry *entry)
+{
+	debugfs_remove(entry);
 }
