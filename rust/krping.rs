@@ -112,12 +112,12 @@ impl kernel::Module for Krping {
         kernel_ext::boot::learn();
         // SAFETY: Called once, and no command runs yet.
         let departures = unsafe { Departures::start()? };
-        let registry = begin::new_registry(WORKLOADS)?;
+        let registry = begin::new_registry(module, WORKLOADS)?;
         let results = debugfs::File::new(registry.results().clone())?;
         let errors = debugfs::File::new(registry.errors().clone())?;
         let options = debugfs::File::new(Arc::new(Options, GFP_KERNEL)?)?;
         // Commands can come from here on, and nothing fails any more.
-        let proc = Interface::register(registry, module)?;
+        let proc = Interface::register(registry)?;
         let directory = debugfs::Dir::new(c"krping");
         Ok(Self {
             _proc: proc,

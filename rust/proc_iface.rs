@@ -65,7 +65,6 @@ const MAX_COMMAND: usize = 4096;
 pub(crate) struct Interface {
     registry: Arc<Registry>,
     restarts: Arc<Restarts>,
-    module: &'static ThisModule,
     /// The last write, if that asked for help.
     #[pin]
     topic: Mutex<Option<Topic>>,
@@ -73,16 +72,12 @@ pub(crate) struct Interface {
 
 impl Interface {
     /// Creates `/proc/krping`, accessible to its owner only.
-    pub(crate) fn register(
-        registry: Arc<Registry>,
-        module: &'static ThisModule,
-    ) -> Result<ProcEntry<Arc<Self>>> {
+    pub(crate) fn register(registry: Arc<Registry>) -> Result<ProcEntry<Arc<Self>>> {
         let restarts = Restarts::new()?;
         let this = Arc::pin_init(
             pin_init!(Self {
                 registry,
                 restarts,
-                module,
                 topic <- new_mutex!(None, "krping_topic"),
             }),
             GFP_KERNEL,
@@ -109,7 +104,7 @@ impl ProcFile for Interface {
             return Err(errors.refused("a command", EPERM, why));
         }
         // Makes rmmod report that the module is in use while a command runs.
-        let in_use = ModuleRef::get(self.module)?;
+        let in_use = ModuleRef::get(self.registry.module())?;
         let len = data.len();
         if len > MAX_COMMAND {
             return Err(errors.refused(

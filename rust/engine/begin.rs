@@ -40,8 +40,11 @@ use kernel::{
     sync::Arc, //
 };
 
-/// Creates the registry of a module with these `workloads`, and what they keep. May sleep.
-pub(crate) fn new_registry(workloads: &'static [&'static Entry]) -> Result<Arc<Registry>> {
+/// Creates the registry of `module` with these `workloads`, and what they keep. May sleep.
+pub(crate) fn new_registry(
+    module: &'static ThisModule,
+    workloads: &'static [&'static Entry],
+) -> Result<Arc<Registry>> {
     let mut states: KVec<State> = KVec::new();
     let own = KBox::new(Workloads(workloads), GFP_KERNEL)?;
     states.push(own, GFP_KERNEL)?;
@@ -49,7 +52,7 @@ pub(crate) fn new_registry(workloads: &'static [&'static Entry]) -> Result<Arc<R
     for make in workloads.iter().flat_map(|workload| workload.states) {
         states.push(make()?, GFP_KERNEL)?;
     }
-    Registry::new(states)
+    Registry::new(states, module)
 }
 
 /// Begins `command`. Process context of the writer, which then waits for the returned value; may

@@ -37,11 +37,12 @@ pub(crate) struct Registry {
     results: Arc<Results>,
     errors: Arc<Errors>,
     states: KVec<State>,
+    module: &'static ThisModule,
 }
 
 impl Registry {
-    /// Creates the registry, with nothing running, which keeps `states`. May sleep.
-    pub(crate) fn new(states: KVec<State>) -> Result<Arc<Self>> {
+    /// Creates the registry of `module`, with nothing running, which keeps `states`. May sleep.
+    pub(crate) fn new(states: KVec<State>, module: &'static ThisModule) -> Result<Arc<Self>> {
         let results = Results::new()?;
         let errors = Errors::new()?;
         Arc::pin_init(
@@ -51,6 +52,7 @@ impl Registry {
                 results,
                 errors,
                 states,
+                module,
             }),
             GFP_KERNEL,
         )
@@ -64,6 +66,11 @@ impl Registry {
     /// Returns the state of a type.
     pub(crate) fn state<T: 'static>(&self) -> Option<&T> {
         self.states.iter().find_map(|state| state.downcast_ref())
+    }
+
+    /// Returns the module.
+    pub(crate) fn module(&self) -> &'static ThisModule {
+        self.module
     }
 
     /// Returns the finished runs.

@@ -67,18 +67,35 @@ const PSEUDO: [u32; 12] = [
 ];
 
 /// Position in a file's sequence of writeback errors, an `errseq_t`.
+///
+/// The sequence belongs to the file's mapping, which lives in the kernel's memory only: once nobody
+/// has the file open, the kernel may forget it, and a later one begins anew.
 #[derive(Clone, Copy)]
-pub(crate) struct WritebackErrors(bindings::errseq_t);
+pub(crate) struct WritebackErrors {
+    seen: bindings::errseq_t,
+    /// Address of the mapping.
+    mapping: usize,
+}
 
 impl WritebackErrors {
     /// Checks for writeback errors of `file` since the last check. An error counts even if it was
     /// reported to another open file only. Any context.
+    ///
+    /// # Errors
+    ///
+    /// The error; `EIO` if `file` has another mapping than the file that was checked last, since
+    /// the errors in between are not known.
     pub(crate) fn look(&mut self, file: &OpenFile) -> Result {
+        let now = file.unseen_errors();
+        if now.mapping != self.mapping {
+            *self = now;
+            return Err(EIO);
+        }
         // SAFETY: By the type invariant the file is open, so its mapping is there; the kernel
         // changes the member atomically.
         to_result(unsafe {
             let mapping = (*file.as_ptr()).f_mapping;
-            bindings::errseq_check_and_advance(&raw mut (*mapping).wb_err, &mut self.0)
+            bindings::errseq_check_and_advance(&raw mut (*mapping).wb_err, &mut self.seen)
         })
     }
 }
@@ -167,11 +184,16 @@ impl OpenFile {
     }
 
     /// Returns the position before the writeback errors that the opener of the file has not seen.
-    /// Must be called before anybody uses the file.
     pub(crate) fn unseen_errors(&self) -> WritebackErrors {
-        // SAFETY: By the type invariant the file is open; nobody changes the member before its
-        // first use.
-        WritebackErrors(unsafe { (*self.as_ptr()).f_wb_err })
+        // SAFETY: By the type invariant the file is open. Only `fsync` on this file changes
+        // `f_wb_err`, by one word under a lock, so what is read is a value that it had.
+        unsafe {
+            let file = self.as_ptr();
+            WritebackErrors {
+                seen: (&raw const (*file).f_wb_err).read_volatile(),
+                mapping: (*file).f_mapping.addr(),
+            }
+        }
     }
 
     /// Makes reads and writes bypass the page cache from now on. Returns the alignment of memory

@@ -17,7 +17,7 @@ import tap
 from block import MIB, Raw, Server, call
 from krping import Log, new_port, run_fails, wait_for
 from ktap import Suite, diag
-from puppet import DATA, FLUSH, FUA, IO, OK, PING, READ, WRITE, geometry, hello, request, response
+from puppet import CLOSE, DATA, FLUSH, FUA, IO, OK, PING, READ, WRITE, geometry, hello, request, response
 
 suite = Suite(check=block.check)
 
@@ -222,6 +222,11 @@ class Client(puppet.Client):
 		self.seq += 1
 		self.ask(request(action, tag, self.seq, **more), response(tag, self.seq, status))
 
+	def leaves(self):
+		"""Say that it does not come back. Until then the module stays loaded for one that
+		has not been told of a failure."""
+		self.does(CLOSE, OK, DEPTH)
+
 
 @suite.test("a failure whose answer may be lost is told again, until the client shows that it knows")
 def told_again():
@@ -271,6 +276,9 @@ def server_anew():
 			     Client(server, second, generation) as other:
 				one.does(FLUSH, IO, 1)
 				other.does(FLUSH, IO, 1)
+				if generation == 3:
+					one.leaves()
+					other.leaves()
 
 
 @suite.test("what is written back while no server runs, and fails, is told by the next one")
@@ -290,6 +298,7 @@ def between_servers():
 		server.start()
 		with Client(server, number, 2) as client:
 			client.does(FLUSH, IO, 1)
+			client.leaves()
 
 
 @suite.test("a flush fails while its connection is lost: the disk is told when it is back")

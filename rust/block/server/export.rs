@@ -31,12 +31,13 @@ pub(crate) fn new_ledgers() -> Result<State> {
     Ok(KBox::new(Ledgers::new()?, GFP_KERNEL)?)
 }
 
-/// The store that is served, and all its clients.
+/// The store that is served, and all its clients. Fields are in drop order: the store flushes what
+/// it has for clients that may come back.
 pub(super) struct Export {
-    /// The store.
-    pub(super) store: Arc<Store>,
     /// Its clients.
     pub(super) clients: Arc<Clients>,
+    /// The store.
+    pub(super) store: Arc<Store>,
 }
 
 impl Export {
@@ -47,7 +48,7 @@ impl Export {
         let command = &session.command;
         let ledgers = session.registry.state::<Arc<Ledgers>>();
         let ledgers = ledgers.ok_or_else(|| no_memory(EINVAL))?;
-        let store = Store::open(&command.block, ledgers)?;
+        let store = Store::open(&command.block, ledgers, session.registry.module())?;
         let most = (!command.persist).then_some(command.threads);
         let clients = Clients::new(
             most,
@@ -57,7 +58,7 @@ impl Export {
         )
         .map_err(&no_memory)?;
         let store = Arc::new(store, GFP_KERNEL).map_err(|e| no_memory(e.into()))?;
-        Arc::new(Self { store, clients }, GFP_KERNEL).map_err(|e| no_memory(e.into()))
+        Arc::new(Self { clients, store }, GFP_KERNEL).map_err(|e| no_memory(e.into()))
     }
 }
 

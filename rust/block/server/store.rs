@@ -109,15 +109,19 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Opens the store of a server. `ledgers` record its failures. Process context of the writer;
-    /// sleeps.
+    /// Opens the store of a server. `ledgers` record its failures, and may keep `module`, which is
+    /// this one. Process context of the writer; sleeps.
     ///
     /// # Errors
     ///
     /// [`Failure::Kernel`] with `ENOMEM`; `ENOENT`; `ENOSPC` if a device is too small; `EBUSY` if
     /// the store is in use; `EINVAL` if the path cannot be a store; or another error of opening.
     /// [`Failure::Unsupported`] if the block size is too large for a disk.
-    pub(crate) fn open(options: &BlockOptions, ledgers: &Arc<Ledgers>) -> Result<Self, Failure> {
+    pub(crate) fn open(
+        options: &BlockOptions,
+        ledgers: &Arc<Ledgers>,
+        module: &'static ThisModule,
+    ) -> Result<Self, Failure> {
         let failed = |what| move |e: Error| Failure::Kernel(what, e.to_errno());
         // For an errno whose usual cause is hard to guess.
         let explained = |usual: Error, why, what| {
@@ -135,7 +139,7 @@ impl Store {
                     create: options.bytes > 0,
                     direct: options.direct,
                 };
-                let file = FileStore::open(path.as_str(), how, ledgers, number)?;
+                let file = FileStore::open(path.as_str(), how, ledgers, number, module)?;
                 let size = file.provide(options.bytes, read_only).map_err(explained(
                     ENOSPC,
                     "finding size= bytes in the store, which cannot grow,",

@@ -15,13 +15,16 @@ use super::{
 };
 use crate::{
     kernel_ext::{
+        alarm::with_alarm,
         file::{
             Kind,
             Mode,
             OpenFile, //
         },
         identity::Identity,
-        pages::Contiguous, //
+        memory::NoIo,
+        pages::Contiguous,
+        time::monotonic_ns, //
     },
     logic::failure::{
         errno,
@@ -43,6 +46,9 @@ const ZEROES: usize = 64 * 1024;
 /// Number of bytes zeroed at a time. It takes only a moment, even if zeroes must be written.
 const SLICE: u64 = 16 << 20;
 
+/// Time after which a flush at the end of a server is logged, in ns.
+const SLOW_NS: u64 = 2_000_000_000;
+
 /// Directories in which no file is created. A path there that does not exist is a device that is
 /// still missing, or a mistake.
 const NOT_BELOW: [&str; 3] = ["/dev/", "/proc/", "/sys/"];
@@ -59,6 +65,9 @@ pub(crate) struct Opening {
 }
 
 /// An open file, whose first bytes are the store. Fields are in drop order.
+///
+/// What was written is flushed before the file is closed, as long as a client may come back to it:
+/// the kernel forgets a failed writeback with the inode, so that later nobody could tell.
 pub(crate) struct FileStore {
     file: OpenFile,
     /// Zeroed memory to write from; never written to.
@@ -104,9 +113,33 @@ fn open_or_make(path: &str, how: Opening) -> Result<OpenFile, Failure> {
     }
 }
 
+impl Drop for FileStore {
+    fn drop(&mut self) {
+        if !self.hold.must_settle() {
+            return;
+        }
+        // The disk may be of this machine, and memory reclaim may be waiting for writes to it.
+        let _no_io = NoIo::enter();
+        let number = self.number;
+        let slow = || {
+            pr_warn!(
+                "store {number:016x}: its server has ended, and what clients that may come back \
+                 have not flushed is still being written to it\n"
+            );
+            None
+        };
+        let first = monotonic_ns().saturating_add(SLOW_NS);
+        let flushed = with_alarm(first, &slow, || self.file.sync());
+        // Without memory for the alarm.
+        let flushed = flushed.unwrap_or_else(|_| self.file.sync());
+        self.ledger().note(&self.file, flushed);
+    }
+}
+
 impl FileStore {
     /// Opens the file `path` as `how` says. `number` turns its identity into the number by which
-    /// `ledgers` and clients know it. Process context of the writer; sleeps.
+    /// `ledgers` and clients know it, and `module` is this one. Process context of the writer;
+    /// sleeps.
     ///
     /// # Errors
     ///
@@ -118,7 +151,9 @@ impl FileStore {
         how: Opening,
         ledgers: &Arc<Ledgers>,
         number: fn(&Identity) -> u64,
+        module: &'static ThisModule,
     ) -> Result<Self, Failure> {
+        let zeroes = Contiguous::new(ZEROES).map_err(failed(OPENING))?;
         let mut file = open_or_make(path, how)?;
         if file.is_pseudo() {
             return Err(failed(
@@ -136,14 +171,14 @@ impl FileStore {
         })?;
         let number = number(&file.identity());
         let hold = ledgers
-            .open(number, &file, how.read_only)
+            .open(number, &file, how.read_only, module)
             .map_err(|error| {
                 let busy = "opening the store, which another server of this host writes to,";
                 failed(if error == EBUSY { busy } else { OPENING })(error)
             })?;
         Ok(Self {
             file,
-            zeroes: Contiguous::new(ZEROES).map_err(failed(OPENING))?,
+            zeroes,
             direct,
             number,
             hold,

@@ -8,7 +8,8 @@
 //! client succeeds only if that is the last failure of the store.
 //!
 //! Ledgers belong to the module, not to a command. A server that is restarted on the same store
-//! continues with the ledger of the previous one, as long as a client of that one may come back.
+//! continues with the ledger of the previous one, as long as a client of that one may come back. A
+//! ledger with failures that such a client has not been told of keeps the module loaded.
 //!
 //! Lock order: the table, then a ledger.
 
@@ -24,6 +25,8 @@ use crate::kernel_ext::{
         OpenFile,
         WritebackErrors, //
     },
+    kthread::run_detached,
+    module::ModuleRef,
     time::Deadline, //
 };
 use kernel::{
@@ -69,7 +72,8 @@ impl Ledgers {
 
     /// Returns the ledger of `store` for a server that has opened it as `file`, and holds it for
     /// the server, which writes to the store unless `read_only`. A server that writes waits a while
-    /// for another one to end that does. Process context of the writer; sleeps.
+    /// for another one to end that does. `module` is this one. Process context of the writer;
+    /// sleeps.
     ///
     /// # Errors
     ///
@@ -79,11 +83,12 @@ impl Ledgers {
         store: u64,
         file: &OpenFile,
         read_only: bool,
+        module: &'static ThisModule,
     ) -> Result<Hold> {
         self.purge();
         let ledger = self.ledger(store, file)?;
         let deadline = Deadline::after_ms(PATIENCE_MS);
-        while !ledger.take(read_only) {
+        while !ledger.take(file, read_only) {
             match ledger.freed.wait_interruptible(deadline) {
                 Waited::Completed => {}
                 Waited::TimedOut => return Err(EBUSY),
@@ -94,6 +99,7 @@ impl Ledgers {
             ledgers: self.clone(),
             ledger,
             read_only,
+            module,
         })
     }
 
@@ -121,6 +127,8 @@ struct State {
     /// True if one of these servers writes to the store.
     written: bool,
     clients: KVec<(Arc<Account>, Option<Deadline>)>,
+    /// True while a thread keeps the module for the ledger.
+    keeps_module: bool,
     /// Deadline until which further failures are not logged.
     quiet: Option<Deadline>,
 }
@@ -144,6 +152,29 @@ pub(crate) struct Ledger {
     /// Signaled when a server has closed the store.
     #[pin]
     freed: Completion,
+    /// Signaled when a server has opened the store.
+    #[pin]
+    taken: Completion,
+}
+
+impl State {
+    /// Forgets the clients that have not come back in time.
+    fn purge(&mut self) {
+        self.clients
+            .retain(|(_, until)| until.is_none_or(|until| !until.passed()));
+    }
+
+    /// Returns the earliest deadline of the clients that have not been told of all failures, if no
+    /// server has the store and there are any.
+    fn untold(&mut self) -> Option<Deadline> {
+        self.purge();
+        let untold = |(account, until): &(Arc<Account>, Option<Deadline>)| {
+            let until = account.check().is_err().then_some(*until)?;
+            Some(until.unwrap_or(Deadline::never()))
+        };
+        let all = self.clients.iter().filter_map(untold);
+        all.reduce(Deadline::sooner).filter(|_| self.holders == 0)
+    }
 }
 
 impl Ledger {
@@ -159,11 +190,13 @@ impl Ledger {
                         holders: 0,
                         written: false,
                         clients: KVec::new(),
+                        keeps_module: false,
                         quiet: None,
                     },
                     "krping_ledger"
                 ),
                 freed <- Completion::new(),
+                taken <- Completion::new(),
             }),
             GFP_KERNEL,
         )
@@ -192,15 +225,22 @@ impl Ledger {
         }
     }
 
-    /// Takes the store for a server. Returns false if the server wants to write and another one
-    /// already does.
-    fn take(&self, read_only: bool) -> bool {
+    /// Takes the store for a server that has opened it as `file`. Returns false if the server wants
+    /// to write and another one already does.
+    fn take(&self, file: &OpenFile, read_only: bool) -> bool {
         let mut state = self.state.lock();
         if state.written && !read_only {
             return false;
         }
+        if state.holders == 0 {
+            // Nothing was left to be written when the last server closed the store. Its inode may
+            // have been another instance, the errors of which say nothing about this one.
+            state.errors = file.unseen_errors();
+        }
         state.written |= !read_only;
         state.holders = state.holders.wrapping_add(1);
+        drop(state);
+        self.taken.complete();
         true
     }
 
@@ -215,10 +255,66 @@ impl Ledger {
     /// Returns true if a server has the store, or a client may come back.
     fn is_wanted(&self) -> bool {
         let mut state = self.state.lock();
-        state
-            .clients
-            .retain(|(_, until)| until.is_none_or(|until| !until.passed()));
+        state.purge();
         state.holders > 0 || !state.clients.is_empty()
+    }
+
+    /// Returns true if a client may come back.
+    fn awaits_clients(&self) -> bool {
+        let mut state = self.state.lock();
+        state.purge();
+        !state.clients.is_empty()
+    }
+
+    /// Keeps the module loaded while no server has the store and a client may come back that has
+    /// not been told of all failures. May sleep.
+    fn keep_module(self: &Arc<Self>, module: &'static ThisModule) {
+        {
+            let mut state = self.state.lock();
+            if state.keeps_module || state.untold().is_none() {
+                return;
+            }
+            state.keeps_module = true;
+        }
+        let kept = self.clone();
+        let started = ModuleRef::get(module).and_then(|module| {
+            run_detached(fmt!("krping_ledger"), module, move || {
+                kept.wait_until_told();
+            })
+        });
+        match started {
+            Ok(()) => pr_warn!(
+                "store {:016x}: a client that may come back has not been told of that: the module \
+                 stays loaded until it has, or until it is too late for it\n",
+                self.store
+            ),
+            Err(error) => {
+                self.state.lock().keeps_module = false;
+                pr_err!(
+                    "store {:016x}: a client that may come back has not been told of that, and \
+                     will not be if the module is unloaded now (errno {})\n",
+                    self.store,
+                    -error.to_errno()
+                );
+            }
+        }
+    }
+
+    /// Waits until [`keep_module`](Self::keep_module) need not keep the module any more. The body of
+    /// a thread.
+    fn wait_until_told(&self) {
+        loop {
+            let next = {
+                let mut state = self.state.lock();
+                let next = state.untold();
+                state.keeps_module = next.is_some();
+                next
+            };
+            let Some(deadline) = next else {
+                return;
+            };
+            let _ = self.taken.wait_interruptible(deadline);
+        }
     }
 
     /// Returns the account of client `disk`. Creates it if there is none. A new client has never
@@ -268,9 +364,16 @@ pub(crate) struct Hold {
     ledgers: Arc<Ledgers>,
     ledger: Arc<Ledger>,
     read_only: bool,
+    module: &'static ThisModule,
 }
 
 impl Hold {
+    /// Returns true if what was written through this hold must be flushed before it is dropped: a
+    /// client may come back, and ask for that.
+    pub(super) fn must_settle(&self) -> bool {
+        !self.read_only && self.ledger.awaits_clients()
+    }
+
     /// Returns the ledger of the store's failures.
     pub(super) fn ledger(&self) -> &Arc<Ledger> {
         &self.ledger
@@ -280,6 +383,7 @@ impl Hold {
 impl Drop for Hold {
     fn drop(&mut self) {
         self.ledger.release(self.read_only);
+        self.ledger.keep_module(self.module);
         self.ledgers.purge();
     }
 }
