@@ -155,6 +155,9 @@ bool rust_helper_file_has_cache(struct file *file);
 ssize_t rust_helper_file_move(struct file *file, void *memory, size_t len, loff_t *at,
 			      bool write);
 int rust_helper_truncate(struct file *file, loff_t size);
+struct inode *rust_helper_file_real_inode(const struct file *file);
+u64 rust_helper_file_subvolume(const struct file *file);
+ssize_t rust_helper_sysfs_read(const char *path, void *to, size_t len);
 
 /* What prints a file of debugfs, and its argument: the private data of the seq_file. */
 struct rust_helper_debugfs_operations {

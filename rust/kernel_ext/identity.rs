@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Identity of files and block devices, by which they are recognized when they are opened again.
+//!
+//! An identity names the thing, not the place where the kernel has it at the moment: device numbers
+//! are given anew at each boot, and to each file system without a device of its own at each mount.
 
 use super::{
+    boot,
     file::{
         Kind,
         OpenFile, //
@@ -15,33 +19,77 @@ use core::ptr::NonNull;
 /// Identity of a file, unique on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Identity {
-    /// A regular file: the device that it is on, its inode number, and the generation of the inode.
-    File(u32, u64, u32),
+    /// A regular file on a file system with a UUID.
+    File {
+        /// UUID of the file system.
+        filesystem: [u64; 2],
+        /// Number of the subvolume; 0 on file systems without.
+        subvolume: u64,
+        /// Inode number and generation.
+        inode: (u64, u32),
+        /// Medium of the file system, if that has an identifier of its own: a copy of a file system
+        /// has the same UUID.
+        medium: Option<Medium>,
+    },
+    /// A regular file on a file system without a UUID: device number of the file system, number of
+    /// the boot, inode number and generation.
+    Passing(u32, u64, (u64, u32)),
     /// A block device: the medium that it has at present.
     Device(Medium),
 }
 
+impl Identity {
+    /// Returns true if the identity survives a reboot, and that the device is set up anew.
+    pub(crate) fn is_lasting(&self) -> bool {
+        !matches!(self, Self::Passing(..) | Self::Device(Medium::Passing(..)))
+    }
+}
+
 impl OpenFile {
     /// Returns the identity of the file. It changes if a file is removed and created again, on file
-    /// systems that count generations, and if a device gets another medium. Process context; may
-    /// sleep.
+    /// systems that count generations, and if a device gets another medium. Of a file of an overlay
+    /// it is that of the file which has the data. Process context; may sleep.
     pub(crate) fn identity(&self) -> Identity {
-        // SAFETY: By the type invariant the file is open, so its inode and the file
-        // system of that are there; these members of theirs never change.
-        unsafe {
-            let inode = (*self.as_ptr()).f_inode;
-            let bdev = match self.kind() {
-                Kind::Regular => None,
-                Kind::Block => NonNull::new(bindings::rust_helper_file_bdev(self.as_ptr())),
-            };
-            match bdev {
-                Some(bdev) => Identity::Device(Medium::of(bdev)),
-                None => Identity::File(
-                    (*(*inode).i_sb).s_dev,
-                    (*inode).i_ino,
-                    (*inode).i_generation,
-                ),
+        // SAFETY: By the type invariant the file is open, and is a block device where it is asked.
+        match self.kind() {
+            Kind::Block => {
+                let bdev = NonNull::new(unsafe { bindings::rust_helper_file_bdev(self.as_ptr()) });
+                // SAFETY: The device is open as long as the file is.
+                bdev.map(|bdev| Identity::Device(unsafe { Medium::of(bdev) }))
+                    .unwrap_or(Identity::Passing(0, 0, (0, 0)))
             }
+            Kind::Regular => self.file_identity(),
+        }
+    }
+
+    fn file_identity(&self) -> Identity {
+        // SAFETY: By the type invariant the file is open, so its inode, the one below it that has
+        // the data, and the file system of that are there; these members of theirs never change.
+        let (inode, superblock) = unsafe {
+            let inode = bindings::rust_helper_file_real_inode(self.as_ptr());
+            (inode, (*inode).i_sb)
+        };
+        // SAFETY: As above.
+        let (number, uuid, device, bdev) = unsafe {
+            (
+                ((*inode).i_ino, (*inode).i_generation),
+                (*superblock).s_uuid.b,
+                (*superblock).s_dev,
+                (*superblock).s_bdev,
+            )
+        };
+        let uuid = u128::from_be_bytes(uuid);
+        if uuid == 0 {
+            return Identity::Passing(device, boot::number(), number);
+        }
+        // SAFETY: The file system has its device open.
+        let medium = NonNull::new(bdev).map(|bdev| unsafe { Medium::of(bdev) });
+        Identity::File {
+            filesystem: [(uuid >> 64) as u64, uuid as u64],
+            // SAFETY: The file is open.
+            subvolume: unsafe { bindings::rust_helper_file_subvolume(self.as_ptr()) },
+            inode: number,
+            medium: medium.filter(|medium| matches!(medium, Medium::Stable(..))),
         }
     }
 }

@@ -7,15 +7,25 @@
 use super::boot;
 use crate::bindings;
 use core::ptr::NonNull;
+use kernel::{
+    prelude::*,
+    str::CString, //
+};
 
 /// Length of the longest identifier that a disk reports, in bytes.
 const LONGEST: usize = 16;
 
+/// Number of bytes of an identifier's text that count.
+const LONGEST_TEXT: usize = 160;
+
+/// Number of bits of a device number that are the minor number.
+const MINOR_BITS: u32 = 20;
+
 /// Identity of a medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Medium {
-    /// Number made from an identifier that a disk or a partition keeps across reboots, and the
-    /// start of the device on the disk, in sectors.
+    /// Number made from an identifier that a disk or a partition keeps when it is set up anew and
+    /// across reboots, and the start of the device on the disk, in sectors.
     Stable(u64, u64),
     /// Sequence number of the disk during this boot, the number of the boot, and the start of the
     /// device on the disk, in sectors.
@@ -33,7 +43,7 @@ impl Medium {
         // SAFETY: By the function's requirements; these members do not change while it is open.
         let (disk, start) = unsafe { ((*raw).bd_disk, (*raw).bd_start_sect) };
         // SAFETY: A device that is open has a disk, which lives at least as long.
-        if let Some(id) = unsafe { disk_id(disk) } {
+        if let Some(id) = unsafe { disk_id(disk).or_else(|| attribute_id(disk)) } {
             return Self::Stable(id, start);
         }
         // SAFETY: As above; a partition has it until it is removed, and that waits for its users.
@@ -73,6 +83,37 @@ unsafe fn disk_id(disk: *mut bindings::gendisk) -> Option<u64> {
         let len = unsafe { get(disk, id.as_mut_ptr(), kind) };
         let id = id.get(..usize::try_from(len).ok()?.min(LONGEST))?;
         id.iter().any(|byte| *byte != 0).then(|| fold(id))
+    })
+}
+
+/// Attributes of a disk in sysfs that hold an identifier: of mapped devices (LVM, multipath,
+/// encryption), of RAIDs, of NVMe, and the serial number of others, such as virtio.
+const ATTRIBUTES: [&str; 5] = ["dm/uuid", "md/uuid", "wwid", "serial", "device/serial"];
+
+/// Returns the identifier of a disk that its attributes in sysfs hold, if there is one.
+///
+/// # Safety
+///
+/// `disk` is that of a device that is open.
+unsafe fn attribute_id(disk: *mut bindings::gendisk) -> Option<u64> {
+    // SAFETY: By the function's requirements; a disk has its whole device as long as it lives, and
+    // the number of that does not change.
+    let device = unsafe { (*(*disk).part0).bd_dev };
+    let (major, minor) = (device >> MINOR_BITS, device & ((1 << MINOR_BITS) - 1));
+    ATTRIBUTES.into_iter().find_map(|attribute| {
+        let path =
+            CString::try_from_fmt(fmt!("dev/block/{}:{}/{}", major, minor, attribute)).ok()?;
+        let mut text = [0; LONGEST_TEXT];
+        // SAFETY: The path ends with a NUL; there is room for so many bytes.
+        let len = unsafe {
+            bindings::rust_helper_sysfs_read(
+                path.as_char_ptr(),
+                text.as_mut_ptr().cast(),
+                text.len(),
+            )
+        };
+        let text = text.get(..usize::try_from(len).ok()?)?.trim_ascii();
+        (!text.is_empty()).then(|| fold(text))
     })
 }
 

@@ -3,6 +3,7 @@
 #include <linux/bvec.h>
 #include <linux/debugfs.h>
 #include <linux/fs.h>
+#include <linux/mount.h>
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
 #include <linux/stat.h>
@@ -93,6 +94,43 @@ struct block_device *rust_helper_file_bdev(const struct file *file)
 bool rust_helper_file_bdev_is_there(const struct file *file)
 {
 	return !inode_unhashed(file->f_mapping->host);
+}
+
+struct inode *rust_helper_file_real_inode(const struct file *file)
+{
+	return d_real_inode(file->f_path.dentry);
+}
+
+/* 0 where the file system has no subvolumes. */
+u64 rust_helper_file_subvolume(const struct file *file)
+{
+	struct kstat stat;
+
+	if (vfs_getattr(&file->f_path, &stat, STATX_SUBVOL, AT_STATX_SYNC_AS_STAT) ||
+	    !(stat.result_mask & STATX_SUBVOL))
+		return 0;
+	return stat.subvol;
+}
+
+/* Read an attribute, by its path below the root of sysfs, wherever that is mounted. */
+ssize_t rust_helper_sysfs_read(const char *path, void *to, size_t len)
+{
+	struct vfsmount *sysfs;
+	struct file *file;
+	loff_t at = 0;
+	ssize_t ret;
+
+	sysfs = kern_mount(get_fs_type("sysfs"));
+	if (IS_ERR(sysfs))
+		return PTR_ERR(sysfs);
+	file = file_open_root_mnt(sysfs, path, O_RDONLY, 0);
+	ret = PTR_ERR_OR_ZERO(file);
+	if (!ret) {
+		ret = kernel_read(file, to, len, &at);
+		fput(file);
+	}
+	kern_unmount(sysfs);
+	return ret;
 }
 
 static int debugfs_open(struct inode *inode, struct file *file)

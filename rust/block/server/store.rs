@@ -332,11 +332,33 @@ fn in_file(
 /// Returns a number that identifies a file, as uniquely as 64 bits can.
 pub(crate) fn number(identity: &Identity) -> u64 {
     let parts = match *identity {
-        Identity::File(device, inode, generation) => {
-            [0, u64::from(device), inode, u64::from(generation)]
+        Identity::File {
+            filesystem: [high, low],
+            subvolume,
+            inode: (number, generation),
+            medium,
+        } => {
+            let (id, start) = match medium {
+                Some(Medium::Stable(id, start)) => (id, start),
+                Some(Medium::Passing(..)) | None => (0, 0),
+            };
+            [
+                0,
+                high,
+                low,
+                subvolume,
+                number,
+                u64::from(generation),
+                id,
+                start,
+            ]
         }
-        Identity::Device(Medium::Stable(id, start)) => [1, id, start, 0],
-        Identity::Device(Medium::Passing(disk, boot, start)) => [2, disk, boot, start],
+        Identity::Passing(device, boot, (number, generation)) => {
+            let generation = u64::from(generation);
+            [3, u64::from(device), boot, number, generation, 0, 0, 0]
+        }
+        Identity::Device(Medium::Stable(id, start)) => [1, id, start, 0, 0, 0, 0, 0],
+        Identity::Device(Medium::Passing(disk, boot, start)) => [2, disk, boot, start, 0, 0, 0, 0],
     };
     parts.into_iter().fold(0x6b72_7069_6e67, mixed)
 }

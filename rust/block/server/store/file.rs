@@ -169,7 +169,14 @@ impl FileStore {
                 OPENING
             })(error)
         })?;
-        let number = number(&file.identity());
+        let identity = file.identity();
+        let number = number(&identity);
+        if !identity.is_lasting() {
+            pr_info!(
+                "store {number:016x}: {path} has no identifier of its own: after a reboot of this \
+                 host, or once it was set up or mounted anew, a disk does not go on with it\n"
+            );
+        }
         let hold = ledgers
             .open(number, &file, how.read_only, module)
             .map_err(|error| {
