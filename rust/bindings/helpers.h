@@ -154,6 +154,16 @@ int rust_helper_file_go_direct(struct file *file, u32 *memory, u32 *offset);
 bool rust_helper_file_has_cache(struct file *file);
 ssize_t rust_helper_file_move(struct file *file, void *memory, size_t len, loff_t *at,
 			      bool write);
+
+/* Sizes by which a block device does its work best, in bytes. */
+struct rust_helper_io_limits {
+	unsigned int physical;
+	unsigned int minimum;
+	unsigned int optimal;
+	unsigned int discard;
+};
+
+void rust_helper_file_io_limits(struct file *file, struct rust_helper_io_limits *to);
 int rust_helper_truncate(struct file *file, loff_t size);
 struct inode *rust_helper_file_real_inode(const struct file *file);
 u64 rust_helper_file_subvolume(const struct file *file);

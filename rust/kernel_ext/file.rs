@@ -49,6 +49,9 @@ pub(crate) enum Kind {
     Block,
 }
 
+/// Sizes by which a block device does its work best, in bytes; 0 where it does not say.
+pub(crate) type IoLimits = bindings::rust_helper_io_limits;
+
 /// File systems whose files do not store data, by their numbers in `linux/magic.h`: proc, sysfs,
 /// debugfs, tracefs, securityfs, cgroup, cgroup2, bpf, pstore, efivarfs, devpts, selinuxfs.
 const PSEUDO: [u32; 12] = [
@@ -173,6 +176,17 @@ impl OpenFile {
         (self.kind == Kind::Block)
             // SAFETY: By the type invariant the file is open and is a block device.
             .then(|| unsafe { bindings::rust_helper_file_block_size(self.as_ptr()) })
+    }
+
+    /// Returns the sizes by which a block device does its work best; `None` for a regular file.
+    pub(crate) fn io_limits(&self) -> Option<IoLimits> {
+        if self.kind != Kind::Block {
+            return None;
+        }
+        let mut limits = IoLimits::default();
+        // SAFETY: By the type invariant the file is open and is a block device.
+        unsafe { bindings::rust_helper_file_io_limits(self.as_ptr(), &mut limits) };
+        Some(limits)
     }
 
     /// Returns true for a file that the kernel generates and that stores no data.

@@ -31,6 +31,16 @@ unsigned int rust_helper_file_block_size(struct file *file)
 	return bdev_logical_block_size(file_bdev(file));
 }
 
+void rust_helper_file_io_limits(struct file *file, struct rust_helper_io_limits *to)
+{
+	struct block_device *bdev = file_bdev(file);
+
+	to->physical = bdev_physical_block_size(bdev);
+	to->minimum = bdev_io_min(bdev);
+	to->optimal = bdev_io_opt(bdev);
+	to->discard = bdev_discard_granularity(bdev);
+}
+
 /*
  * Make reads and writes bypass the page cache from now on. Nobody may have used the
  * file yet. Returns the required alignment of memory and of file positions in @memory

@@ -214,6 +214,7 @@ impl<'a> DiskConnections<'a> {
         let name =
             CString::try_from_fmt(fmt!("{}", DiskName(attachment.number))).map_err(&no_memory)?;
         let depth = geometry.depth.min(block.depth);
+        let topology = geometry.extras.topology;
         let segment_mask = made.iter().fold(u64::MAX, |mask, connection| {
             mask.min(connection.segment_mask)
         });
@@ -223,6 +224,10 @@ impl<'a> DiskConnections<'a> {
             &Shape {
                 size: geometry.size,
                 block: geometry.block,
+                physical: topology.physical,
+                minimum: topology.minimum,
+                optimal: topology.optimal,
+                discard: topology.discard,
                 alignment: ALIGNMENT,
                 max_bytes: geometry.max_bytes,
                 segment_mask,

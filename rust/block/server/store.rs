@@ -38,7 +38,10 @@ use crate::{
         },
         failure::Failure,
         wire::{
-            extras::Extras,
+            extras::{
+                Extras,
+                Topology, //
+            },
             hello::{
                 Geometry,
                 Hello, //
@@ -102,6 +105,8 @@ pub(crate) struct Store {
     volatile: bool,
     /// True if zeroes must be written to it, because it has no faster way.
     writes_zeroes: bool,
+    /// Sizes by which it does its work best.
+    topology: Topology,
     /// Identity of the store, by which a client that comes back recognizes it.
     id: u64,
     /// True if each request is logged.
@@ -160,6 +165,10 @@ impl Store {
             Backing::File(file) => file.is_volatile(),
             Backing::Nothing => true,
         };
+        let topology = match &backing {
+            Backing::File(file) => file.topology(),
+            Backing::Ram(_) | Backing::Nothing => Topology::default(),
+        };
         let writes_zeroes = match &backing {
             Backing::File(file) => !read_only && !file.zeroes_at_once(),
             Backing::Ram(_) | Backing::Nothing => false,
@@ -171,6 +180,7 @@ impl Store {
             read_only,
             volatile,
             writes_zeroes,
+            topology,
             id,
             log: options.log,
         })
@@ -238,6 +248,7 @@ impl Store {
                 volatile: self.volatile,
                 keeps_space: true,
                 boot: boot::number(),
+                topology: self.topology,
             },
         }
     }

@@ -51,8 +51,16 @@ use kernel::{
 pub(crate) struct Shape {
     /// Size of the disk.
     pub(crate) size: u64,
-    /// Logical and physical block size.
+    /// Logical block size.
     pub(crate) block: u32,
+    /// Physical block size; 0 where it is not known.
+    pub(crate) physical: u32,
+    /// The smallest size of I/O without a penalty; 0 where it is not known.
+    pub(crate) minimum: u32,
+    /// The size of I/O for the highest throughput; 0 where it is not known.
+    pub(crate) optimal: u32,
+    /// Size that is discarded in one piece; 0 where it is not known.
+    pub(crate) discard: u32,
     /// Required alignment of a request's memory.
     pub(crate) alignment: u32,
     /// Maximum size of a request's data.
@@ -208,12 +216,14 @@ impl<T: Operations> Disk<T> {
                 bindings::rust_helper_block_RUST_HELPER_BLOCK_STABLE,
             ),
             logical_block_size: shape.block,
-            physical_block_size: shape.block,
+            physical_block_size: shape.physical.max(shape.block),
+            io_min: shape.minimum,
+            io_opt: shape.optimal,
             max_hw_sectors: sectors(shape.max_bytes),
             max_segments: u16::try_from(shape.max_bytes.div_ceil(page) + 1).map_err(|_| EINVAL)?,
             max_hw_discard_sectors: sectors(shape.max_discard),
             max_write_zeroes_sectors: sectors(shape.max_discard),
-            discard_granularity: shape.block,
+            discard_granularity: shape.discard.max(shape.block),
             dma_alignment: shape.alignment.saturating_sub(1),
             virt_boundary_mask: PAGE_SIZE - 1,
             seg_boundary_mask: shape.segment_mask as usize,

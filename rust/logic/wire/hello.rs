@@ -258,7 +258,8 @@ impl Geometry {
                 self.inline <= crate::logic::block::Request::INLINE,
             ),
             ("alive_ms", limits::ALIVE_MS.contains(&self.alive_ms.into())),
-        ])
+        ])?;
+        self.extras.topology.check(block)
     }
 
     /// Checks that a disk is not given more than `asked`, which its buffers and

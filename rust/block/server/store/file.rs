@@ -26,9 +26,12 @@ use crate::{
         pages::Contiguous,
         time::monotonic_ns, //
     },
-    logic::failure::{
-        errno,
-        Failure, //
+    logic::{
+        failure::{
+            errno,
+            Failure, //
+        },
+        wire::extras::Topology, //
     }, //
 };
 use kernel::{
@@ -230,6 +233,22 @@ impl FileStore {
         let own = self.file.logical_block_size().unwrap_or(FILE_BLOCK);
         let direct = self.direct.as_ref().map_or(0, Direct::positions);
         own.max(direct)
+    }
+
+    /// Returns the sizes by which a block device does its work best, each a whole number of blocks;
+    /// of a file nothing is known.
+    pub(crate) fn topology(&self) -> Topology {
+        let in_blocks = |bytes: u32| match bytes.checked_rem(self.block()) {
+            Some(0) => bytes,
+            _ => 0,
+        };
+        let limits = self.file.io_limits().unwrap_or_default();
+        Topology {
+            physical: in_blocks(limits.physical),
+            minimum: in_blocks(limits.minimum),
+            optimal: in_blocks(limits.optimal),
+            discard: in_blocks(limits.discard),
+        }
     }
 
     /// Returns true if writes may be lost until they are flushed.

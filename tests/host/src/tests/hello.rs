@@ -7,7 +7,10 @@ use crate::logic::{
     command::Test,
     wire::{
         extensions::Extensions,
-        extras::Extras,
+        extras::{
+            Extras,
+            Topology, //
+        },
         hello::{
             announced,
             Geometry,
@@ -55,18 +58,25 @@ const GEOMETRY: Geometry = Geometry {
         volatile: false,
         keeps_space: true,
         boot: 0x6162_6364_6566_6768,
+        topology: Topology {
+            physical: 0x1000,
+            minimum: 0x0004_0800,
+            optimal: 0x0102_0800,
+            discard: 0x8800,
+        },
     },
 };
 
 #[rustfmt::skip]
-const GEOMETRY_BYTES: [u8; 76] = [
+const GEOMETRY_BYTES: [u8; 92] = [
     0x6b, 0x72, 0x70, 0x67, 1, 2, 10, 0, 0, 0, 0, 3,
     1, 2, 3, 4, 5, 6, 0, 0, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,
     0, 0, 0x08, 0, 0x21, 0x22, 0x20, 0, 0x31, 0x32, 0x30, 0,
     0x01, 0x42, 0, 0, 0, 0, 0x05, 0x43, 0x00, 0x05, 0x51, 0x52,
     0, 0, 0, 0, 0x2b, 0x66, 0, 1,
-    0x6b, 0x72, 0x70, 0x78, 0, 0, 0, 3,
+    0x6b, 0x72, 0x70, 0x78, 0, 0, 0, 7,
     0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68,
+    0, 0, 0x10, 0, 0, 4, 8, 0, 1, 2, 8, 0, 0, 0, 0x88, 0,
 ];
 
 fn hello_with(place: usize, bytes: &[u8]) -> Result<Hello, PrivateDataError> {
@@ -124,12 +134,50 @@ fn an_older_server_says_nothing_more() {
         let padded = [&GEOMETRY_BYTES[..56], &[byte; 140]].concat();
         assert_eq!(Geometry::decode(&padded), Ok(silent));
     }
+    let without = Geometry {
+        extras: Extras {
+            topology: Topology::default(),
+            ..GEOMETRY.extras
+        },
+        ..GEOMETRY
+    };
+    for byte in [0, 0xff] {
+        let mut padded = [&GEOMETRY_BYTES[..76], &[byte; 140]].concat();
+        padded[67] = 3;
+        assert_eq!(Geometry::decode(&padded), Ok(without));
+    }
     // Of a later server, whose flags mean nothing here.
     assert_eq!(geometry_with(64, &[0xff, 0xff, 0xff]), Ok(GEOMETRY));
     let decoded = geometry_with(67, &[1]).unwrap().extras;
     assert!(!decoded.volatile && !decoded.keeps_space);
     let decoded = geometry_with(67, &[2]).unwrap().extras;
     assert!(decoded.volatile && decoded.keeps_space);
+}
+
+#[test]
+fn sizes_that_no_block_device_has_are_refused() {
+    let refused = |place, bytes: u32, field| {
+        let found = geometry_with(place, &bytes.to_be_bytes());
+        assert_eq!(found, Err(PrivateDataError::Range(field)), "{bytes}");
+    };
+    for bytes in [1, 512, 0x1800, 0xffff_f800, 0x8000_0000] {
+        refused(76, bytes, "physical_block");
+    }
+    for (place, field) in [
+        (80, "minimum_io"),
+        (84, "optimal_io"),
+        (88, "discard_granularity"),
+    ] {
+        for bytes in [1, 512, 0x801, 0x4000_0800, u32::MAX] {
+            refused(place, bytes, field);
+        }
+        for bytes in [0, 0x800, 0x1800, 0x4000_0000] {
+            assert!(
+                geometry_with(place, &bytes.to_be_bytes()).is_ok(),
+                "{bytes}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -7,7 +7,10 @@ use crate::logic::{
     command::Test,
     wire::{
         extensions::Extensions,
-        extras::Extras,
+        extras::{
+            Extras,
+            Topology, //
+        },
         hello::{
             announced,
             Geometry,
@@ -52,30 +55,50 @@ fn geometry() -> impl Strategy<Value = Geometry> {
         0u32..=0x000f_ffff,
     );
     let rest = (1u16..=1024, 0u32..=4096, 1u32..=1_200_000);
-    (any::<[bool; 5]>(), any::<[u64; 2]>(), block, numbers, rest).prop_map(
-        |(flags, [store, boot], block, numbers, (depth, inline, alive_ms))| {
-            let [is_tap, read_only, log_only, volatile, keeps_space] = flags;
-            let (blocks, max_bytes, max_discard) = numbers;
-            Geometry {
-                test: if is_tap { Test::Tap } else { Test::Block },
-                read_only,
-                log_only: log_only && is_tap,
-                size: blocks * u64::from(block),
-                store,
-                block,
-                max_bytes: max_bytes * block,
-                max_discard: max_discard * block,
-                depth,
-                inline,
-                alive_ms,
-                extras: Extras {
-                    volatile,
-                    keeps_space,
-                    boot,
-                },
-            }
-        },
+    let sizes = (
+        0u32..=8,
+        [0u32..=0x0003_ffff, 0..=0x0003_ffff, 0..=0x0003_ffff],
+    );
+    (
+        any::<[bool; 5]>(),
+        any::<[u64; 2]>(),
+        block,
+        numbers,
+        rest,
+        sizes,
     )
+        .prop_map(
+            |(flags, [store, boot], block, numbers, (depth, inline, alive_ms), (shift, sizes))| {
+                let [minimum, optimal, discard] = sizes.map(|size| size * block);
+                let topology = Topology {
+                    physical: block << shift,
+                    minimum,
+                    optimal,
+                    discard,
+                };
+                let [is_tap, read_only, log_only, volatile, keeps_space] = flags;
+                let (blocks, max_bytes, max_discard) = numbers;
+                Geometry {
+                    test: if is_tap { Test::Tap } else { Test::Block },
+                    read_only,
+                    log_only: log_only && is_tap,
+                    size: blocks * u64::from(block),
+                    store,
+                    block,
+                    max_bytes: max_bytes * block,
+                    max_discard: max_discard * block,
+                    depth,
+                    inline,
+                    alive_ms,
+                    extras: Extras {
+                        volatile,
+                        keeps_space,
+                        boot,
+                        topology,
+                    },
+                }
+            },
+        )
 }
 
 proptest! {
