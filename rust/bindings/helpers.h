@@ -165,6 +165,7 @@ struct rust_helper_io_limits {
 
 void rust_helper_file_io_limits(struct file *file, struct rust_helper_io_limits *to);
 int rust_helper_truncate(struct file *file, loff_t size);
+int rust_helper_file_room(struct file *file, u64 *allocated, u64 *free);
 struct inode *rust_helper_file_real_inode(const struct file *file);
 u64 rust_helper_file_subvolume(const struct file *file);
 ssize_t rust_helper_sysfs_read(const char *path, void *to, size_t len);

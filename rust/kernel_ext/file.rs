@@ -178,6 +178,19 @@ impl OpenFile {
             .then(|| unsafe { bindings::rust_helper_file_block_size(self.as_ptr()) })
     }
 
+    /// Returns the bytes that a regular file takes up in its file system, and those that are free
+    /// there for ordinary users; `None` for a block device, and if the file system does not say.
+    /// Sleeps.
+    pub(crate) fn room(&self) -> Option<(u64, u64)> {
+        let (mut allocated, mut free) = (0, 0);
+        let known = self.kind == Kind::Regular
+            // SAFETY: By the type invariant the file is open.
+            && unsafe {
+                bindings::rust_helper_file_room(self.as_ptr(), &mut allocated, &mut free) == 0
+            };
+        known.then_some((allocated, free))
+    }
+
     /// Returns the sizes by which a block device does its work best; `None` for a regular file.
     pub(crate) fn io_limits(&self) -> Option<IoLimits> {
         if self.kind != Kind::Block {

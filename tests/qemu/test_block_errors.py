@@ -6,6 +6,7 @@ stores that fail."""
 import contextlib
 import errno
 import os
+import re
 import time
 
 import block
@@ -162,9 +163,11 @@ def full():
 	where = "/tmp/small"
 	os.makedirs(where, exist_ok=True)
 	call("mount", "-t", "tmpfs", "-o", "size=1M", "tmpfs", where)
+	log = Log()
 	try:
 		with Server(f"store={where}/store,size=8M") as server, server.disk() as disk, \
 		     Raw(disk) as raw:
+			log.wait("store [0-9a-f]{16}: its file system has 1 MiB free, and it may need 8 MiB")
 			raw.put(0, b"a" * 65536)
 			with failing(errno.ENOSPC, errno.EIO):
 				raw.put(4 * MIB, b"b" * 4 * MIB)
@@ -173,6 +176,16 @@ def full():
 			block.compare(raw.get(0, 12288), b"a" * 4096 + b"c" * 4096 + b"a" * 4096)
 			assert disk.figures()["errors"] >= 1, disk.figures()
 			assert disk.figures()["reconnects"] == 0, disk.figures()
+			# Once on each side, however many writes fail.
+			with failing(errno.ENOSPC, errno.EIO):
+				raw.put(4 * MIB, b"b" * 4 * MIB)
+			for line in ("store [0-9a-f]{16}: no room for a client's write",
+				     f"{disk.name}: the server has no room for a write"):
+				log.wait(line)
+				assert len(re.findall(line, log.text())) == 1, log.text()
+		log = Log()
+		with Server(f"store={where}/store,size=1M,persist"):
+			assert "MiB free" not in log.text(), log.text()
 	finally:
 		call("umount", where)
 

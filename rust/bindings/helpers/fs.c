@@ -7,6 +7,7 @@
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
 #include <linux/stat.h>
+#include <linux/statfs.h>
 #include <linux/uio.h>
 
 #include "../helpers.h"
@@ -104,6 +105,19 @@ struct block_device *rust_helper_file_bdev(const struct file *file)
 bool rust_helper_file_bdev_is_there(const struct file *file)
 {
 	return !inode_unhashed(file->f_mapping->host);
+}
+
+int rust_helper_file_room(struct file *file, u64 *allocated, u64 *free)
+{
+	struct kstatfs stat;
+	int ret;
+
+	ret = vfs_statfs(&file->f_path, &stat);
+	if (ret)
+		return ret;
+	*free = stat.f_bavail * stat.f_bsize;
+	*allocated = file_inode(file)->i_blocks << SECTOR_SHIFT;
+	return 0;
 }
 
 struct inode *rust_helper_file_real_inode(const struct file *file)

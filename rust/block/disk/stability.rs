@@ -11,7 +11,10 @@
 
 use crate::{
     block::figures::Live,
-    kernel_ext::atomic::raise, //
+    kernel_ext::{
+        atomic::raise,
+        time::monotonic_ms, //
+    }, //
 };
 use kernel::{
     prelude::*,
@@ -34,7 +37,13 @@ pub(crate) struct Stability {
     /// Errno of a loss in the upper 32 bits, and the number of the disk's use in which it is
     /// reported in the lower 32 bits; 0 if nothing is lost.
     loss: Atomic<u64>,
+    /// Time of the last line in the log about a lack of room, in ms of [`monotonic_ms`]; 0 if there
+    /// was none.
+    told_of_room_ms: Atomic<u64>,
 }
+
+/// Minimum time between two lines in the log about a lack of room, in ms.
+const QUIET_MS: u64 = 10_000;
 
 impl Stability {
     /// Creates the state of disk `number` with these queues, before any write. May sleep.
@@ -49,6 +58,7 @@ impl Stability {
                 queues: all,
                 flushed: Atomic::new(0),
                 loss: Atomic::new(0),
+                told_of_room_ms: Atomic::new(0),
             },
             GFP_KERNEL,
         )?)
@@ -92,6 +102,19 @@ impl Stability {
                  every flush fails until the disk has been closed by all\n",
                 self.number,
                 errno
+            );
+        }
+    }
+
+    /// Logs that the server has no room for a write, unless that was logged lately. Any context.
+    pub(super) fn no_room(&self) {
+        let (now, before) = (monotonic_ms(), self.told_of_room_ms.load(Relaxed));
+        if before == 0 || now.saturating_sub(before) >= QUIET_MS {
+            self.told_of_room_ms.store(now, Relaxed);
+            pr_err!(
+                "krping{}: the server has no room for a write, which fails with ENOSPC: free \
+                 space in the file system of its store\n",
+                self.number
             );
         }
     }

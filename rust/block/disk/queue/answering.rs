@@ -204,6 +204,9 @@ impl DiskQueue {
     /// Updates the record of durable writes from the answer to `request`. A flush covers `covers`
     /// writes.
     fn settle(&self, request: &Request, covers: u64, errno: i32) {
+        if errno == errno::ENOSPC {
+            self.stability.no_room();
+        }
         match request.op() {
             Op::Read | Op::Other => {}
             Op::Flush if errno == 0 => self.stability.flushed(covers),

@@ -27,6 +27,7 @@ use crate::{
         time::monotonic_ns, //
     },
     logic::{
+        block::Status,
         failure::{
             errno,
             Failure, //
@@ -222,9 +223,29 @@ impl FileStore {
             }
             self.file.set_size(bytes)?;
         }
+        if !read_only {
+            self.warn_of_lack(bytes);
+        }
         match bytes.checked_rem(block) {
             Some(rest) if bytes >= block => Ok(bytes - rest),
             _ => Err(EINVAL),
+        }
+    }
+
+    /// Logs if the file system has less room than the store of `bytes` bytes still needs.
+    fn warn_of_lack(&self, bytes: u64) {
+        let Some((allocated, free)) = self.file.room() else {
+            return;
+        };
+        let needed = bytes.saturating_sub(allocated);
+        if needed > free {
+            pr_warn!(
+                "store {:016x}: its file system has {} MiB free, and it may need {} MiB more: \
+                 when they are used up, writes fail with ENOSPC\n",
+                self.number,
+                free >> 20,
+                needed >> 20
+            );
         }
     }
 
@@ -285,10 +306,15 @@ impl FileStore {
     /// `EIO`, `ENOSPC` and other errors of the file system; `EINVAL` for a range that is not within
     /// `memory`.
     pub(crate) fn write(&self, memory: &Contiguous, offset: usize, len: usize, to: u64) -> Result {
-        match &self.direct {
+        let written = match &self.direct {
             Some(direct) => direct.write(&self.file, memory, offset, len, to),
             None => self.file.write(memory, offset, len, to),
-        }
+        };
+        written.inspect_err(|error| {
+            if Status::from_errno(error.to_errno()) == Status::NoSpace {
+                self.ledger().no_room(*error);
+            }
+        })
     }
 
     /// Flushes all writes to stable storage, for the client of `account`. Sleeps.

@@ -49,7 +49,7 @@ const MOST_AWAY: usize = 1024;
 /// about to end.
 const PATIENCE_MS: u32 = 2000;
 
-/// Minimum time between two lines in the log about failures of one store, in ms.
+/// Minimum time between two lines of a kind in the log about one store, in ms.
 const QUIET_MS: u32 = 10_000;
 
 /// The ledgers of this module.
@@ -131,6 +131,8 @@ struct State {
     keeps_module: bool,
     /// Deadline until which further failures are not logged.
     quiet: Option<Deadline>,
+    /// Deadline until which further writes without room are not logged.
+    quiet_about_room: Option<Deadline>,
 }
 
 /// Number of a store's last failure; 0 if there was none. Changed only with the ledger locked.
@@ -192,6 +194,7 @@ impl Ledger {
                         clients: KVec::new(),
                         keeps_module: false,
                         quiet: None,
+                        quiet_about_room: None,
                     },
                     "krping_ledger"
                 ),
@@ -223,6 +226,21 @@ impl Ledger {
                 -error.to_errno()
             );
         }
+    }
+
+    /// Logs that a write has found no room, unless that was logged lately. May sleep.
+    pub(super) fn no_room(&self, error: Error) {
+        let mut state = self.state.lock();
+        if state.quiet_about_room.is_some_and(|quiet| !quiet.passed()) {
+            return;
+        }
+        state.quiet_about_room = Some(Deadline::after_ms(QUIET_MS));
+        pr_err!(
+            "store {:016x}: no room for a client's write, which fails with ENOSPC (errno {} here): \
+             free space in the file system that the store is on\n",
+            self.store,
+            -error.to_errno()
+        );
     }
 
     /// Takes the store for a server that has opened it as `file`. Returns false if the server wants
