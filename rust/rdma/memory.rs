@@ -58,13 +58,7 @@ use buffer::Buffer;
 use kernel::{
     page::PAGE_SIZE,
     prelude::*,
-    sync::{
-        atomic::{
-            Atomic,
-            Relaxed, //
-        },
-        Arc, //
-    }, //
+    sync::Arc, //
 };
 use place::{
     Owner,
@@ -74,9 +68,6 @@ use region::{
     Cover,
     Region, //
 };
-
-/// The number of memories that have been made, modulo 2^32.
-static MEMORIES: Atomic<u32> = Atomic::new(0);
 
 /// A buffer of a [`Memory`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +106,8 @@ impl<F: ForeignMemory> Memory<F> {
     ///
     /// # Errors
     ///
-    /// `EXDEV` where `id` is bound to another device than the domain's, `ENODEV` where to none.
+    /// `EXDEV` where `id` is bound to another device than the domain's, `ENODEV` where to none;
+    /// `EOVERFLOW` where there have been as many memories as can be told apart.
     pub(crate) fn new(id: &Arc<Id>, pd: Arc<ProtectionDomain>) -> Result<Self> {
         if !id.device()?.is(&pd.id().device()?) {
             return Err(EXDEV);
@@ -128,7 +120,7 @@ impl<F: ForeignMemory> Memory<F> {
             completions: None,
             pd,
             account: None,
-            owner: Owner(MEMORIES.fetch_add(1, Relaxed)),
+            owner: Owner::new()?,
             id: id.clone(),
         })
     }

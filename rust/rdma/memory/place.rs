@@ -2,22 +2,51 @@
 
 //! Indices into the lists of one owner, which name nothing in the lists of another.
 
-/// The number by which an owner tells its own places from those of others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Owner(pub(crate) u32);
+use kernel::{
+    prelude::*,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    }, //
+};
 
-/// An index into a list of one owner.
+/// Bits of a place that are the index. Those above are the number of the owner: at one owner a
+/// microsecond there are enough for half a year.
+const INDEX_BITS: u32 = 20;
+
+/// The largest number of an owner.
+const LAST_OWNER: u64 = u64::MAX >> INDEX_BITS;
+
+/// The number of owners that there have been.
+static OWNERS: Atomic<u64> = Atomic::new(0);
+
+/// The number by which an owner tells its own places from those of others. No other has had it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    owner: Owner,
-    index: u32,
-}
+pub(crate) struct Owner(u64);
+
+/// An index into a list of one owner. As short as an index and a number can be, since each request
+/// names several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place(u64);
 
 impl Owner {
+    /// Makes a new owner. Any context.
+    ///
+    /// # Errors
+    ///
+    /// `EOVERFLOW` where there have been as many as there are numbers.
+    pub(crate) fn new() -> Result<Self> {
+        // It counts on where there are no more, and does not get to its own end.
+        match OWNERS.fetch_add(1, Relaxed) {
+            number @ 0..=LAST_OWNER => Ok(Self(number)),
+            _ => Err(EOVERFLOW),
+        }
+    }
+
     /// Returns the place at `index` of one of its lists; `None` beyond what a place can name.
     pub(crate) fn place(self, index: usize) -> Option<Place> {
-        let index = u32::try_from(index).ok()?;
-        Some(Place { owner: self, index })
+        let index = u64::try_from(index).ok()?;
+        (index >> INDEX_BITS == 0).then_some(Place(self.0 << INDEX_BITS | index))
     }
 
     /// Returns the element of `list`, which is the owner's, at `place`; `None` where that is
@@ -32,7 +61,9 @@ impl Owner {
         self.index(place).and_then(|index| list.get_mut(index))
     }
 
-    fn index(self, place: Place) -> Option<usize> {
-        (place.owner == self).then_some(place.index as usize)
+    /// Returns the index that `place` is; `None` where it is another owner's.
+    pub(crate) fn index(self, place: Place) -> Option<usize> {
+        let own = place.0 >> INDEX_BITS == self.0;
+        own.then_some((place.0 & ((1 << INDEX_BITS) - 1)) as usize)
     }
 }
