@@ -360,11 +360,13 @@ impl Session {
         // From here on, dropping `running` updates the count: in the thread, or here if it is not
         // started.
         let handle = Kthread::run(fmt!("{}", ThreadName(worker.id)), move || {
-            let _as_writer = running.session.credentials.assume();
-            match cpu.map_or(Ok(()), |cpu| run_on(cpu).map_err(|_| Failure::NoCpu(cpu))) {
-                Ok(()) => body(&running.session, &running.worker),
-                Err(failure) => running.session.abort(failure),
-            }
+            let session = &running.session;
+            session.credentials.assume(|| {
+                match cpu.map_or(Ok(()), |cpu| run_on(cpu).map_err(|_| Failure::NoCpu(cpu))) {
+                    Ok(()) => body(session, &running.worker),
+                    Err(failure) => session.abort(failure),
+                }
+            });
         });
         let handles = &mut self.threads.lock().handles;
         match handle {

@@ -5,10 +5,7 @@
 //! C header: `include/linux/cred.h`
 
 use crate::bindings;
-use core::{
-    marker::PhantomData,
-    ptr::NonNull, //
-};
+use core::ptr::NonNull;
 
 /// Credentials that a task had at some time.
 ///
@@ -30,16 +27,18 @@ impl Credentials {
         NonNull::new(unsafe { bindings::rust_helper_get_current_cred() }.cast_mut()).map(Self)
     }
 
-    /// Makes the calling task act with these credentials until the guard is dropped. Process
-    /// context.
-    pub(crate) fn assume(&self) -> Assumed<'_> {
-        // SAFETY: By the type invariant the credentials are held, and the guard does not
-        // outlive `self`.
+    /// Calls `f`, during which the calling task acts with these credentials. Process context.
+    pub(crate) fn assume<R>(&self, f: impl FnOnce() -> R) -> R {
+        // SAFETY: By the type invariant the credentials are held, and so they are until the task
+        // has its former ones again, as `self` is borrowed for so long.
         let before = unsafe { bindings::rust_helper_override_creds(self.0.as_ptr()) };
-        Assumed {
-            before,
-            _of: PhantomData,
-        }
+        let result = f();
+        // SAFETY: The task had these before, and holds a reference on them by its objective
+        // credentials, or somebody further up in its stack has them borrowed. What was assumed
+        // meanwhile has been reverted, as calls end in the reverse order of their beginning; and a
+        // panic, which would leave this one, ends the kernel.
+        unsafe { bindings::rust_helper_revert_creds(before) };
+        result
     }
 }
 
@@ -47,21 +46,5 @@ impl Drop for Credentials {
     fn drop(&mut self) {
         // SAFETY: By the type invariant the reference is ours to give back.
         unsafe { bindings::put_cred(self.0.as_ptr()) }
-    }
-}
-
-/// Guard for assumed credentials, which reverts them when dropped. Guards must be dropped in the
-/// reverse order of their creation, by the task that created them.
-pub(crate) struct Assumed<'a> {
-    before: *const bindings::cred,
-    _of: PhantomData<&'a Credentials>,
-}
-
-impl Drop for Assumed<'_> {
-    fn drop(&mut self) {
-        // SAFETY: The task had these before, and holds a reference on them by its objective
-        // credentials or by the guard below this one. A raw pointer in the guard keeps it
-        // from being sent to another task.
-        unsafe { bindings::rust_helper_revert_creds(self.before) };
     }
 }
