@@ -38,8 +38,11 @@ use kernel::{
     str::CString,
     sync::{
         atomic::{
+            Acquire,
             Atomic,
-            Relaxed, //
+            Full,
+            Relaxed,
+            Release, //
         },
         Arc, //
     },
@@ -134,10 +137,19 @@ pub(crate) struct Disk<T: Operations> {
     data: Arc<T>,
     /// The texts that `private` points to.
     _labels: Labels,
-    /// Nonzero while the disk is visible.
-    added: Atomic<u32>,
+    /// [`NEW`], [`TAKEN`] or [`VISIBLE`].
+    state: Atomic<u32>,
+    /// How often it has been quiesced and not been resumed.
+    quiesced: Atomic<u32>,
     private: KBox<Private>,
 }
+
+/// The disk has never been added.
+const NEW: u32 = 0;
+/// Somebody adds or removes the disk, has removed it, or has failed to add it.
+const TAKEN: u32 = 1;
+/// The disk has been added, and not been removed.
+const VISIBLE: u32 = 2;
 
 // SAFETY: The block layer's functions may be called from any task.
 unsafe impl<T: Operations> Send for Disk<T> {}
@@ -183,7 +195,8 @@ impl<T: Operations> Disk<T> {
                 tag_set,
                 data,
                 _labels: labels,
-                added: Atomic::new(0),
+                state: Atomic::new(NEW),
+                quiesced: Atomic::new(0),
                 private,
             }),
             Err(error) => {
@@ -256,14 +269,15 @@ impl<T: Operations> Disk<T> {
         Ok(disk)
     }
 
-    /// Makes the disk visible, which reads its partition table. Sleeps. Another thread must answer
-    /// requests meanwhile.
+    /// Makes the disk visible, which reads its partition table. Once, whether that fails or not.
+    /// Sleeps. Another thread must answer requests meanwhile.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; `EEXIST` if the name is taken.
+    /// `EBUSY` if it was called before; `ENOMEM`; `EEXIST` if the name is taken.
     pub(crate) fn add(&self) -> Result {
-        // SAFETY: By the type invariant the disk is there, and not added yet. Its
+        self.state.cmpxchg(NEW, TAKEN, Full).map_err(|_| EBUSY)?;
+        // SAFETY: By the type invariant the disk is there, and has not been added before. Its
         // private data has texts that live until it has been removed, and with it the
         // attributes that show them.
         to_result(unsafe { bindings::rust_helper_add_disk(self.raw.as_ptr()) })?;
@@ -271,7 +285,7 @@ impl<T: Operations> Disk<T> {
         // closed later. Until then the disk would count as open.
         // SAFETY: Process context, and no lock is held.
         unsafe { bindings::flush_delayed_fput() };
-        self.added.store(1, Relaxed);
+        self.state.store(VISIBLE, Release);
         Ok(())
     }
 
@@ -306,7 +320,7 @@ impl<T: Operations> Disk<T> {
     /// Removes the disk, after writing back its cached data. Sleeps until no request is left.
     /// Another thread must answer requests meanwhile.
     pub(crate) fn remove(&self) {
-        if self.added.xchg(0, Relaxed) != 0 {
+        if self.state.cmpxchg(VISIBLE, TAKEN, Full).is_ok() {
             // SAFETY: By the type invariant the disk is there; it was added, and is
             // removed once.
             unsafe { bindings::del_gendisk(self.raw.as_ptr()) };
@@ -315,7 +329,7 @@ impl<T: Operations> Disk<T> {
 
     /// Makes all requests fail at once from now on. May sleep.
     pub(crate) fn mark_dead(&self) {
-        if self.added.load(Relaxed) != 0 {
+        if self.state.load(Acquire) == VISIBLE {
             // SAFETY: By the type invariant the disk is there.
             unsafe { bindings::blk_mark_disk_dead(self.raw.as_ptr()) };
         }
@@ -326,15 +340,31 @@ impl<T: Operations> Disk<T> {
     pub(crate) fn quiesce(&self) {
         // SAFETY: By the type invariant the tag set is there; the kernel locks it.
         unsafe { bindings::blk_mq_quiesce_tagset(self.tag_set.get()) };
+        self.quiesced.fetch_add(1, Full);
     }
 
-    /// Lets requests come again, including requeued ones. May sleep.
-    pub(crate) fn resume(&self) {
+    /// Lets requests come again, including requeued ones, that were [stopped](Self::quiesce). May
+    /// sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if none are stopped.
+    pub(crate) fn resume(&self) -> Result {
+        // The kernel counts, too, and warns of one too many.
+        let mut count = self.quiesced.load(Relaxed);
+        loop {
+            let rest = count.checked_sub(1).ok_or(EINVAL)?;
+            match self.quiesced.cmpxchg(count, rest, Full) {
+                Ok(_) => break,
+                Err(now) => count = now,
+            }
+        }
         // SAFETY: As for `quiesce`; the disk has a queue as long as it is there.
         unsafe {
             bindings::blk_mq_unquiesce_tagset(self.tag_set.get());
             bindings::blk_mq_kick_requeue_list((*self.raw.as_ptr()).queue);
         }
+        Ok(())
     }
 
     /// Returns the driver's data.

@@ -226,7 +226,8 @@ impl DiskConnections<'_> {
         self.waiting.requeue();
         if core::mem::replace(&mut self.held, false) {
             self.disk.data().hold(0);
-            self.disk.resume();
+            // It is held back.
+            let _ = self.disk.resume();
         }
     }
 }
