@@ -45,7 +45,8 @@ use crate::{
         device::caps,
         failure::{
             Failure,
-            CONNECTING, //
+            CONNECTING,
+            RESOLVING_ADDRESS, //
         },
         wire::Reject, //
     },
@@ -82,6 +83,9 @@ impl Retries {
     pub(crate) const MOST: Self = Self { lost: 7, rnr: 7 };
 }
 
+/// The first step of a connection, as failures name it.
+pub(crate) const CREATING: &str = "creating a CM identifier";
+
 /// The step of a server, as failures name it.
 const ACCEPTING: &str = "accepting the connection";
 
@@ -106,8 +110,34 @@ pub(crate) struct CmId {
 impl CmId {
     /// Creates an identifier in namespace `net` that reports to `outcome`.
     pub(crate) fn new(net: &Netns, outcome: Arc<Outcome>) -> Result<Self> {
+        let (id, events) = Self::unshared(net, outcome)?;
+        Self::share(id, events)
+    }
+
+    /// Creates one that is bound to this side's address `own`. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `EADDRNOTAVAIL` or `ENODEV` where `own` is not on an RDMA device; `ENOMEM`.
+    pub(crate) fn new_at(
+        net: &Netns,
+        outcome: Arc<Outcome>,
+        own: &SocketAddress,
+    ) -> Result<Self, Failure> {
+        let failed = |error: Error| Failure::Kernel(CREATING, error.to_errno());
+        let (mut id, events) = Self::unshared(net, outcome).map_err(failed)?;
+        id.bind(own)
+            .map_err(|error| Failure::Kernel(RESOLVING_ADDRESS, error.to_errno()))?;
+        Self::share(id, events).map_err(failed)
+    }
+
+    fn unshared(net: &Netns, outcome: Arc<Outcome>) -> Result<(Id, Arc<Events>)> {
         let events = Events::new(outcome, false)?;
         let id = Id::new(net, PortSpace::Tcp, QpType::Rc, events.clone())?;
+        Ok((id, events))
+    }
+
+    fn share(id: Id, events: Arc<Events>) -> Result<Self> {
         Ok(Self {
             id: Arc::new(id, GFP_KERNEL)?,
             events,

@@ -27,7 +27,8 @@ const FIRST_ATTEMPT_MS: u32 = 20;
 const LONGEST_ATTEMPT_MS: u32 = 500;
 
 impl CmId {
-    /// Resolves `peer` to a device. Sleeps, `timeout` ms at most.
+    /// Resolves `peer` to a device, from this side's address where the identifier is bound to one.
+    /// Sleeps, `timeout` ms at most.
     ///
     /// # Errors
     ///
@@ -38,27 +39,13 @@ impl CmId {
         peer: &SocketAddress,
         timeout: u32,
     ) -> Result<(), Failure> {
-        self.resolve_address_from(None, peer, timeout)
-    }
-
-    /// Does the same from this side's address `own`, if one is given.
-    ///
-    /// # Errors
-    ///
-    /// As there; `EADDRNOTAVAIL` or `ENODEV` where `own` is not on an RDMA device.
-    pub(crate) fn resolve_address_from(
-        &self,
-        own: Option<&SocketAddress>,
-        peer: &SocketAddress,
-        timeout: u32,
-    ) -> Result<(), Failure> {
         let outcome = self.outcome();
         let mut attempt = FIRST_ATTEMPT_MS.min(timeout / 2);
-        self.begin_resolve_address(own, peer, attempt)?;
+        self.begin_resolve_address(peer, attempt)?;
         outcome.wait_until(RESOLVING_ADDRESS, Some(timeout), || {
             if self.events.take_unanswered() {
                 attempt = (attempt * 2).min(LONGEST_ATTEMPT_MS);
-                if let Err(failure) = self.begin_resolve_address(own, peer, attempt) {
+                if let Err(failure) = self.begin_resolve_address(peer, attempt) {
                     outcome.fail(failure);
                 }
             }
@@ -67,16 +54,11 @@ impl CmId {
     }
 
     /// Begins an attempt of `duration` ms, whose end is reported. Sleeps.
-    fn begin_resolve_address(
-        &self,
-        own: Option<&SocketAddress>,
-        peer: &SocketAddress,
-        duration: u32,
-    ) -> Result<(), Failure> {
+    fn begin_resolve_address(&self, peer: &SocketAddress, duration: u32) -> Result<(), Failure> {
         // It is not being resolved: it is new, or the CM has reported the end of the last
         // attempt.
         self.rdma()
-            .resolve_addr(own, peer, duration)
+            .resolve_addr(peer, duration)
             .map_err(|e| Failure::Kernel(RESOLVING_ADDRESS, e.to_errno()))
     }
 

@@ -16,7 +16,8 @@ use super::{
 use crate::{
     cm::{
         addr::SocketAddress,
-        CmId, //
+        CmId,
+        CREATING, //
     },
     engine::{
         outcome::Outcome,
@@ -65,13 +66,15 @@ pub(crate) fn dial_from(
     report: &mut Report<'_>,
     adapt: impl FnOnce(&CmId, &Device<'_>),
 ) -> Result<Arc<CmId>, Failure> {
-    let id = CmId::new(&session.net, outcome)
-        .and_then(|id| Ok(Arc::new(id, GFP_KERNEL)?))
-        .map_err(failed("creating a CM identifier"))?;
+    let id = match own {
+        Some(own) => CmId::new_at(&session.net, outcome, own)?,
+        None => CmId::new(&session.net, outcome).map_err(failed(CREATING))?,
+    };
+    let id = Arc::new(id, GFP_KERNEL).map_err(|error| failed(CREATING)(error.into()))?;
     if let Some(tos) = session.command.tos {
         id.set_tos(tos);
     }
-    id.resolve_address_from(own, addr, timeout)?;
+    id.resolve_address(addr, timeout)?;
     let device = id.device().map_err(failed("finding the device"))?;
     adapt(&id, &device);
     id.set_short_rnr_timer();

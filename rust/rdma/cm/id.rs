@@ -139,31 +139,48 @@ impl Id {
         self.raw.as_ptr()
     }
 
-    /// Begins to resolve the peer's address `dst` to a device, for `timeout_ms` at most, from this
-    /// side's address `src` with any port, or from the one that leads there. The end is an event,
-    /// [`AddrResolved`](super::Event::AddrResolved) or
+    /// Binds it to this side's address `src`, and to the device that has the address, where it is
+    /// not that of all. The kernel chooses a port for port 0. Process context; may sleep.
+    ///
+    /// Nobody else has the identifier meanwhile: where the port is in use, the CM lets go of the
+    /// device that it has just found.
+    ///
+    /// # Errors
+    ///
+    /// `EADDRINUSE`; `EADDRNOTAVAIL`; `ENODEV` where the address is not on an RDMA device;
+    /// `EAFNOSUPPORT` for an address of no family; `EINVAL` where it is bound or resolved; what
+    /// else the CM says. It is not bound then.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn bind(&mut self, src: &SocketAddress) -> Result {
+        // SAFETY: The identifier is valid, and nobody else uses it; the address is copied, although
+        // the function's type does not say so.
+        to_result(unsafe { bindings::rdma_bind_addr(self.as_ptr(), src.as_ptr().cast_mut()) })
+    }
+
+    /// Begins to resolve the peer's address `dst` to a device, for `timeout_ms` at most, from the
+    /// address that the identifier is [bound](Self::bind) to, or from the one that leads there. The
+    /// end is an event, [`AddrResolved`](super::Event::AddrResolved) or
     /// [`AddrError`](super::Event::AddrError). Process context; may sleep.
     ///
     /// # Errors
     ///
-    /// `EBUSY` where another task is in here; `EINVAL` where it is being resolved or is already;
-    /// `EAFNOSUPPORT` for an address of no family; what the CM says.
-    pub(crate) fn resolve_addr(
-        &self,
-        src: Option<&SocketAddress>,
-        dst: &SocketAddress,
-        timeout_ms: u32,
-    ) -> Result {
+    /// `EBUSY` where another task is in here; `EINVAL` where it is being resolved or is already,
+    /// or is bound to an address of another family; `EAFNOSUPPORT` for an address of no family;
+    /// what the CM says.
+    pub(crate) fn resolve_addr(&self, dst: &SocketAddress, timeout_ms: u32) -> Result {
         if self.resolving.xchg(1, Full) != 0 {
             return Err(EBUSY);
         }
-        let src = src.map_or(core::ptr::null(), |src| src.as_ptr());
-        // SAFETY: The identifier is valid; the addresses are copied, and not written to. The flag
-        // keeps others out of here, whose attempts the CM would mix up with this one.
+        // SAFETY: The identifier is valid; the address is copied, and not written to. The flag
+        // keeps others out of here, whose attempts the CM would mix up with this one. One that is
+        // not bound yet is bound to the address of all, which no device has to be let go for.
         let result = to_result(unsafe {
             bindings::rdma_resolve_addr(
                 self.as_ptr(),
-                src.cast_mut(),
+                core::ptr::null_mut(),
                 dst.as_ptr(),
                 timeout_ms as usize,
             )

@@ -106,7 +106,8 @@ impl RawId {
         let device = NonNull::new(device).ok_or(ENODEV)?;
         // SAFETY: A device is alive while an identifier is bound to it, as its removal waits for
         // that. The CM lets go of it where the identifier is destroyed, and where binding to a
-        // given address fails, which takes `&mut`; so not for the lifetime of this reference.
+        // given address fails, for which all identifiers here take `&mut`, or are their maker's
+        // alone; so not for the lifetime of this reference.
         Ok(unsafe { Device::from_raw(device, port) })
     }
 
