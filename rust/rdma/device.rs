@@ -155,7 +155,7 @@ impl Device<'_> {
     pub(crate) fn name(&self) -> DeviceName {
         // SAFETY: By the type invariant the device is registered. A rename may
         // run at the same time and mix both names, which is harmless in print.
-        ShortText::new(unsafe { (*self.as_ptr()).name })
+        ShortText::new(unsafe { (&raw const (*self.as_ptr()).name).read_volatile() })
     }
 
     /// Returns the version of the device's firmware; empty where it has none.

@@ -333,19 +333,17 @@ impl Id {
             4096 => 5,
             _ => return Err(EINVAL),
         };
-        let _lock = HandlerLock::new(self);
-        // SAFETY: The identifier is valid, and no handler of it is at work.
-        let route = unsafe { &(*self.as_ptr()).route };
-        if route.num_pri_alt_paths < 1 {
-            return Err(ENOENT);
+        let lock = HandlerLock::new(self);
+        let record = self.record_place(&lock).ok_or(ENOENT)?.as_ptr();
+        // SAFETY: The identifier owns the record, which is only read when the connection is asked
+        // for, which takes the lock, too. No reference to what a query may write meanwhile.
+        unsafe {
+            let place = &raw mut (*record).mtu;
+            if place.read_volatile() < mtu {
+                return Err(ERANGE);
+            }
+            place.write_volatile(mtu);
         }
-        // SAFETY: With a path, this is its record, which the identifier owns. It is only read when
-        // the connection is asked for, which takes the lock, too.
-        let path = unsafe { route.path_rec.as_mut() }.ok_or(EINVAL)?;
-        if path.mtu < mtu {
-            return Err(ERANGE);
-        }
-        path.mtu = mtu;
         Ok(())
     }
 

@@ -15,6 +15,7 @@ use crate::{
         Transport, //
     }, //
 };
+use core::ptr::NonNull;
 use kernel::{
     error::to_result,
     ffi::c_int,
@@ -67,15 +68,8 @@ impl Id {
         use_route: impl FnOnce(&mut bindings::ib_qp_attr) -> Result<R>,
     ) -> Result<R> {
         let device = self.check_has_paths()?;
-        let _lock = HandlerLock::new(self);
-        // SAFETY: The identifier is valid, and no handler of it is at work.
-        let route = unsafe { &(*self.as_ptr()).route };
-        if route.num_pri_alt_paths < 1 {
-            return Err(EINVAL);
-        }
-        // SAFETY: With a path, this is its record, which the identifier owns; it changes under the
-        // lock only.
-        let path = unsafe { route.path_rec.as_mut() }.ok_or(EINVAL)?;
+        let lock = HandlerLock::new(self);
+        let mut path = self.record(&lock).ok_or(EINVAL)?;
         let mut attr = bindings::ib_qp_attr {
             qp_state: bindings::ib_qp_state_IB_QPS_RTR,
             path_mtu: path.mtu.into(),
@@ -91,9 +85,9 @@ impl Id {
             bindings::ib_init_ah_attr_from_path(
                 device.as_ptr(),
                 device.port(),
-                path,
+                &mut path,
                 &mut attr.ah_attr,
-                route.addr.dev_addr.sgid_attr,
+                (&raw const (*self.as_ptr()).route.addr.dev_addr.sgid_attr).read_volatile(),
             )
         })?;
         let result = use_route(&mut attr);
@@ -143,15 +137,33 @@ impl Id {
     /// Calls `read` with the record of the route that has been resolved.
     fn with_record<R>(&self, read: impl FnOnce(&bindings::sa_path_rec) -> Result<R>) -> Result<R> {
         self.check_has_paths()?;
-        let _lock = HandlerLock::new(self);
-        // SAFETY: The identifier is valid, and no handler of it is at work.
-        let route = unsafe { &(*self.as_ptr()).route };
-        if route.num_pri_alt_paths < 1 {
-            return Err(EINVAL);
-        }
-        // SAFETY: With a path, this is its record, which the identifier owns; it changes under the
-        // lock only.
-        read(unsafe { route.path_rec.as_ref() }.ok_or(EINVAL)?)
+        let lock = HandlerLock::new(self);
+        read(&self.record(&lock).ok_or(EINVAL)?)
+    }
+
+    /// Returns the place of the record of the route, once that has been resolved, or the connection
+    /// was asked for by the peer. The CM's answer to a query may still be written there.
+    pub(super) fn record_place(
+        &self,
+        _lock: &HandlerLock<'_>,
+    ) -> Option<NonNull<bindings::sa_path_rec>> {
+        // SAFETY: The identifier is valid. No reference to what the CM may write meanwhile.
+        let (paths, record) = unsafe {
+            let route = &raw const (*self.as_ptr()).route;
+            (
+                (&raw const (*route).num_pri_alt_paths).read_volatile(),
+                (&raw const (*route).path_rec).read_volatile(),
+            )
+        };
+        NonNull::new(record).filter(|_| paths > 0)
+    }
+
+    /// Returns a copy of that record.
+    fn record(&self, lock: &HandlerLock<'_>) -> Option<bindings::sa_path_rec> {
+        let record = self.record_place(lock)?;
+        // SAFETY: The identifier owns it until it is destroyed. Any bits are good, so whatever a
+        // query writes meanwhile.
+        Some(unsafe { record.as_ptr().read_volatile() })
     }
 
     /// Returns the device, if connections on it have paths.
@@ -169,14 +181,8 @@ impl Id {
     /// connection was asked for by the peer; `None` where there is no path record, as on iWARP.
     /// Process context; may sleep. Not in a handler of the identifier.
     pub(crate) fn path_mtu(&self) -> Option<u32> {
-        let _lock = HandlerLock::new(self);
-        // SAFETY: The identifier is valid, and no handler of it is at work.
-        let route = unsafe { &(*self.as_ptr()).route };
-        if route.num_pri_alt_paths < 1 {
-            return None;
-        }
-        // SAFETY: With a path, this is its record, which the identifier owns.
-        let code = unsafe { route.path_rec.as_ref() }?.mtu;
+        let lock = HandlerLock::new(self);
+        let code = self.record(&lock)?.mtu;
         // `enum ib_mtu`.
         (1..=5).contains(&code).then(|| 128 << code)
     }
