@@ -6,10 +6,12 @@
 //! Buffers and regions are those of [`rdma::memory`](crate::rdma::memory); here is what krping
 //! adds to them.
 //!
+//! - [`all_memory`] - the right to open all memory to peers
 //! - [`budget`] - a limit for the buffers of several connections
 //! - [`request`] - block requests as memory under a region
 //! - [`words`] - buffers as words, in which data is made and compared
 
+mod all_memory;
 mod budget;
 mod request;
 mod words;
@@ -55,7 +57,7 @@ pub(crate) type Memory = memory::Memory<Request>;
 ///
 /// # Errors
 ///
-/// `ENODEV` for an unbound identifier; the driver's.
+/// As for that.
 pub(crate) fn new_memory(id: &Arc<Id>, unsafe_global_rkey: bool) -> Result<Memory> {
     Memory::new(id, new_domain(id, unsafe_global_rkey)?)
 }
@@ -67,10 +69,11 @@ pub(crate) fn new_memory(id: &Arc<Id>, unsafe_global_rkey: bool) -> Result<Memor
 ///
 /// # Errors
 ///
-/// `ENODEV` for an unbound identifier; the driver's.
+/// `ENODEV` for an unbound identifier; `EPERM` where the calling thread may not open all memory;
+/// the driver's.
 pub(crate) fn new_domain(id: &Arc<Id>, unsafe_global_rkey: bool) -> Result<Arc<ProtectionDomain>> {
     let keys = if unsafe_global_rkey {
-        GlobalKeys::UnsafeRemote
+        GlobalKeys::UnsafeRemote(all_memory::open()?)
     } else {
         GlobalKeys::Local
     };

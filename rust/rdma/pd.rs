@@ -22,7 +22,25 @@ pub(crate) enum GlobalKeys {
     Local,
     /// Besides, an rkey that opens all of this machine's memory to peers
     /// (`IB_PD_UNSAFE_GLOBAL_RKEY`).
-    UnsafeRemote,
+    UnsafeRemote(AllMemory),
+}
+
+/// The word of somebody who may give it that all of this machine's memory is to be open to peers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AllMemory(());
+
+impl AllMemory {
+    /// Gives that word.
+    ///
+    /// # Safety
+    ///
+    /// Whoever learns the rkey of a domain that is made with it, which are the peers of its queue
+    /// pairs and those in between, can read and write all memory of this machine, the kernel's
+    /// included. So the caller acts for somebody who may do that by himself, and has been asked by
+    /// him for just this.
+    pub(crate) unsafe fn new() -> Self {
+        Self(())
+    }
 }
 
 /// A protection domain: memory regions and queue pairs of one domain go together.
@@ -53,7 +71,7 @@ impl ProtectionDomain {
     pub(crate) fn new(id: &Arc<Id>, keys: GlobalKeys) -> Result<Arc<Self>> {
         let flags = match keys {
             GlobalKeys::Local => 0,
-            GlobalKeys::UnsafeRemote => bindings::ib_pd_flags_IB_PD_UNSAFE_GLOBAL_RKEY,
+            GlobalKeys::UnsafeRemote(_) => bindings::ib_pd_flags_IB_PD_UNSAFE_GLOBAL_RKEY,
         };
         let device = id.device()?.as_ptr();
         // SAFETY: The device is alive while `id` is.
