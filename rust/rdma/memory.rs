@@ -186,6 +186,11 @@ impl<F: ForeignMemory> Memory<F> {
         }
     }
 
+    /// Returns true for a buffer of its own.
+    pub(super) fn has(&self, id: BufferId) -> bool {
+        self.owner.index(id.0).is_some()
+    }
+
     /// Adds a region over exactly `buffer`, not valid yet. May sleep.
     ///
     /// # Errors

@@ -46,10 +46,18 @@ impl SharedReceiveQueue {
     }
 
     /// Gives a buffer back, of which no request is under way. Any context but hard interrupts.
-    pub(crate) fn release(&self, chunk: Chunk) {
+    ///
+    /// # Errors
+    ///
+    /// The chunk, where it is another queue's.
+    pub(crate) fn release(&self, chunk: Chunk) -> core::result::Result<(), Chunk> {
+        if !self.memory.has(chunk.buffer) {
+            return Err(chunk);
+        }
         let mut idle = self.idle.lock();
         idle.claimed = idle.claimed.saturating_sub(1);
         idle.push(chunk.receive);
+        Ok(())
     }
 
     /// Copies into a chunk, of which no request is under way, for the device to see. Any context.

@@ -211,7 +211,7 @@ impl Pool {
         let chunks = SharedReceiveQueue::new(memory, count, chunk, signals.clone())?;
         let chunk = chunks.claim(1).ok_or(EINVAL)?;
         let no_bytes = chunk.buffer();
-        chunks.release(chunk);
+        chunks.release(chunk).map_err(|_| EINVAL)?;
         let users = connections as usize;
         let receives = count.div_ceil(2);
         let shared = Receives {
@@ -286,9 +286,10 @@ impl Pool {
         }
     }
 
-    /// Gives a chunk back. Any context but hard interrupts.
+    /// Gives a chunk back that was [taken](Self::claim) here. Any context but hard interrupts.
     pub(super) fn release(&self, chunk: Chunk) {
-        self.chunks.release(chunk);
+        // It fails for those of other pools only.
+        let _ = self.chunks.release(chunk);
     }
 
     /// Runs `f` on what completions change. Any context but hard interrupts; `f` must not sleep.
