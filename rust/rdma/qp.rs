@@ -78,6 +78,7 @@ use super::{
         EventHandler, //
     },
     memory::Memory,
+    qp_type::QpType,
     rw::Target,
     srq::{
         Sharing,
@@ -133,7 +134,8 @@ impl<C: Completions> Unpin for Inner<C> {}
 /// # Invariants
 ///
 /// - `raw` is the queue pair of `place`'s identifier, destroyed by this object alone, in its drop
-///   or in [`end`](Self::end); what it used goes after it, in the order of the fields.
+///   or in [`end`](Self::end); what it used goes after it, in the order of the fields. It is
+///   connected, not one for datagrams.
 /// - `entries` point to this object.
 #[pin_data(PinnedDrop)]
 pub(crate) struct QueuePair<C: Completions> {
@@ -186,6 +188,10 @@ impl<C: Completions> QueuePair<C> {
         let drain = Drain::new(room.as_ptr().cast(), handle_drained::<C>)?;
         let place = memory.id().claim_queue_pair()?;
         let id = place.id().clone();
+        // What is posted has the form of a connected queue pair's requests.
+        if id.qp_type() == QpType::Ud.as_raw() {
+            return Err(EINVAL);
+        }
         let shared = memory.shared().cloned();
         let joint = memory.completions().cloned();
         let sharing = match &shared {
