@@ -211,6 +211,7 @@ impl Connection {
             max_inline_data: 0,
             max_rdma_ctxs: 0,
             max_cqe: None,
+            overrun: false,
             signal_all: false,
             unreliable: None,
         };

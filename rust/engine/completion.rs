@@ -40,6 +40,6 @@ impl WorkCompletion<'_> {
 
     /// Returns true for a receive that a WRITE with immediate data has taken, and left as it was.
     pub(crate) fn is_written(&self) -> bool {
-        self.raw.opcode() == Opcode::RECV_RDMA_WITH_IMM
+        self.raw.opcode() == Some(Opcode::RECV_RDMA_WITH_IMM)
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct Depths {
     pub(crate) contexts: u32,
     /// Completions that their queue holds; `None` for as many as can be posted.
     pub(crate) completions: Option<u32>,
+    /// True where these may be less.
+    pub(crate) overrun: bool,
     /// True where each request to the send queue completes, whether it asks for that or not.
     pub(crate) signal_all: bool,
     /// The unreliable queue pair that data is moved by, if there is one.
@@ -47,6 +49,7 @@ impl Depths {
             inline: 0,
             contexts: 0,
             completions: None,
+            overrun: false,
             signal_all: false,
             unreliable: None,
         }
@@ -66,6 +69,7 @@ impl Depths {
             max_inline_data: self.inline,
             max_rdma_ctxs: self.contexts,
             max_cqe: self.completions,
+            overrun: self.overrun,
             signal_all: self.signal_all,
             unreliable: self.unreliable,
         }

@@ -21,7 +21,10 @@ use super::{
 };
 use crate::{
     bindings,
-    rdma::memory::place::Owner, //
+    rdma::{
+        memory::place::Owner,
+        srq::SharedReceiveQueue, //
+    }, //
 };
 use core::ptr::NonNull;
 use kernel::{
@@ -111,8 +114,8 @@ impl<'a> WorkCompletion<'a> {
         self.owner
     }
 
-    /// Returns the status, of `enum ib_wc_status`. Unless it is success, no other field but
-    /// [`vendor_err`](Self::vendor_err) is valid.
+    /// Returns the status, of `enum ib_wc_status`. Unless it is success, no other field of the
+    /// device's but [`vendor_err`](Self::vendor_err) is valid, and the methods for them say so.
     pub(crate) fn status(&self) -> u32 {
         self.wc.status
     }
@@ -127,14 +130,21 @@ impl<'a> WorkCompletion<'a> {
         self.wc.vendor_err
     }
 
-    /// Returns the operation that the device says it has done: `enum ib_wc_opcode`.
-    pub(crate) fn opcode(&self) -> Opcode {
-        Opcode(self.wc.opcode)
+    /// Returns what the device says of a request that was done.
+    fn done(&self) -> Option<&'a bindings::ib_wc> {
+        self.is_success().then_some(self.wc)
     }
 
-    /// Returns the number of bytes that arrived, for a receive and an RDMA READ.
+    /// Returns the operation that the device says it has done: `enum ib_wc_opcode`. `None` where
+    /// it has failed.
+    pub(crate) fn opcode(&self) -> Option<Opcode> {
+        self.done().map(|wc| Opcode(wc.opcode))
+    }
+
+    /// Returns the number of bytes that arrived, for a receive and an RDMA READ; none where it has
+    /// failed.
     pub(crate) fn byte_len(&self) -> u32 {
-        self.wc.byte_len
+        self.done().map_or(0, |wc| wc.byte_len)
     }
 
     /// Returns the key that the peer invalidated with its SEND, for a receive.
@@ -150,26 +160,30 @@ impl<'a> WorkCompletion<'a> {
         self.wc.qp
     }
 
-    /// Returns true for a request to the send queue.
+    /// Returns true for a request to the send queue that was done.
     pub(super) fn is_send(&self) -> bool {
-        self.wc.opcode & bindings::ib_wc_opcode_IB_WC_RECV == 0
+        self.done()
+            .is_some_and(|wc| wc.opcode & bindings::ib_wc_opcode_IB_WC_RECV == 0)
     }
 
     /// Returns the number of the queue pair that sent a datagram, for a receive.
-    pub(super) fn src_qp(&self) -> u32 {
-        self.wc.src_qp
+    pub(super) fn src_qp(&self) -> Option<u32> {
+        self.done().map(|wc| wc.src_qp)
     }
 
     /// Returns true where the datagram of a receive begins with a routing header.
     pub(super) fn has_routing_header(&self) -> bool {
-        self.wc.wc_flags & bindings::ib_wc_flags_IB_WC_GRH as i32 != 0
+        let grh = bindings::ib_wc_flags_IB_WC_GRH as i32;
+        self.done().is_some_and(|wc| wc.wc_flags & grh != 0)
     }
 
     /// Returns the immediate data that came with a message, for a receive.
     pub(crate) fn immediate(&self) -> Option<u32> {
-        (self.wc.wc_flags & bindings::ib_wc_flags_IB_WC_WITH_IMM as i32 != 0)
+        let with_immediate = bindings::ib_wc_flags_IB_WC_WITH_IMM as i32;
+        let wc = self.done()?;
+        (wc.wc_flags & with_immediate != 0)
             // SAFETY: With this flag the union holds the immediate data; any bits are valid.
-            .then(|| u32::from_be(unsafe { *self.wc.ex.imm_data.as_ref() }))
+            .then(|| u32::from_be(unsafe { *wc.ex.imm_data.as_ref() }))
     }
 }
 
@@ -265,9 +279,13 @@ impl CompletionQueue {
     ///
     /// # Errors
     ///
-    /// `ENODEV` for an unbound identifier; `ERANGE`, `EINVAL` or the driver's error for a size
-    /// beyond its limit.
+    /// `ENODEV` for an unbound identifier; `EINVAL` for no entries; `ERANGE`, `EINVAL` or the
+    /// driver's error for a size beyond its limit.
     pub(super) fn new(entries: u32, mode: PollMode, events: Arc<EventContext>) -> Result<Self> {
+        if entries == 0 {
+            // The core would warn.
+            return Err(EINVAL);
+        }
         let context = match mode {
             PollMode::Pool => return Self::from_pool(entries, events),
             PollMode::Event => bindings::ib_poll_context_IB_POLL_SOFTIRQ,
@@ -392,6 +410,12 @@ impl CompletionQueue {
     /// Returns the queue pairs that share the queue; `None` where it is of one.
     pub(super) fn users(&self) -> Option<&Arc<Users>> {
         self.events.users.as_ref()
+    }
+
+    /// Returns true where the queue has room for all receives of `queue`, beside what the queue
+    /// pairs post themselves.
+    pub(super) fn has_room_for(&self, queue: &SharedReceiveQueue) -> bool {
+        self.users().is_some_and(|users| users.take(queue))
     }
 
     /// Removes the queue pair that was at `qp`, and has been destroyed, from those that share the

@@ -91,6 +91,8 @@ pub(crate) struct Memory<F: ForeignMemory = NoForeign> {
     completions: Option<Arc<CompletionQueue>>,
     pd: Arc<ProtectionDomain>,
     account: Option<Arc<dyn Account>>,
+    /// Bytes that a request can hold itself; 0 before there is a queue pair.
+    inline: u32,
     /// Tells its own buffers and regions from those of others.
     owner: Owner,
     /// On the device of the domain.
@@ -120,6 +122,7 @@ impl<F: ForeignMemory> Memory<F> {
             completions: None,
             pd,
             account: None,
+            inline: 0,
             owner: Owner::new()?,
             id: id.clone(),
         })
@@ -269,12 +272,15 @@ impl<F: ForeignMemory> Memory<F> {
     }
 
     /// Returns the address of the first `len` bytes of `buffer` as the CPU sees them, for
-    /// requests that hold their data themselves.
+    /// requests that hold their data themselves, `each` bytes.
     ///
     /// # Errors
     ///
-    /// `EINVAL` where they are not all within it.
-    pub(super) fn cpu_address(&self, buffer: BufferId, len: usize) -> Result<u64> {
+    /// `EINVAL` where they are not all within it, or a request cannot hold so many.
+    pub(super) fn cpu_address(&self, buffer: BufferId, len: usize, each: u32) -> Result<u64> {
+        if each > self.inline {
+            return Err(EINVAL);
+        }
         let buffer = self.buffer(buffer)?;
         buffer.check(0, len)?;
         Ok(buffer.memory.as_ptr() as u64)

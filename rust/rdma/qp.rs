@@ -173,10 +173,12 @@ impl<C: Completions> QueuePair<C> {
     /// # Errors
     ///
     /// `ENOMEM`; `EBUSY` where the identifier has a queue pair; `EINVAL` or the driver's error
-    /// for sizes beyond its limits, and for more inline data than it takes; `EINVAL` for a memory
-    /// that shares receives with [`PollMode::Pool`].
+    /// for sizes beyond its limits, and for more inline data than it takes; `EINVAL` for an
+    /// identifier of datagrams, whose requests have another form, for sizes that do not go
+    /// together, for a memory that shares receives with [`PollMode::Pool`], and for one whose
+    /// shared completion queue has no room for those of its shared receives.
     pub(crate) fn new(
-        memory: Memory<C::Foreign>,
+        mut memory: Memory<C::Foreign>,
         caps: &QueuePairCaps,
         poll: PollMode,
         tags: &[C::Tag],
@@ -194,6 +196,8 @@ impl<C: Completions> QueuePair<C> {
         }
         let shared = memory.shared().cloned();
         let joint = memory.completions().cloned();
+        caps.check(poll, joint.is_some())?;
+        memory.set_inline(caps.max_inline_data);
         let sharing = match &shared {
             // Completions in the pool's queues cannot be told to be of this queue pair.
             Some(_) if joint.is_none() && poll == PollMode::Pool => return Err(EINVAL),
@@ -214,7 +218,8 @@ impl<C: Completions> QueuePair<C> {
         let cq = match joint {
             // Its events and completions are told by the one queue pair that there is.
             Some(_) if caps.unreliable.is_some() => return Err(EINVAL),
-            Some(cq) => cq,
+            Some(cq) if shared.as_ref().is_none_or(|queue| cq.has_room_for(queue)) => cq,
+            Some(_) => return Err(EINVAL),
             None => {
                 let entries = caps.all_completions(&events.id.device()?, shared.as_deref())?;
                 let cq = CompletionQueue::new(entries, poll, events.clone())?;
@@ -251,8 +256,11 @@ impl<C: Completions> QueuePair<C> {
         let raw = NonNull::new(unsafe { (*id).qp }).ok_or(ENODEV)?;
         if let Some(users) = cq.users() {
             // It stays valid until the drop has the queue forget it.
-            let added = caps.own_completions(shared.is_some());
-            added
+            let own = |device| caps.own_completions(&device, shared.is_some());
+            events
+                .id
+                .device()
+                .and_then(own)
                 .and_then(|completions| users.add(raw, taker, completions))
                 .inspect_err(|_| {
                     // SAFETY: As above: nothing was posted to it.

@@ -81,6 +81,11 @@ impl Users {
         )
     }
 
+    /// Returns true where they take the receives of `queue`.
+    pub(super) fn take(&self, queue: &SharedReceiveQueue) -> bool {
+        core::ptr::eq(&*self.receives.queue, queue)
+    }
+
     /// Posts receives again that have been handled. Any context but hard interrupts.
     pub(super) fn refill(&self) {
         // What is not posted waits for the next call, and the owner of the queue sees the error.

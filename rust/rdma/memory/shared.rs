@@ -55,6 +55,11 @@ impl<F: ForeignMemory> Memory<F> {
         Ok(())
     }
 
+    /// Sets the bytes that a request of its queue pair can hold itself.
+    pub(in crate::rdma) fn set_inline(&mut self, bytes: u32) {
+        self.inline = bytes;
+    }
+
     /// Returns the completion queue that its queue pair shares, if it does.
     pub(crate) fn completions(&self) -> Option<&Arc<CompletionQueue>> {
         self.completions.as_ref()

@@ -8,7 +8,10 @@ use super::unreliable::UnreliableCaps;
 use crate::{
     bindings,
     rdma::{
-        cq::CompletionQueue,
+        cq::{
+            CompletionQueue,
+            PollMode, //
+        },
         device::Device,
         rw,
         srq::SharedReceiveQueue, //
@@ -34,9 +37,15 @@ pub(crate) struct QueuePairCaps {
     /// Contexts for READ and WRITE, for [transfers](crate::rdma::rw), whose requests and
     /// registrations the core adds.
     pub(crate) max_rdma_ctxs: u32,
-    /// Completions that their queue holds; `None` for as many as can be posted.
+    /// Completions that their queue holds, as many as can be posted or more; `None` for as many.
+    /// Those of contexts and of shared receives are added.
     pub(crate) max_cqe: Option<u32>,
-    /// True where each request to the send queue completes, whether it asks for that or not.
+    /// True where `max_cqe` may be less, for a queue of the queue pair's own, without contexts.
+    /// Where it overruns, completions are lost: the device says so by an event, and the queue pair
+    /// may end undrained.
+    pub(crate) overrun: bool,
+    /// True where each request to the send queue completes, whether it asks for that or not. Not
+    /// with contexts, of which the last request tells the end of all.
     pub(crate) signal_all: bool,
     /// The unreliable queue pair beside it, if there is to be one, which has the same of all that
     /// is not in there.
@@ -57,37 +66,55 @@ impl QueuePairCaps {
         with_drain(self.max_send_wr, self.max_recv_wr)
     }
 
+    /// Checks that the sizes go together for a queue pair that finds its completions in the way of
+    /// `poll`, in a queue that it `shares` or in its own.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL`.
+    pub(super) fn check(&self, poll: PollMode, shares: bool) -> Result {
+        let others = shares || poll == PollMode::Pool;
+        let contexts = self.max_rdma_ctxs > 0;
+        match (self.overrun && (others || contexts)) || (self.signal_all && contexts) {
+            true => Err(EINVAL),
+            false => Ok(()),
+        }
+    }
+
     /// Returns the number of entries that the completion queue is asked to hold.
     ///
     /// # Errors
     ///
-    /// `ERANGE`.
+    /// `EINVAL` where that is less than can be posted, and must not be; `ERANGE`.
     pub(crate) fn completions(&self) -> Result<u32> {
-        if let Some(completions) = self.max_cqe {
-            return Ok(completions);
-        }
         let (send, receive) = self.queues()?;
         let (more_sends, more_receives) = match &self.unreliable {
             Some(caps) => with_drain(caps.max_send_wr, caps.max_recv_wr)?,
             None => (0, 0),
         };
-        [receive, more_sends, more_receives]
+        let all = [receive, more_sends, more_receives]
             .into_iter()
             .try_fold(send, u32::checked_add)
-            .ok_or(ERANGE)
+            .ok_or(ERANGE)?;
+        match self.max_cqe {
+            Some(completions) if completions < all && !self.overrun => Err(EINVAL),
+            completions => Ok(completions.unwrap_or(all)),
+        }
     }
 
-    /// Returns the completions that there may be of the queue pair at a time. Its receives are its
-    /// own, unless they are `shared`.
+    /// Returns the completions that there may be of the queue pair on `device` at a time. Its
+    /// receives are its own, unless they are `shared`.
     ///
     /// # Errors
     ///
     /// `ERANGE`.
-    pub(super) fn own_completions(&self, shared: bool) -> Result<u32> {
+    pub(super) fn own_completions(&self, device: &Device<'_>, shared: bool) -> Result<u32> {
         let (send, receive) = self.queues()?;
+        let contexts = rw::requests_of(device, self.max_rdma_ctxs);
+        let sends = send.checked_add(contexts).ok_or(ERANGE)?;
         match shared {
-            true => Ok(send),
-            false => send.checked_add(receive).ok_or(ERANGE),
+            true => Ok(sends),
+            false => sends.checked_add(receive).ok_or(ERANGE),
         }
     }
 
@@ -96,7 +123,7 @@ impl QueuePairCaps {
     ///
     /// # Errors
     ///
-    /// `ERANGE`.
+    /// As for [`completions`](Self::completions).
     pub(super) fn all_completions(
         &self,
         device: &Device<'_>,

@@ -356,7 +356,7 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
         };
         match unreliable.peer() {
             _ if wc.is_send() => false,
-            Ok(Some(peer)) => wc.src_qp() == peer,
+            Ok(Some(peer)) => wc.src_qp() == Some(peer),
             // Nobody is the peer yet.
             Err(_) => false,
             Ok(None) => true,

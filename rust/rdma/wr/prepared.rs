@@ -238,8 +238,8 @@ impl PreparedList {
     ///
     /// # Errors
     ///
-    /// `EINVAL` where the operand is not within its buffer, the list has been filled before, or the
-    /// operation has no such form.
+    /// `EINVAL` where the operand is not within its buffer, the list has been filled before, the
+    /// operation has no such form, or a request cannot hold as much data itself.
     pub(in crate::rdma) fn fill<F: ForeignMemory>(
         &mut self,
         template: &Template,
@@ -257,7 +257,7 @@ impl PreparedList {
             .saturating_mul(template.stride as usize);
         let whole = last.saturating_add(template.len as usize);
         let start = if template.inline {
-            memory.cpu_address(template.buffer, whole)?
+            memory.cpu_address(template.buffer, whole, template.len)?
         } else {
             memory.dma(template.buffer, 0, whole)?
         };

@@ -62,7 +62,7 @@ impl Record {
             slot: tag.slot as usize,
             status: wc.status(),
             // Failed completions need not have an opcode.
-            names_its_op: !wc.is_success() || wc.opcode() == opcode,
+            names_its_op: wc.opcode().is_none_or(|own| own == opcode),
         }
     }
 }

@@ -65,6 +65,8 @@ pub(crate) struct Setup {
     /// Number of completions that the requester's completion queue must hold; `None` for one that
     /// holds all that can be posted.
     completions: Option<u32>,
+    /// These may be less than the requester can post.
+    overrun: bool,
     /// Number of bytes that are opened to the peer.
     pub(super) exposed: u32,
     /// Number of times that the requester retransmits a request.
@@ -97,6 +99,7 @@ impl Setup {
         receives: FEW,
         slots: FEW,
         completions: None,
+        overrun: false,
         exposed: SIZE,
         retries: Retries::MOST,
         ack_timeout: None,
@@ -151,6 +154,7 @@ impl Setup {
                 sends: MANY,
                 slots: MANY,
                 completions: Some(FEW),
+                overrun: true,
                 ..Self::PLAIN
             },
             Case::HandlerPolls | Case::Rearm => Self {
@@ -218,6 +222,7 @@ impl Setup {
     pub(super) fn depths(&self, requests: bool) -> Depths {
         Depths {
             completions: self.completions.filter(|_| requests),
+            overrun: self.overrun,
             inline: self.inline,
             unreliable: self.datagrams.then_some(UnreliableCaps {
                 qp_type: QpType::Ud,
