@@ -45,7 +45,8 @@ bool rust_helper_drains_itself(struct ib_qp *qp);
 struct ib_qp *rust_helper_create_qp(struct ib_pd *pd, struct ib_qp_init_attr *attr);
 int rust_helper_dereg_mr(struct ib_mr *mr);
 void rust_helper_update_fast_reg_key(struct ib_mr *mr, u8 key);
-int rust_helper_post_send(struct ib_qp *qp, const struct ib_send_wr *wr);
+int rust_helper_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
+			  const struct ib_send_wr **bad);
 int rust_helper_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr);
 struct ib_srq *rust_helper_create_srq(struct ib_pd *pd, struct ib_srq_init_attr *attr);
 void rust_helper_destroy_srq(struct ib_srq *srq);

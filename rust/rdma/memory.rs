@@ -64,6 +64,7 @@ use place::{
     Owner,
     Place, //
 };
+pub(super) use region::Key;
 use region::{
     Cover,
     Region, //

@@ -8,7 +8,10 @@
 //!
 //! C header: `include/rdma/ib_verbs.h` (`ib_alloc_mr()`)
 
-use super::pd::ProtectionDomain;
+use super::{
+    memory::DmaDirection,
+    pd::ProtectionDomain, //
+};
 use crate::bindings;
 use core::ptr::NonNull;
 use kernel::{
@@ -47,6 +50,16 @@ pub(crate) enum Access {
 }
 
 impl Access {
+    /// Returns the direction in which data moves that a key like this gives access to, for memory
+    /// that is mapped for one direction; `None` where it moves in both.
+    pub(super) fn direction(self) -> Option<DmaDirection> {
+        match self {
+            Self::RemoteRead => Some(DmaDirection::ToDevice),
+            Self::Local | Self::RemoteWrite => Some(DmaDirection::FromDevice),
+            Self::Remote | Self::RemoteAtomic => None,
+        }
+    }
+
     /// Returns the flags of `enum ib_access_flags`.
     pub(super) fn flags(self) -> bindings::ib_access_flags {
         match self {

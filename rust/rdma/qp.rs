@@ -14,6 +14,7 @@
 //! C header: `include/rdma/ib_verbs.h`
 //!
 //! - [`completions`], [`queue`] - the handler of completions, and the view that it posts through
+//! - [`callbacks`] - what the core calls for each completion
 //! - [`caps`], [`entry`], [`drain`] - sizes, completion entries, and the end
 //! - [`early`] - requests that complete before there is a connection
 //! - [`without_cm`] - a connection without the CM's handshake
@@ -23,6 +24,7 @@
 //! - [`transfers`] - the contexts of rdma_rw
 //! - [`trial`] - queues that are only tried
 
+mod callbacks;
 mod caps;
 mod completions;
 mod drain;
@@ -69,8 +71,7 @@ use super::{
     cq::{
         CompletionQueue,
         NextEvent,
-        PollMode,
-        WorkCompletion, //
+        PollMode, //
     },
     event::{
         handle_qp_event,
@@ -80,10 +81,7 @@ use super::{
     memory::Memory,
     qp_type::QpType,
     rw::Target,
-    srq::{
-        Sharing,
-        Taker, //
-    }, //
+    srq::Sharing, //
 };
 use crate::{
     bindings,
@@ -91,6 +89,11 @@ use crate::{
         completion::Completion,
         spinlock::SpinLockBh, //
     }, //
+};
+use callbacks::{
+    handle_completion,
+    handle_drained,
+    handle_transferred, //
 };
 use core::{
     marker::PhantomPinned,
@@ -101,7 +104,6 @@ use drain::{
     Last, //
 };
 use entry::{
-    target,
     Callback,
     Entry, //
 };
@@ -188,6 +190,7 @@ impl<C: Completions> QueuePair<C> {
         let room = KBox::<Self>::new_uninit(GFP_KERNEL)?;
         let entries = Entry::list(tags, handle_completion::<C>, room.as_ptr().cast())?;
         let drain = Drain::new(room.as_ptr().cast(), handle_drained::<C>)?;
+        memory.attach_transfers(handle_transferred::<C>, room.as_ptr().cast());
         let place = memory.id().claim_queue_pair()?;
         let id = place.id().clone();
         // What is posted has the form of a connected queue pair's requests.
@@ -366,17 +369,23 @@ impl<C: Completions> QueuePair<C> {
         }
         if let Err(error) = self.flush() {
             C::undrained(error);
+            // Then it works on nothing any more, too. There is no more that could be done.
+            let _ = self.modify_to_reset();
         }
-        // Without the lock; each takes a moment.
-        let pop_transfer = || self.inner.lock().memory.pop_transfer();
-        while let Some(transfer) = pop_transfer() {
-            if let Some(mut transfer) = transfer {
-                // SAFETY: By the type invariant the queue pair is alive, and the transfer is of
-                // its memory. It has been drained; where the device did not do that in time, it
-                // is in error, and there is no later moment at which the core takes contexts
-                // back.
+        let nth_transfer = |index| self.inner.lock().memory.nth_transfer(index);
+        let mut index = 0;
+        // Before the queue pair goes, which has their registrations. Their memory and their entries
+        // stay until completions are not handled any more.
+        while let Some(id) = nth_transfer(index) {
+            // Nobody else has taken it, as this object is the caller's alone.
+            let _ = self.with_transfer(id, |transfer| {
+                // SAFETY: By the type invariant the queue pair is alive, and the transfer is of its
+                // memory. It has been drained or reset, unless the driver refuses both; the memory
+                // goes after the queue pair.
                 unsafe { transfer.end(self.target()) };
-            }
+                Ok(())
+            });
+            index += 1;
         }
         if let Some(unreliable) = &self.unreliable {
             // As below: nothing is posted any more.
@@ -439,31 +448,12 @@ impl<C: Completions> QueuePair<C> {
     pub(crate) fn drain(&self) -> Result {
         self.flush()?;
         if self.events.sharing.is_none() {
-            // SAFETY: By the type invariant the queue pair is ours, and nobody else polls.
-            // It has just been seen to flush what is posted, so this ends as well.
+            // SAFETY: By the type invariant the queue pair is ours, and its completions may be
+            // polled by several at once. It has just been seen to flush what is posted, so this
+            // ends as well.
             unsafe { bindings::ib_drain_qp(self.raw.as_ptr()) };
         }
         Ok(())
-    }
-
-    fn completed(&self, entry: &Entry<C::Tag>, wc: &bindings::ib_wc) {
-        let done = self.with(|completions, queue| {
-            let wc = WorkCompletion::new(wc, entry.index, queue.memory().owner());
-            completions.completed(queue, entry.tag, &wc)
-        });
-        done.settle();
-    }
-}
-
-impl<C: Completions> Taker for QueuePair<C> {
-    fn took(&self, receive: u32, wc: &bindings::ib_wc) {
-        let done = self.with(|completions, queue| {
-            // No request of the queue pair has that entry, so the completion is taken for none.
-            let wc = WorkCompletion::new(wc, u32::MAX, queue.memory().owner());
-            let tag = C::shared(receive)?;
-            Some(completions.completed(queue, tag, &wc))
-        });
-        done.settle();
     }
 }
 
@@ -472,42 +462,5 @@ impl<C: Completions> PinnedDrop for QueuePair<C> {
     fn drop(self: Pin<&mut Self>) {
         drop(self.stop());
         self.destroy();
-    }
-}
-
-/// The callback of every completion.
-///
-/// # Safety
-///
-/// Called by the core for a request whose entry is one of a `QueuePair<C>`.
-unsafe extern "C" fn handle_completion<C: Completions>(
-    _cq: *mut bindings::ib_cq,
-    wc: *mut bindings::ib_wc,
-) {
-    // SAFETY: The completion is valid during the call. Its entry and the queue pair, which owns
-    // that, live until the completion queue has been freed, or has forgotten the queue pair, and
-    // both wait for this call.
-    unsafe {
-        let wc = &*wc;
-        let (queue_pair, entry) = target::<QueuePair<C>, C::Tag>(wc);
-        queue_pair.completed(entry, wc);
-    }
-}
-
-/// The callback of the requests that drain a queue pair.
-///
-/// # Safety
-///
-/// Called by the core for a request whose entry is one of a `QueuePair<C>`'s drain.
-unsafe extern "C" fn handle_drained<C: Completions>(
-    _cq: *mut bindings::ib_cq,
-    wc: *mut bindings::ib_wc,
-) {
-    // SAFETY: The completion is valid during the call. Its entry and the queue pair, which owns
-    // that, live until the completion queue has been freed, or has forgotten the queue pair, and
-    // both wait for this call.
-    unsafe {
-        let (queue_pair, entry) = target::<QueuePair<C>, ()>(&*wc);
-        queue_pair.drain.done(entry.index);
     }
 }

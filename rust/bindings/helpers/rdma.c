@@ -84,9 +84,10 @@ void rust_helper_update_fast_reg_key(struct ib_mr *mr, u8 key)
 	ib_update_fast_reg_key(mr, key);
 }
 
-int rust_helper_post_send(struct ib_qp *qp, const struct ib_send_wr *wr)
+int rust_helper_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
+			  const struct ib_send_wr **bad)
 {
-	return ib_post_send(qp, wr, NULL);
+	return ib_post_send(qp, wr, bad);
 }
 
 int rust_helper_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr)

@@ -15,7 +15,10 @@ use crate::rdma::{
         ForeignMemory,
         Segments, //
     },
-    mr::MemoryRegion, //
+    mr::{
+        Access,
+        MemoryRegion, //
+    }, //
 };
 use kernel::prelude::*;
 
@@ -34,6 +37,17 @@ pub(super) enum Cover<F> {
     Foreign(Segments<F>),
 }
 
+/// The state of a region's key, as it will be once the device has worked off what has been posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::rdma) enum Key {
+    /// No device has ever taken it as valid.
+    New,
+    /// The device takes it as valid.
+    Valid,
+    /// The device has taken it as valid, and does not any more.
+    Used,
+}
+
 /// A region of a [`Memory`]. Fields are in drop order: no device uses memory that is given back.
 ///
 /// # Invariants
@@ -41,12 +55,12 @@ pub(super) enum Cover<F> {
 /// It is mapped over parts of buffers of that `Memory`, or over the object of its
 /// [`Segments`]. What it is
 /// mapped over only changes while it is not valid, and where that is not a buffer, the device
-/// has said that it is not.
+/// has said that it is not: a completion names the key, and no key is registered twice, so that each
+/// completion is the end of one registration.
 pub(in crate::rdma) struct Region<F> {
     pub(super) mr: MemoryRegion,
     pub(super) cover: Cover<F>,
-    /// The device takes the key as valid once it has worked off what has been posted.
-    pub(super) valid: bool,
+    pub(super) key: Key,
 }
 
 impl<F: ForeignMemory> Region<F> {
@@ -78,7 +92,7 @@ impl<F: ForeignMemory> Memory<F> {
         Ok(Region {
             mr,
             cover,
-            valid: false,
+            key: Key::New,
         })
     }
 
@@ -98,36 +112,61 @@ impl<F: ForeignMemory> Memory<F> {
 
     /// Returns true where `region` is valid once what has been posted is done. Any context.
     pub(crate) fn is_valid(&self, region: RegionId) -> bool {
-        self.region(region).is_ok_and(|region| region.valid)
+        self.key(region) == Ok(Key::Valid)
     }
 
-    /// Gives `region` a new key, for its next registration. Any context.
+    /// Returns the state of the key of `region`.
+    pub(in crate::rdma) fn key(&self, region: RegionId) -> Result<Key> {
+        Ok(self.region(region)?.key)
+    }
+
+    /// Notes that what would have changed the key of `region` has not been posted, after all.
+    pub(in crate::rdma) fn restore_key(&mut self, region: RegionId, key: Key) {
+        if let Ok(region) = self.region_mut(region) {
+            region.key = key;
+        }
+    }
+
+    /// Gives `region` a new key for its next registration, unless the one that it has has never
+    /// been registered. Any context.
     ///
     /// # Errors
     ///
     /// `EINVAL` where it is still valid, or of another memory.
     pub(crate) fn renew_key(&mut self, region: RegionId) -> Result {
         let region = self.region_mut(region)?;
-        if region.valid {
-            return Err(EINVAL);
+        match region.key {
+            Key::Valid => return Err(EINVAL),
+            Key::New => {}
+            Key::Used => {
+                // SAFETY: The region is not valid, so no device uses its key.
+                unsafe { region.mr.renew_key() };
+                region.key = Key::New;
+            }
         }
-        // SAFETY: The region is not valid, so no device uses its key.
-        unsafe { region.mr.renew_key() };
         Ok(())
     }
 
-    /// Notes that the registration of `region` is about to be posted, and returns the key that
-    /// it sets.
+    /// Notes that the registration of `region` for `access` is about to be posted, and returns the
+    /// key that it sets.
     ///
     /// # Errors
     ///
-    /// `EINVAL` where it is still valid, mapped over nothing, or of another memory.
-    pub(in crate::rdma) fn registering(&mut self, region: RegionId) -> Result<u32> {
+    /// `EINVAL` where its key has been registered before, or it is mapped over nothing, or of
+    /// another memory; `EACCES` where its object's [direction] is not that of the access.
+    ///
+    /// [direction]: ForeignMemory::direction
+    pub(in crate::rdma) fn registering(&mut self, region: RegionId, access: Access) -> Result<u32> {
         let region = self.region_mut(region)?;
-        if region.valid || !region.is_mapped() {
+        if region.key != Key::New || !region.is_mapped() {
             return Err(EINVAL);
         }
-        region.valid = true;
+        if let Cover::Foreign(segments) = &region.cover {
+            if segments.direction() != access.direction() {
+                return Err(EACCES);
+            }
+        }
+        region.key = Key::Valid;
         Ok(region.mr.rkey())
     }
 
@@ -139,7 +178,7 @@ impl<F: ForeignMemory> Memory<F> {
     /// `EINVAL` for a region that is not over a buffer of this memory.
     pub(in crate::rdma) fn registering_unchecked(&mut self, region: RegionId) -> Result<u32> {
         let region = self.over_buffer(region)?;
-        region.valid = true;
+        region.key = Key::Valid;
         Ok(region.mr.rkey())
     }
 
@@ -151,7 +190,7 @@ impl<F: ForeignMemory> Memory<F> {
     ///
     /// `EINVAL` for a region that is not over a buffer of this memory.
     pub(in crate::rdma) fn invalidating(&mut self, region: RegionId) -> Result {
-        self.over_buffer(region)?.valid = false;
+        self.over_buffer(region)?.key = Key::Used;
         Ok(())
     }
 
@@ -163,8 +202,8 @@ impl<F: ForeignMemory> Memory<F> {
         }
     }
 
-    /// Notes that the peer has invalidated `region`, as the receive that `wc` is of says. Any
-    /// context.
+    /// Notes that the peer has invalidated `region`, as the receive that `wc` is of says. That is
+    /// so once: from then on the completion says nothing of the region's next keys. Any context.
     ///
     /// # Errors
     ///
@@ -175,7 +214,7 @@ impl<F: ForeignMemory> Memory<F> {
         if wc.owner() != owner || wc.invalidated() != Some(region.mr.rkey()) {
             return Err(EINVAL);
         }
-        region.valid = false;
+        region.key = Key::Used;
         Ok(())
     }
 }

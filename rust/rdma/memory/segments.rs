@@ -34,7 +34,11 @@ pub(crate) enum DmaDirection {
 ///
 /// # Safety
 ///
-/// The memory that [`fill`](Self::fill) lists stays as long as the object lives.
+/// - [`fill`](Self::fill) initialises as many entries as it returns, from the first on, as a
+///   scatterlist (`sg_init_table()`) of pages of the kernel's linear mapping.
+/// - The memory that these list stays as long as the object lives. A device may read it at any time
+///   where [`direction`](Self::direction) is [`DmaDirection::ToDevice`], and write to it otherwise;
+///   so no reference to it exists that this would break.
 pub(crate) unsafe trait ForeignMemory: Send + 'static {
     /// Returns the direction of DMA; `None` where there is no data. Any context.
     fn direction(&self) -> Option<DmaDirection>;
@@ -118,10 +122,14 @@ impl<F: ForeignMemory> Segments<F> {
 
     fn try_map(&mut self, object: &F) -> Result<(c_int, c_int, DmaDirection)> {
         let direction = object.direction().ok_or(EINVAL)?;
-        let count = c_int::try_from(object.fill(&mut self.list)?).map_err(|_| EINVAL)?;
+        let count = object.fill(&mut self.list)?;
+        if count > self.list.len() {
+            return Err(EINVAL);
+        }
+        let count = c_int::try_from(count).map_err(|_| EINVAL)?;
         let device = self.id.device()?;
-        // SAFETY: The device is alive while the identifier is, and so many entries
-        // have just been filled.
+        // SAFETY: The device is alive while the identifier is, and by the trait's requirements so
+        // many entries, which there are, have just been filled.
         let seen = unsafe {
             bindings::rust_helper_dma_map_sg(
                 device.as_ptr(),
@@ -158,6 +166,11 @@ impl<F: ForeignMemory> Segments<F> {
     /// Returns the object, where there is one.
     pub(super) fn object(&self) -> Option<&F> {
         self.mapped.as_ref().map(|mapped| &mapped.object)
+    }
+
+    /// Returns the direction that the object is mapped for, where there is one.
+    pub(super) fn direction(&self) -> Option<DmaDirection> {
+        self.mapped.as_ref().map(|mapped| mapped.direction)
     }
 
     /// Returns true where there is an object.

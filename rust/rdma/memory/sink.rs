@@ -6,7 +6,10 @@
 //! C header: `include/rdma/ib_verbs.h` (`ib_map_mr_sg()`)
 
 use super::{
-    region::Cover,
+    region::{
+        Cover,
+        Key, //
+    },
     Memory,
     RegionId, //
 };
@@ -94,11 +97,20 @@ impl<F: ForeignMemory> Memory<F> {
     pub(in crate::rdma) fn reading(&mut self, region: RegionId, entry: u32) -> Result {
         let region = self.region_mut(region)?;
         match &mut region.cover {
-            Cover::Sink { reader, .. } if region.valid && reader.is_none() => {
+            Cover::Sink { reader, .. } if region.key == Key::Valid && reader.is_none() => {
                 *reader = Some(entry);
                 Ok(())
             }
             _ => Err(EINVAL),
+        }
+    }
+
+    /// Notes that the READ into `region` has not been posted, after all.
+    pub(in crate::rdma) fn not_reading(&mut self, region: RegionId) {
+        if let Ok(region) = self.region_mut(region) {
+            if let Cover::Sink { reader, .. } = &mut region.cover {
+                *reader = None;
+            }
         }
     }
 
@@ -115,7 +127,7 @@ impl<F: ForeignMemory> Memory<F> {
                 if wc.is_success() && wc.owner() == owner && *reader == Some(wc.entry()) =>
             {
                 *reader = None;
-                region.valid = false;
+                region.key = Key::Used;
                 Ok(())
             }
             _ => Err(EINVAL),

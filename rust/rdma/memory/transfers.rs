@@ -10,6 +10,7 @@ use super::{
 };
 use crate::rdma::{
     cq::WorkCompletion,
+    qp::entry::Callback,
     rw::{
         ListKind,
         Pieces,
@@ -19,6 +20,7 @@ use crate::rdma::{
     }, //
 };
 use kernel::{
+    ffi::c_void,
     prelude::*,
     sync::Arc, //
 };
@@ -83,8 +85,18 @@ impl<F: ForeignMemory> Memory<F> {
         transfer.completed(wc.entry())
     }
 
-    /// Removes the last transfer; `None` where none is left. Any context.
-    pub(in crate::rdma) fn pop_transfer(&mut self) -> Option<Option<KBox<Transfer>>> {
-        self.transfers.pop()
+    /// Gives each transfer its completion entry, of the queue pair at `owner`.
+    pub(in crate::rdma) fn attach_transfers(&mut self, callback: Callback, owner: *const c_void) {
+        for (index, transfer) in (0..).zip(self.transfers.iter_mut()) {
+            if let Some(transfer) = transfer {
+                transfer.attach(callback, owner, index);
+            }
+        }
+    }
+
+    /// Returns transfer number `index`; `None` beyond the last.
+    pub(in crate::rdma) fn nth_transfer(&self, index: usize) -> Option<TransferId> {
+        let place = self.owner.place(index).map(TransferId);
+        place.filter(|_| index < self.transfers.len())
     }
 }

@@ -27,9 +27,15 @@ use crate::{
             Deadline, //
         }, //
     },
-    rdma::cq::CompletionQueue, //
+    rdma::{
+        cq::CompletionQueue,
+        wr::chain::post_send, //
+    }, //
 };
-use core::ptr::NonNull;
+use core::{
+    cell::Cell,
+    ptr::NonNull, //
+};
 use kernel::{
     error::to_result,
     ffi::c_void,
@@ -44,12 +50,8 @@ use kernel::{
     }, //
 };
 
-/// Both queues have been drained.
-const BOTH: u32 = 3;
-
-/// The bit of the receive queue, and that of the send queue.
-const RECEIVES: u32 = 1;
-const SENDS: u32 = 2;
+/// The time in ms after which it is seen whether a full queue has room again.
+const ROOM_MS: u32 = 1;
 
 /// Time in ms for a device to say that a queue pair takes no shared receive any more. The drivers
 /// of some never do.
@@ -72,8 +74,9 @@ pub(super) enum Last {
 /// The last requests of a queue pair.
 pub(super) struct Drain {
     entries: [Entry<()>; 2],
-    /// Bits of `entries` that have completed.
-    done: Atomic<u32>,
+    /// 1 for each of `entries` that has completed, or is not posted. Several threads may handle
+    /// completions at once.
+    done: [Atomic<u32>; 2],
     changed: Arc<Completion>,
     /// 1 once the queue pair was put into error.
     in_error: Atomic<u32>,
@@ -91,7 +94,7 @@ impl Drain {
     pub(super) fn new(owner: *const c_void, callback: Callback) -> Result<Self> {
         Ok(Self {
             entries: [0, 1].map(|index| Entry::new(callback, owner, index, ())),
-            done: Atomic::new(0),
+            done: [Atomic::new(0), Atomic::new(0)],
             changed: Arc::pin_init(Completion::new(), GFP_KERNEL)?,
             in_error: Atomic::new(0),
             since: Atomic::new(0),
@@ -100,9 +103,9 @@ impl Drain {
 
     /// Notes that the request with entry `index` has completed. In the context of completions.
     pub(super) fn done(&self, index: u32) {
-        // The completions of a queue are handled one after the other.
-        self.done
-            .store(self.done.load(Relaxed) | 1 << index, Relaxed);
+        if let Some(done) = self.done.get(index as usize) {
+            done.store(1, Relaxed);
+        }
         self.changed.complete();
     }
 
@@ -130,8 +133,8 @@ impl Drain {
         Ok(())
     }
 
-    /// Puts `raw` into error, and waits until all its requests have completed, at most
-    /// `timeout_ms`; a driver that has a way of its own to find that out takes its time. Where
+    /// Puts `raw` into error, and waits until there is room for the last requests, and until all have
+    /// completed, at most `timeout_ms`; a driver that has a way of its own to find that out takes its time. Where
     /// receives are shared, `shared` is completed when it takes none any more, which is waited for
     /// first. `last` is posted to the send queue. Process context; sleeps, or gives the CPU away
     /// where `cq` is polled.
@@ -166,9 +169,18 @@ impl Drain {
                 shared.wait(until.unwrap_or(Deadline::after_ms(0))) == Waited::Completed
             });
         }
-        self.post(raw, shared.is_none(), last)?;
-        wait(cq, Deadline::after_ms(timeout_ms), |until| {
-            let done = || self.done.load(Relaxed) == BOTH;
+        let has_receives = shared.is_none();
+        let has_sends = !matches!(last, Last::None);
+        for (done, is_posted) in self.done.iter().zip([has_receives, has_sends]) {
+            done.store(u32::from(!is_posted), Relaxed);
+        }
+        let deadline = Deadline::after_ms(timeout_ms);
+        if has_receives {
+            self.when_there_is_room(cq, deadline, || self.post_receive(raw))?;
+        }
+        self.when_there_is_room(cq, deadline, || self.post_last(raw, last))?;
+        wait(cq, deadline, |until| {
+            let done = || self.done.iter().all(|done| done.load(Relaxed) != 0);
             done()
                 || until.is_some_and(|until| {
                     self.changed.wait(until);
@@ -177,25 +189,45 @@ impl Drain {
         })
     }
 
-    /// Posts the last requests of `raw`, which is in error.
-    fn post(&self, raw: NonNull<bindings::ib_qp>, has_receives: bool, at_end: Last) -> Result {
-        let [receive, send] = &self.entries;
-        let no_sends = matches!(at_end, Last::None);
-        let done = (if has_receives { 0 } else { RECEIVES }) | (if no_sends { SENDS } else { 0 });
-        self.done.store(done, Relaxed);
+    /// Calls `post` until the queue has room: its owner may have filled it, but in error its
+    /// requests complete by themselves.
+    fn when_there_is_room(
+        &self,
+        cq: &CompletionQueue,
+        deadline: Deadline,
+        post: impl Fn() -> Result,
+    ) -> Result {
+        let posted = Cell::new(Err(ENOMEM));
+        wait(cq, deadline, |until| {
+            posted.set(post());
+            let is_full = posted.get() == Err(ENOMEM);
+            if let (true, Some(_)) = (is_full, until) {
+                self.changed.wait(Deadline::after_ms(ROOM_MS));
+            }
+            !is_full
+        })?;
+        posted.get()
+    }
+
+    /// Posts the last receive of `raw`, which is in error.
+    fn post_receive(&self, raw: NonNull<bindings::ib_qp>) -> Result {
+        let [receive, _] = &self.entries;
         let mut last = bindings::ib_recv_wr::default();
         // SAFETY: Every bit pattern is valid for either member of this union. The
         // queue pair is alive, and the entry stays until it has completed, or until
         // the queue pair is destroyed and its completion queue is freed.
         unsafe {
             *last.__bindgen_anon_1.wr_cqe.as_mut() = receive.cqe();
-            if has_receives {
-                to_result(bindings::rust_helper_post_recv(raw.as_ptr(), &last))?;
-            }
+            to_result(bindings::rust_helper_post_recv(raw.as_ptr(), &last))
         }
+    }
+
+    /// Posts the last request to the send queue of `raw`, which is in error.
+    fn post_last(&self, raw: NonNull<bindings::ib_qp>, at_end: Last) -> Result {
+        let [_, send] = &self.entries;
         let flags = bindings::ib_send_flags_IB_SEND_SIGNALED;
-        // SAFETY: As above. Each request is of the form that its opcode has, and an address handle
-        // lives until the queue pair is destroyed.
+        // SAFETY: As above. Each request is of the form that its opcode has on a queue pair of this
+        // type, and an address handle lives until the queue pair is destroyed.
         unsafe {
             match at_end {
                 Last::None => Ok(()),
@@ -206,7 +238,7 @@ impl Drain {
                     *write.wr.__bindgen_anon_1.wr_cqe.as_mut() = send.cqe();
                     // From the whole, of which the driver reads all.
                     let head = core::ptr::from_ref(&write).cast();
-                    to_result(bindings::rust_helper_post_send(raw.as_ptr(), head))
+                    Ok(post_send(raw.as_ptr(), head)?)
                 }
                 Last::Datagram(to) => {
                     let mut message = bindings::ib_ud_wr::default();
@@ -215,7 +247,7 @@ impl Drain {
                     *message.wr.__bindgen_anon_1.wr_cqe.as_mut() = send.cqe();
                     to.address(&mut message);
                     let head = core::ptr::from_ref(&message).cast();
-                    to_result(bindings::rust_helper_post_send(raw.as_ptr(), head))
+                    Ok(post_send(raw.as_ptr(), head)?)
                 }
             }
         }

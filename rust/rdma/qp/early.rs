@@ -87,11 +87,7 @@ impl<C: Completions> QueuePair<C> {
         reason = "there are these, whichever the users of the module take"
     )]
     pub(crate) fn close_early(&self) -> Result {
-        let mut attr = bindings::ib_qp_attr {
-            qp_state: bindings::ib_qp_state_IB_QPS_RESET,
-            ..Default::default()
-        };
-        self.modify(&mut attr, 0)?;
+        self.modify_to_reset()?;
         let id = &self.events.id;
         id.with_path(bindings::ib_qp_state_IB_QPS_INIT, |attr| {
             let mask = bindings::ib_qp_attr_mask_IB_QP_PKEY_INDEX

@@ -29,6 +29,9 @@ pub(in crate::rdma) struct Entry<T> {
 }
 
 impl<T> Entry<T> {
+    /// The bit in the numbers of transfers' own entries that others' do not have.
+    pub(in crate::rdma) const TRANSFER: u32 = 1 << 31;
+
     /// Makes an entry of the queue pair at `owner`.
     pub(in crate::rdma) fn new(
         callback: Callback,
@@ -59,6 +62,9 @@ impl<T> Entry<T> {
         let mut entries = KVVec::with_capacity(tags.len(), GFP_KERNEL)?;
         for (index, tag) in tags.iter().enumerate() {
             let index = u32::try_from(index).map_err(|_| ERANGE)?;
+            if index & Self::TRANSFER != 0 {
+                return Err(ERANGE);
+            }
             entries
                 .push_within_capacity(Self::new(callback, owner, index, *tag))
                 .map_err(|_| ENOMEM)?;

@@ -47,6 +47,20 @@ impl<C: Completions> QueuePair<C> {
         self.drain.modify_to_error(self.raw)
     }
 
+    /// Resets the queue pair: the device uses none of its memory any more, and does not complete
+    /// what was posted. Process context; may sleep.
+    ///
+    /// # Errors
+    ///
+    /// The driver's.
+    pub(super) fn modify_to_reset(&self) -> Result {
+        let mut attr = bindings::ib_qp_attr {
+            qp_state: bindings::ib_qp_state_IB_QPS_RESET,
+            ..Default::default()
+        };
+        self.modify(&mut attr, 0)
+    }
+
     /// Puts a queue pair in state INIT into the state ready to receive (RTR), with the attributes
     /// that this takes, and with those of `more`. Process context; may sleep.
     ///

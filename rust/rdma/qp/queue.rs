@@ -32,6 +32,7 @@ use crate::{
             atomic::Atomic,
             build_receive,
             chain::{
+                post_send,
                 Chain,
                 Checks, //
             },
@@ -191,7 +192,14 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
     /// `EINVAL` for an entry that there is not, an operand outside its buffer, or a region that
     /// is not over a buffer; the driver's error, `ENOMEM` where the queue is full.
     pub(crate) fn post_unchecked(&mut self, entry: usize, request: WorkRequest) -> Result {
+        let region = request.changes();
+        let key = region.map(|region| (region, self.memory.key(region)));
         self.post_checked(&[request], Checks::None, |_| entry)
+            .inspect_err(|_| {
+                if let Some((region, Ok(key))) = key {
+                    self.memory.restore_key(region, key);
+                }
+            })
     }
 
     fn post_checked(
@@ -210,10 +218,10 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
                 let entry = entries.get(entry_of(request)).ok_or(EINVAL)?;
                 Ok((entry.cqe(), entry.index))
             },
-            // SAFETY: The queue pair is alive while a `Queue` is, and the list, the entries and
-            // the memory that it names are valid; the latter two until the queue pair has been
-            // drained or destroyed.
-            |head| to_result(unsafe { bindings::rust_helper_post_send(qp, head) }),
+            // SAFETY: The queue pair is alive while a `Queue` is, and connected, for which all
+            // requests have this form. The list, the entries and the memory that it names are
+            // valid; the latter two until the queue pair has been drained or destroyed.
+            |head| unsafe { post_send(qp, head) },
         )
     }
 
@@ -237,25 +245,26 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
         let direction = transfer.direction().ok_or(EINVAL);
         let target = self.target;
         let result = direction.and_then(|direction| {
-            let moving = entry(entry_of(Part::moving(direction)))?;
+            let moving = entry_of(Part::moving(direction));
             let entries = Entries {
                 register: entry(entry_of(Part::Register))?.cqe(),
                 invalidate: entry(entry_of(Part::Invalidate))?.cqe(),
-                moving: moving.cqe(),
+                moving: entry(moving)?.cqe(),
             };
-            let Some((answer, index)) = answer else {
+            let tag = entry(answer.map_or(moving, |(_, index)| index))?.index;
+            let (last, number) = transfer.last(tag)?;
+            let Some((answer, _)) = answer else {
                 // SAFETY: The queue pair is alive while a `Queue` is, and the transfer is of its
                 // memory. The entries live until it has been drained or destroyed.
-                return unsafe { transfer.post(target, &entries, core::ptr::null(), moving.index) };
+                return Ok(unsafe { transfer.post(target, &entries, core::ptr::null(), last) }?);
             };
-            let last = entry(index)?;
             Chain::new().build(
                 &[answer],
                 self.memory,
                 Checks::State,
-                |_| Ok((last.cqe(), last.index)),
+                |_| Ok((last, number)),
                 // SAFETY: As above; the answer has just been translated.
-                |head| unsafe { transfer.post(target, &entries, head, last.index) },
+                |head| unsafe { transfer.post(target, &entries, head, last) },
             )
         });
         self.memory.put_transfer(id, transfer);
@@ -281,10 +290,10 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
         let cqe = self.entries.get(entry).ok_or(EINVAL)?.cqe();
         let qp = self.target.qp.as_ptr();
         atomic.build(self.memory, cqe, |head| {
-            // SAFETY: The queue pair is alive while a `Queue` is. The entry and the local memory
-            // live until it has been drained or destroyed. The remote memory is for the peer's
-            // device to check.
-            to_result(unsafe { bindings::rust_helper_post_send(qp, head) })
+            // SAFETY: The queue pair is alive while a `Queue` is, and connected, for which atomic
+            // requests have this form. The entry and the local memory live until it has been
+            // drained or destroyed. The remote memory is for the peer's device to check.
+            Ok(unsafe { post_send(qp, head) }?)
         })
     }
 
@@ -328,9 +337,9 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
             None => self.target.qp.as_ptr(),
         };
         // SAFETY: Both queue pairs are alive while a `Queue` is. The list was filled for the same
-        // of them: it names its entries, its memory and its address handle, which live until it
-        // has been drained or destroyed.
-        to_result(unsafe { bindings::rust_helper_post_send(qp, head) })
+        // of them, in the form that its type has: it names its entries, its memory and its address
+        // handle, which live until it has been drained or destroyed.
+        Ok(unsafe { post_send(qp, head) }?)
     }
 
     /// Posts a receive into `local`, with completion entry `entry`.

@@ -73,7 +73,7 @@ impl<C: Completions> QueuePair<C> {
 ///
 /// # Safety
 ///
-/// As for [`handle_drained`].
+/// As for [`handle_drained`](super::callbacks::handle_drained).
 pub(super) unsafe extern "C" fn handle_unreliable_drained<C: Completions>(
     _cq: *mut bindings::ib_cq,
     wc: *mut bindings::ib_wc,

@@ -61,7 +61,7 @@ impl<C: Completions> QueuePair<C> {
     }
 
     /// Runs `f`, which may sleep, on transfer `id`, without the lock.
-    fn with_transfer<R>(
+    pub(super) fn with_transfer<R>(
         &self,
         id: TransferId,
         f: impl FnOnce(&mut Transfer) -> Result<R>,

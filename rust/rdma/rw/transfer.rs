@@ -9,12 +9,24 @@ use crate::{
     bindings,
     rdma::{
         memory::DmaDirection,
-        mr::Remote, //
+        mr::Remote,
+        qp::entry::{
+            Callback,
+            Entry, //
+        },
+        wr::chain::{
+            post_send,
+            Refused, //
+        }, //
     }, //
 };
-use core::ptr::NonNull;
+use core::{
+    ptr::NonNull,
+    result::Result as CoreResult, //
+};
 use kernel::{
     error::to_result,
+    ffi::c_void,
     prelude::*,
     sync::Arc,
     types::Opaque, //
@@ -114,7 +126,7 @@ impl Part {
     }
 }
 
-/// The completion entries of the requests of a transfer.
+/// The completion entries of the requests of a transfer but the last.
 pub(in crate::rdma) struct Entries {
     pub(in crate::rdma) register: *mut bindings::ib_cqe,
     pub(in crate::rdma) invalidate: *mut bindings::ib_cqe,
@@ -128,8 +140,8 @@ enum State {
     Idle,
     /// It has its requests, and has not been posted.
     Made,
-    /// Its last request, with this completion entry, has not completed.
-    Posted(u32),
+    /// Its last request has not completed.
+    Posted,
     /// All its requests have completed.
     Done,
 }
@@ -141,12 +153,17 @@ enum State {
 /// - In any state but [`State::Idle`] `context` is one that the core has initialised, for the queue
 ///   pair whose memory has the transfer, with `list` and `direction`. It stays in its place.
 /// - `list` is of `pieces`.
+/// - `entry`, where there is one, is of the queue pair whose memory has the transfer. No request but
+///   the last of a posted context has it, and only in state [`State::Made`] its tag changes.
 pub(in crate::rdma) struct Transfer {
     context: Opaque<bindings::rdma_rw_ctx>,
     list: List,
     pieces: Arc<Pieces>,
     direction: DmaDirection,
     state: State,
+    /// The completion entry of the last request. Its tag is the number of the entry that the owner
+    /// of the queue pair tells it by.
+    entry: Opaque<Option<Entry<u32>>>,
 }
 
 // SAFETY: The list and the context point to memory that has no owner among threads; the core
@@ -166,9 +183,35 @@ impl Transfer {
             pieces,
             direction: DmaDirection::ToDevice,
             state: State::Idle,
+            entry: Opaque::new(None),
         };
         // INVARIANT: There is no context yet. What is on the heap stays there.
         Ok(KBox::new(this, GFP_KERNEL)?)
+    }
+
+    /// Gives the transfer, which is number `index` of its memory, the completion entry of its last
+    /// request, of the queue pair at `owner`.
+    pub(in crate::rdma) fn attach(&mut self, callback: Callback, owner: *const c_void, index: u32) {
+        let entry = Entry::new(callback, owner, Entry::<u32>::TRANSFER | index, 0);
+        // SAFETY: Nothing has been posted, as the queue pair is not made yet.
+        unsafe { *self.entry.get() = Some(entry) };
+    }
+
+    /// Returns the completion entry of the last request, and its number. The owner is told of its
+    /// completion as of one of entry `tag`.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where there is no context, or it has been posted.
+    pub(in crate::rdma) fn last(&mut self, tag: u32) -> Result<(*mut bindings::ib_cqe, u32)> {
+        if self.state != State::Made {
+            return Err(EINVAL);
+        }
+        // SAFETY: By the type invariant no request that has the entry is under way.
+        let entry = unsafe { &mut *self.entry.get() };
+        let entry = entry.as_mut().ok_or(EINVAL)?;
+        entry.tag = tag;
+        Ok((entry.cqe(), entry.index))
     }
 
     /// Makes the context that moves all bytes to or from `remote`, and returns the number of its
@@ -223,8 +266,7 @@ impl Transfer {
     }
 
     /// Posts the requests of the context, and then `answer`, unless it is null. All of them have
-    /// completed when the one with entry number `last` has: the answer, or else the last that
-    /// moves data.
+    /// completed when the one with entry `last` has: the answer, or else the last that moves data.
     ///
     /// # Errors
     ///
@@ -234,19 +276,19 @@ impl Transfer {
     /// # Safety
     ///
     /// The queue pair of `target` is alive, and is the one whose memory has the transfer. The
-    /// entries live until it has been drained or destroyed. The answer is a valid list of
-    /// requests.
+    /// entries live until it has been drained or destroyed. `last` is from [`last`](Self::last). The
+    /// answer is a valid list of requests, of which the last has that entry.
     pub(in crate::rdma) unsafe fn post(
         &mut self,
         target: Target,
         entries: &Entries,
         answer: *const bindings::ib_send_wr,
-        last: u32,
-    ) -> Result {
+        last: *mut bindings::ib_cqe,
+    ) -> CoreResult<(), Refused> {
         if self.state != State::Made {
-            return Err(EINVAL);
+            return Err(Refused::all(EINVAL));
         }
-        self.state = State::Posted(last);
+        self.state = State::Posted;
         let qp = target.qp.as_ptr();
         // SAFETY: By the type invariant there is a context, of this queue pair. The core only
         // appends the answer. The requests are the context's own until it is ended, and all but
@@ -256,20 +298,22 @@ impl Transfer {
                 self.context.get(),
                 qp,
                 target.port,
-                entries.moving,
+                last,
                 answer.cast_mut(),
             );
             let mut request = head;
             while !request.is_null() && !core::ptr::eq(request, answer) {
+                let next = (*request).next;
                 // An error of any of them is to find its callback.
                 *(*request).__bindgen_anon_1.wr_cqe.as_mut() = match Part::of((*request).opcode) {
+                    _ if next.is_null() => last,
                     Part::Register => entries.register,
                     Part::Invalidate => entries.invalidate,
                     Part::Read | Part::Write => entries.moving,
                 };
-                request = (*request).next;
+                request = next;
             }
-            to_result(bindings::rust_helper_post_send(qp, head))
+            post_send(qp, head)
         }
     }
 
@@ -278,13 +322,15 @@ impl Transfer {
         (self.state != State::Idle).then_some(self.direction)
     }
 
-    /// Notes that the request with completion entry `entry` has completed well.
+    /// Notes that the request with completion entry number `entry` has completed well.
     ///
     /// # Errors
     ///
     /// `EINVAL` where that is not the transfer's last one.
     pub(in crate::rdma) fn completed(&mut self, entry: u32) -> Result {
-        if self.state != State::Posted(entry) {
+        // SAFETY: The entry only changes by `&mut`.
+        let own = unsafe { &*self.entry.get() }.as_ref();
+        if self.state != State::Posted || own.is_none_or(|own| own.index != entry) {
             return Err(EINVAL);
         }
         self.state = State::Done;
@@ -293,7 +339,7 @@ impl Transfer {
 
     /// Returns true where the device may still work on the transfer.
     pub(in crate::rdma) fn is_posted(&self) -> bool {
-        matches!(self.state, State::Posted(_))
+        self.state == State::Posted
     }
 
     /// Ends the context, if there is one: the memory is the CPU's again. Any context.
@@ -301,7 +347,9 @@ impl Transfer {
     /// # Safety
     ///
     /// The queue pair of `target` is alive, and is the one whose memory has the transfer. Where the
-    /// transfer is [posted](Self::is_posted), the queue pair has been drained.
+    /// transfer is [posted](Self::is_posted), the queue pair has been drained or reset, or the
+    /// driver has refused both: then no other use of the memory begins before the queue pair has
+    /// been destroyed.
     pub(in crate::rdma) unsafe fn end(&mut self, target: Target) {
         if self.state == State::Idle {
             return;

@@ -12,14 +12,23 @@ use crate::{
     bindings,
     rdma::memory::{
         ForeignMemory,
-        Memory, //
+        Key,
+        Memory,
+        RegionId, //
     }, //
 };
-use core::mem::{
-    ManuallyDrop,
-    MaybeUninit, //
+use core::{
+    mem::{
+        ManuallyDrop,
+        MaybeUninit, //
+    },
+    ops::Range,
+    result::Result as CoreResult, //
 };
-use kernel::prelude::*;
+use kernel::{
+    error::to_result,
+    prelude::*, //
+};
 
 /// The state that regions must be in for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +37,50 @@ pub(in crate::rdma) enum Checks {
     State,
     /// The device is to find out. Regions are over buffers, so it cannot do harm.
     None,
+}
+
+/// The error of a post, and the first request of the list that has not been posted.
+pub(in crate::rdma) struct Refused {
+    error: Error,
+    first: *const bindings::ib_send_wr,
+}
+
+impl Refused {
+    /// Makes that of a list of which nothing has been posted.
+    pub(in crate::rdma) fn all(error: Error) -> Self {
+        Self {
+            error,
+            first: core::ptr::null(),
+        }
+    }
+}
+
+impl From<Refused> for Error {
+    fn from(refused: Refused) -> Self {
+        refused.error
+    }
+}
+
+/// Posts the list of requests that begins with `head` to the send queue of `qp`. Any context.
+///
+/// # Errors
+///
+/// The driver's.
+///
+/// # Safety
+///
+/// The queue pair is alive. The list is valid, each request in the form that its opcode has on a
+/// queue pair of this type. The entries and the memory that it names are valid until the queue pair
+/// has been drained or destroyed.
+#[inline]
+pub(in crate::rdma) unsafe fn post_send(
+    qp: *mut bindings::ib_qp,
+    head: *const bindings::ib_send_wr,
+) -> CoreResult<(), Refused> {
+    let mut first = core::ptr::null();
+    // SAFETY: By the function's requirements; the last is valid for a write.
+    let posted = unsafe { bindings::rust_helper_post_send(qp, head, &mut first) };
+    to_result(posted).map_err(|error| Refused { error, first })
 }
 
 /// A request in C's form. All variants begin with an `ib_send_wr`.
@@ -57,7 +110,7 @@ impl Chain {
 
     /// Translates `list`, whose memory is `memory`'s, and hands its head to `post`. `cqe_of`
     /// gives each request its completion entry, and the number of that. Regions are noted as
-    /// valid or invalid as the list will make them: it is as good as posted.
+    /// valid or invalid as the requests that have been posted will make them.
     ///
     /// # Errors
     ///
@@ -69,15 +122,18 @@ impl Chain {
         memory: &mut Memory<F>,
         checks: Checks,
         cqe_of: impl Fn(&WorkRequest) -> Result<(*mut bindings::ib_cqe, u32)>,
-        post: impl FnOnce(*const bindings::ib_send_wr) -> Result,
+        post: impl FnOnce(*const bindings::ib_send_wr) -> CoreResult<(), Refused>,
     ) -> Result {
         if list.is_empty() || list.len() > MAX_CHAIN {
             return Err(EINVAL);
         }
         let mut head: *mut bindings::ib_send_wr = core::ptr::null_mut();
         let mut last = head;
-        for ((request, slot), sge) in list.iter().zip(&mut self.requests).zip(&mut self.sges) {
-            let raw = request.translate(memory, checks, cqe_of(request)?, slot, sge)?;
+        let slots = self.requests.iter_mut().zip(&mut self.sges);
+        for (at, (request, (slot, sge))) in list.iter().zip(slots).enumerate() {
+            let raw = cqe_of(request)
+                .and_then(|entry| request.translate(memory, checks, entry, slot, sge))
+                .inspect_err(|_| take_back(list, 0..at, memory, checks))?;
             // Every variant begins with the common part.
             let wr = core::ptr::from_mut(raw).cast::<bindings::ib_send_wr>();
             if last.is_null() {
@@ -88,7 +144,40 @@ impl Chain {
             }
             last = wr;
         }
-        post(head)
+        post(head).map_err(|refused| {
+            let is_first = |slot: &MaybeUninit<Raw>| slot.as_ptr().cast() == refused.first;
+            // One that is not here is before all of these.
+            let posted = self.requests.iter().position(is_first).unwrap_or(0);
+            take_back(list, posted..list.len(), memory, checks);
+            refused.error
+        })
+    }
+}
+
+/// Notes that the requests of `list` in `range`, which have been translated last, have not been
+/// posted, after all. What is posted without checks is for its caller to take back.
+#[cold]
+fn take_back<F: ForeignMemory>(
+    list: &[WorkRequest],
+    range: Range<usize>,
+    memory: &mut Memory<F>,
+    checks: Checks,
+) {
+    let requests = match checks {
+        Checks::State => list.get(range).unwrap_or(&[]),
+        Checks::None => &[],
+    };
+    // Each was checked to find the region in the one state that it changes.
+    for request in requests.iter().rev() {
+        match *request {
+            WorkRequest::Register { region, .. } => memory.restore_key(region, Key::New),
+            WorkRequest::ReadInto { region, .. } => memory.not_reading(region),
+            _ => {
+                if let Some(region) = request.changes() {
+                    memory.restore_key(region, Key::Valid);
+                }
+            }
+        }
     }
 }
 
@@ -178,6 +267,19 @@ impl Raw {
 }
 
 impl WorkRequest {
+    /// Returns the region whose key the request makes valid or invalid when it is posted.
+    pub(in crate::rdma) fn changes(&self) -> Option<RegionId> {
+        match *self {
+            Self::Register { region, .. } | Self::Invalidate { region, .. } => Some(region),
+            Self::Read {
+                invalidate_local: true,
+                local,
+                ..
+            } => local.region,
+            _ => None,
+        }
+    }
+
     /// Writes the request in C's form to `raw`, and its elements to `slot`.
     fn translate<'a, F: ForeignMemory>(
         &self,
@@ -238,16 +340,19 @@ impl WorkRequest {
                 }
                 set_operand(&mut wr, sge);
                 if let (true, Some(region)) = (invalidate_local, local.region) {
+                    if checks == Checks::State && !memory.is_valid(region) {
+                        return Err(EINVAL);
+                    }
                     memory.invalidating(region)?;
                 }
                 Raw::rdma(wr, remote.addr, remote.rkey)
             }
             Self::ReadInto { region, remote } => {
-                memory.reading(region, entry)?;
                 let opcode = bindings::ib_wr_opcode_IB_WR_RDMA_READ_WITH_INV;
                 let mut wr = header(opcode, cqe, false, true);
                 let sink = memory.remote(region)?;
                 let key = memory.lkey(Some(region))?;
+                memory.reading(region, entry)?;
                 let [sge, _] = slot.write([
                     bindings::ib_sge {
                         addr: sink.addr,
@@ -296,14 +401,15 @@ impl WorkRequest {
                 if renew_key {
                     memory.renew_key(region)?;
                 }
+                let mr = memory.mr(region)?;
                 let key = match checks {
-                    Checks::State => memory.registering(region)?,
+                    Checks::State => memory.registering(region, access)?,
                     Checks::None => memory.registering_unchecked(region)?,
                 };
                 Raw {
                     reg: ManuallyDrop::new(bindings::ib_reg_wr {
                         wr: header(opcode, cqe, false, signaled),
-                        mr: memory.mr(region)?,
+                        mr,
                         key,
                         access: access.flags() as i32,
                     }),
