@@ -18,7 +18,8 @@
 //! - Buffers and regions are named by ids, which name nothing in another memory. So a request
 //!   cannot refer to memory that is gone, and posting is safe.
 //! - A region is given back, or mapped over other memory, only while the device does not take its
-//!   key as valid. The proof of that is a [`cq::WorkCompletion`].
+//!   key as valid. The proof of that is a [`cq::WorkCompletion`], of one registration: no key is
+//!   registered twice.
 //! - Callbacks of the CM run in its workers, completions in softirqs or in the thread that polls,
 //!   asynchronous events in any context. The traits for each say what may be done there.
 //!

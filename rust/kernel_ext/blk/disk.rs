@@ -139,7 +139,7 @@ pub(crate) struct Disk<T: Operations> {
     _labels: Labels,
     /// [`NEW`], [`TAKEN`] or [`VISIBLE`].
     state: Atomic<u32>,
-    /// How often it has been quiesced and not been resumed.
+    /// Number of calls that have stopped requests and not been resumed.
     quiesced: Atomic<u32>,
     private: KBox<Private>,
 }
