@@ -8,7 +8,7 @@ from typing import Any
 
 from . import ab, curves, drawings, over_time, picture, provenance, report, scaling, stages
 from .curves import Choice
-from .errors import NO_PLOTS, OK, Quit
+from .errors import NO_PLOTS, Quit
 
 DESCRIPTION = """\
 Draw results: the latency distribution of some runs, runs over time, bandwidth
@@ -49,7 +49,7 @@ examples:
 
 exit status:
   0    written
-  1    there are no such results
+  1    there are no such results; or of a FILE not all is drawn, as for 'krping report'
   2    usage, a file that cannot be read, or that cannot be written
   4    matplotlib is not installed
 """
@@ -78,7 +78,8 @@ def main(arguments: argparse.Namespace) -> int:
 		raise Quit(f"{arguments.output}: the name must end in {', '.join(FORMATS)}")
 	_no_file_twice(arguments.files)
 	choose, draw = KINDS[arguments.kind]
-	choice = Choice(report.sources(arguments), arguments.x)
+	loaded = report.sources(arguments)
+	choice = Choice(loaded, arguments.x)
 	drawn = choose(choice)
 	pyplot = _matplotlib()
 	figure = draw(pyplot, drawn)
@@ -94,7 +95,7 @@ def main(arguments: argparse.Namespace) -> int:
 		raise Quit(f"{arguments.output}: {error.strerror}") from None
 	finally:
 		pyplot.close(figure)
-	return OK
+	return report.complain(loaded)
 
 
 def _no_file_twice(paths: list[str]) -> None:

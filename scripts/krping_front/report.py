@@ -5,7 +5,7 @@ import argparse
 import sys
 
 from . import compare, counters, moved, options, provenance, regression, repeats, results, rows, run, table
-from .errors import FAILED, MISSED, OK, Quit
+from .errors import FAILED, MISSED, OK, Quit, printing
 from .kinds import KINDS
 from .result import Result, Stopped
 from .results import Loaded
@@ -14,7 +14,8 @@ from .rows import Row
 DESCRIPTION = """\
 Print results as tables with perftest's columns: those of FILEs, or else those
 that the module keeps (the last 256, in debugfs). A FILE has what 'run --json'
-or debugfs prints, or what 'sweep --json' writes; "-" is stdin. Two files are
+or debugfs prints, what 'sweep --json' writes, or what perftest's programs print
+or write as JSON; "-" is stdin. Two files are
 compared: side by side, with differences of the second from the first. Each
 command has a row; the threads of one are put together. Below a comparison, and
 with --counters below each table, are the counters that moved in its runs.
@@ -30,7 +31,8 @@ examples:
 
 exit status:
   0    printed
-  1    there are no such results
+  1    there are no such results; or a FILE has a run of perftest's that failed, or
+       figures that are none, as stderr says, and all else was printed
   2    usage, a file that cannot be read or is no result, or (without FILE) the
        module is not loaded, not root, or debugfs is not mounted; too few
        repetitions for --fail-above
@@ -73,6 +75,7 @@ def sources(arguments: argparse.Namespace) -> list[Loaded]:
 		each.results = [found for found in each.results if _matches(found, arguments)]
 		each.stopped = [end for end in each.stopped if _names(end, arguments)]
 	if not any(each.results for each in loaded):
+		complain(loaded)
 		where = ", ".join(each.name for each in loaded)
 		filtered = arguments.tag is not None or arguments.test or arguments.size
 		raise Quit(f"{'no such' if filtered else 'no'} results in {where}", FAILED)
@@ -116,8 +119,17 @@ def main(arguments: argparse.Namespace) -> int:
 				text += [f"## {each.name}", ""]
 			text += lines(each, arguments.counters, arguments.gbits) + [""]
 		text.pop()
-	sys.stdout.write("".join(f"{line}\n" for line in text))
-	return MISSED if worse else OK
+	with printing():
+		sys.stdout.write("".join(f"{line}\n" for line in text))
+	return MISSED if worse else complain(loaded)
+
+
+def complain(loaded: list[Loaded]) -> int:
+	"""Say on stderr what of LOADED is no result, and what results lack, and return the exit status
+	that goes with it."""
+	for text in [text for each in loaded for text in each.complaints + each.remarks]:
+		print(f"krping: {text}", file=sys.stderr)
+	return FAILED if any(each.complaints for each in loaded) else OK
 
 
 def lines(loaded: Loaded, with_counters: bool = False, gbits: bool = False) -> list[str]:

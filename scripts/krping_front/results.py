@@ -18,8 +18,16 @@ from .result import SCHEMA, SWEEP, Result, Stopped, Sweep
 
 # How many results the module keeps.
 KEPT = 256
+# Behind a refusal, as in docs/front.md.
+FILE_MAY_BE = ("FILE may be results of krping as JSON (of run, sweep and test with --json, or of debugfs), "
+	       "or what perftest's ib_*_lat and ib_*_bw print or write with --out_json, of one run or of "
+	       "several, without -C and --output")
 # Tags that JSON has as they are.
 PLAIN = re.compile(r"[0-9A-Za-z._-]+")
+
+
+class NoResults(Quit):
+	"""Text that is none of results."""
 
 
 @dataclasses.dataclass
@@ -31,6 +39,10 @@ class Loaded:
 	stopped: list[Stopped] = dataclasses.field(default_factory=list)
 	# The sweep that it is of.
 	sweep: Sweep | None = None
+	# What of the file is no result: runs of perftest's that failed, or whose figures are none.
+	complaints: list[str] = dataclasses.field(default_factory=list)
+	# What its results lack.
+	remarks: list[str] = dataclasses.field(default_factory=list)
 
 	@property
 	def shown(self) -> list[Result]:
@@ -52,7 +64,7 @@ class Loaded:
 def check(found: typing.Any, where: str) -> Result:
 	"""FOUND, which came from WHERE, is a result that is understood."""
 	if not isinstance(found, dict) or "schema" not in found:
-		raise Quit(f"{where}: not a result of krping")
+		raise NoResults(f"{where}: not a result of krping")
 	_check_version(found["schema"], SCHEMA, f"{where}: schema")
 	shape.check(found, Result, where)
 	if found["test"] not in KINDS:
@@ -86,7 +98,7 @@ def _parse(text: str, where: str) -> typing.Any:
 		return json.loads(text)
 	except (ValueError, RecursionError) as error:
 		detail = error.msg if isinstance(error, json.JSONDecodeError) else "too deep"
-		raise Quit(f"{where}: not JSON: {detail}") from None
+		raise NoResults(f"{where}: not JSON: {detail}") from None
 
 
 def _values(text: str, name: str) -> list[tuple[str, typing.Any]]:
@@ -103,19 +115,20 @@ def _values(text: str, name: str) -> list[tuple[str, typing.Any]]:
 def parse(text: str, name: str) -> Loaded:
 	"""The Loaded of TEXT: results one a line, an array or a single one of them, a sweep, or what
 	perftest printed. NAME is what messages call it."""
-	if not text.lstrip().startswith(("{", "[")):
+	if not text.lstrip().startswith(("{", "[")) or "test_info" in text:
 		from . import perftest  # noqa: PLC0415
-		if perftest.is_output(text):
-			found = perftest.results(text, name)
-			return Loaded(name, [check(each, f"{name}: result {each['id']}") for each in found])
+		try:
+			outputs = perftest.read(text, name)
+		except Quit as refusal:
+			raise NoResults(str(refusal)) from None
+		if outputs is not None:
+			found = [check(each, f"{name}: result {each['id']}") for each in outputs.results]
+			return Loaded(name, found, complaints=outputs.complaints, remarks=outputs.remarks)
 	values = _values(text, name)
 	if len(values) == 1 and isinstance(values[0][1], dict):
 		whole = values[0][1]
 		if "krping_sweep" in whole:
 			return _sweep(whole, name)
-		if "test_info" in whole:
-			from . import perftest  # noqa: PLC0415
-			return Loaded(name, [check(perftest.of_document(whole, name), name)])
 	return Loaded(name, [check(found, where) for where, found in values])
 
 
@@ -142,6 +155,8 @@ def load(path: str) -> Loaded:
 		return parse(data.decode(), name)
 	except UnicodeDecodeError:
 		raise Quit(f"{name}: not text") from None
+	except NoResults as refusal:
+		raise Quit(f"{refusal}\n{FILE_MAY_BE}") from None
 
 
 def _kept_text() -> str:

@@ -142,6 +142,8 @@ def of(result: Result) -> Row:
 	if total is not None:
 		rate = total / result["size"] if result["size"] else rate
 		bandwidth = total
+	# What perftest says of it.
+	rate = fields.get("messages_per_s", rate)
 	if kind.measure != "bandwidth":
 		bandwidth = None
 	if kind.measure == "latency" and not latency and prefix:

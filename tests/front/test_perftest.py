@@ -128,6 +128,81 @@ def of_json():
 	assert row.duplex and abs(row.mib_per_s - 8.28) < 0.01, row
 
 
+@suite.test("a bandwidth of JSON is its average, in the unit that goes with the message rate")
+def unit_of_json():
+	# An average, its message rate, bytes, and what it is in MiB.
+	for average, rate, size, mib in (
+			("35.49", "0.000004", 8 << 20, 35.49), ("3.19", "0.000000", 8 << 20, 3.19),
+			("97.00", "0.185013", 65536, 11563.30), ("0.03", "0.000000", 8 << 20, 0.03),
+			("0.060000", "0.000001", 8 << 20, 7.15), ("0.06", "0.007907", 8, 0.06)):
+		text = document("RDMA_Write_BW", MsgSize=size, n_iterations=5, BW_peak=0, BW_average=-1,
+				MsgRate=-2).replace("-1", average).replace("-2", rate)
+		found, = loaded(text)
+		assert abs(rows.of(found).mib_per_s - mib) < 0.005, (average, rate, found)
+		assert f"{rows.of(found).mpps:.6f}" == rate, (average, rate, found)
+	with front.directory():
+		# Neither unit, and either.
+		for bandwidth, messages, size in ((97, 0.185013, 8), (0.5, 0, 1 << 30)):
+			text = document("Atomic_CMP_AND_SWAP_BW", MsgSize=size, n_iterations=20, BW_peak=0,
+					BW_average=bandwidth, MsgRate=messages)
+			status, out, err = krping("report", write("x", text))
+			assert (status, out) == (2, ""), (status, out)
+			assert "x: casbw: BW_average does not say its unit" in err, err
+
+
+@suite.test("a run that failed, and lines that are no figures, are said beside those that are")
+def amiss():
+	heading = BANDWIDTH.format("Gb/sec")
+	text = output("RDMA_Write BW", heading, " Completion with error at client",
+		      " Failed status 12: wr_id 0 syndrom 0x81", "scnt=128, ccnt=0")
+	text += output("RDMA_Write BW", heading, " 64 5000 2.00 1.90 3.710937", " 128 5000 inf -nan -nan",
+		       " 256 5000 8.00 -3.12 -1.523437")
+	with front.directory():
+		status, out, err = krping("report", write("x", text))
+		assert status == 1 and out.count("5000") == 1 and "226.50" in out, (status, out)
+		assert "x:2: RDMA_Write BW Test: Completion with error at client; Failed status" in err, err
+		assert "x:32: RDMA_Write BW Test: BW average is -nan" in err, err
+		assert "x:33: RDMA_Write BW Test: BW average is -3.12" in err, err
+
+
+@suite.test("a device's name is read as a whole, with CR LF and in the record of a terminal, too")
+def written_otherwise():
+	text = output("Send BW", BANDWIDTH.format("MiB/sec"), " 65536 1000 0.00 11400.00 0.182400")
+	text = text.replace("mlx5_0", "roce-p4s0")
+	plain = loaded(text)
+	assert plain[0]["device"] == "roce-p4s0", plain
+	assert loaded(text.replace("\n", "\r\n")) == plain
+	assert loaded("Script started on 2026-11-27\r\n" + text.replace("\n", "\r\n")) == plain
+	with front.directory():
+		status, out, err = krping("report", write("x", "\x1b[?2004h" + text))
+	assert (status, out) == (2, "") and "x:1: '\\x1b' is of a terminal's record" in err, err
+
+
+@suite.test("immediate data, multicast and compare-and-swap are told apart from the tests without")
+def variants():
+	row = " 1024 1000 300.00 290.00 0.296960"
+	for title, test, more in (("RDMA_Write_imm BW", "bw", ",imm"),
+				  ("Send_imm Bidirectional BW", "sbw", ",imm,duplex"),
+				  ("Send BW Multicast", "sbw", ",mcast"),
+				  ("Atomic CMP_AND_SWAP BW", "casbw", ""),
+				  ("Atomic FETCH_AND_ADD Post List BW", "abw", "")):
+		found, = loaded(output(title, BANDWIDTH.format("MiB/sec"), row))
+		expected = f"client,perftest,qps=4,txdepth=128{more}"
+		assert (found["test"], found["options"]) == (test, expected), found
+
+
+@suite.test("JSON of several runs, in an array, and of before 2024 is read")
+def several_documents():
+	one, other = (document("RDMA_Read_BW", MsgSize=size, n_iterations=9, BW_peak=0, BW_average=97.5,
+			       MsgRate=97.5 * 2**20 / size / 1e6) for size in (4096, 65536))
+	for text in (one + other, f"{one}\n{other}\n", f"[{one}\n,{other}]", f"[{one}]{other}"):
+		assert [(each["size"], each["bytes_per_s"]) for each in loaded(text)] == [
+			(4096, 102236160), (65536, 102236160)], text
+	old = "".join(line if line.endswith("{\n") else line.replace("\n", ",\n").replace(",,", ",")
+		      for line in one.replace('"', "").splitlines(keepends=True))
+	assert old != one and loaded(old) == loaded(one), old
+
+
 @suite.test("it is compared with results of krping")
 def compared():
 	text = output("RDMA_Write BW", BANDWIDTH.format("MiB/sec"),
@@ -150,10 +225,28 @@ def refused():
 			("hello\n", "x:1: not JSON"),
 			(document("Raw_BW", MsgSize=1), "x: perftest's test 'Raw_BW_Test' is not known"),
 			(document("Send_BW", MsgRate=1), "x: perftest's results have no MsgSize"),
-			('{"test_info": 1, "results": []}', "x: perftest's test_info and results")):
+			('{"test_info": 1, "results": []}', "x: perftest's test_info and results"),
+			(document("Send_Latency", avg_lat=3.5), "x: perftest's avg_lat is alone"),
+			(document("Send_BW", MsgSize=1)[:-1], "x:15: perftest's JSON is cut off there"),
+			('{"test_info": ' * 9999, "x:1: perftest's JSON is cut off there"),
+			("\n8.625278\n", "x: numbers alone"),
+			("Usage:\n  ib_send_lat    start a server\n", "x: perftest's usage"),
+			("Couldn't connect to 192.0.2.1:18515\n", "x:1: Couldn't connect to 192.0.2.1"),
+			(output("Send Latency", LATENCY.replace("usec", "cycles"), ""), "in cycles (-C)"),
+			(output("Send", LATENCY, ""), "latency under load, which krping has no test of"),
+			(output("Send BW forwarding", LATENCY, ""), "packets that are forwarded, which"),
+			(output("Send Latency", LATENCY,
+				" 2 100 1799.00 9000.50 1900.00 1950.37 99.10 2500.00 8000.50"),
+			 "x:14: latencies of whole and half numbers only are cycles"),
+			(output("Send BW", BANDWIDTH.format("MiB/sec"), " 64 9 1.00 1.00 0.016384",
+				"hello"),
+			 "x:15: perftest's line 'hello' is not known"),
+			(output("Send BW", BANDWIDTH.format("MiB/sec"), " 64 9 1.00 1.00 0.016384",
+				" 4096 9 1.00 1.00 0.000256"), "is of another size"),
+			(BANDWIDTH.format("MiB/sec"), "is of no test")):
 		with front.directory():
 			status, out, err = krping("report", write("x", text))
-		assert (status, out) == (2, "") and word in err, (text, err)
+		assert (status, out) == (2, "") and word in err and "FILE may be" in err, (text, err)
 
 
 suite.main()
