@@ -90,6 +90,16 @@ def formats():
 						assert file.read(5) == b"%PDF-"
 
 
+@suite.test("what perftest measured is drawn, and what of its output is no figure is said")
+def of_perftest():
+	with open(f"{front.HERE}/perftest/13/wlat-a.txt", encoding="utf-8") as file:
+		text = file.read()
+	with front.directory():
+		said = drawn(write("a", text), "--kind", "percentiles", "-o", "a.svg")
+		texts("a.svg")
+	assert said.count("t_stdev is -nan, and left out") == 2, said
+
+
 @suite.test("the same results give the same file")
 def repeatable():
 	with front.directory():
