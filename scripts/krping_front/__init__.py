@@ -9,6 +9,7 @@
 	address		addresses in commands, and names of hosts
 	command		a command's text: its options, its tag, its progress
 	proc		/proc/krping: read its lines, write a command and interrupt it
+	failed		the module's list of failed commands, with a sentence for each
 	kmsg		the kernel log's sentence for a command
 	runner		one command from its write to its results
 	progress	the line on the terminal meanwhile

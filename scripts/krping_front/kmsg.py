@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the kernel's log says of a command."""
+"""What the module says of a command: in its list of those that failed, and in the kernel's log."""
 
 import os
 import re
@@ -7,16 +7,19 @@ from collections.abc import Callable
 from typing import Self
 
 from . import paths
+from .failed import Failures
 
 PREFIX = "krping: "
 
 
 class Log:
-	"""krping's lines in the kernel's log, from now on; none where it cannot be read."""
+	"""krping's lines in the kernel's log, and the commands that failed, from now on; none where
+	they cannot be read."""
 
 	def __init__(self) -> None:
 		self.fd: int | None = None
 		self.seen: list[str] = []
+		self.failures = Failures()
 		try:
 			self.fd = os.open(paths.KMSG, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
 			os.lseek(self.fd, 0, os.SEEK_END)

@@ -12,6 +12,7 @@ VERSIONS = ("/sys/module/krping/version", "/sys/module/krping/srcversion")
 DEBUGFS = "/sys/kernel/debug"
 RESULTS = f"{DEBUGFS}/krping/results"
 OPTIONS = f"{DEBUGFS}/krping/options"
+ERRORS = f"{DEBUGFS}/krping/errors"
 KMSG = "/dev/kmsg"
 MOUNTS = "/proc/mounts"
 CPUINFO = "/proc/cpuinfo"

@@ -145,15 +145,19 @@ def _ours(command: Command, newest: int, warnings: list[str]) -> list[Result]:
 
 
 def _explain(number: int, command: Command, log: Log, found: list[Result]) -> tuple[bool, str]:
-	"""Whether errno NUMBER is of a refused command, and the sentence for it."""
+	"""Whether errno NUMBER is of a refused command, and the sentence for it. The list of failed
+	commands has all of them, but a kernel that is locked down may not show it."""
 	if number == 0:
 		return False, ""
+	listed = log.failures.find(command.tag, number)
+	if listed:
+		return not listed.ran and number in REFUSALS, listed.sentence
 	failed = log.failure(command.tag or "")
 	if failed:
 		return False, failed[1]
 	for each in found:
 		if each.get("errno_number") == number:
 			return False, each.get("reason", "")
-	if found or number not in REFUSALS:
+	if found or number not in REFUSALS and "stop" not in command.options:
 		return False, ""
-	return True, log.refusal() or ""
+	return number in REFUSALS, log.refusal() or ""

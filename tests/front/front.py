@@ -8,6 +8,7 @@ import errno
 import os
 import signal
 import tempfile
+import time
 
 import canned
 import ktap
@@ -103,13 +104,15 @@ class Module:
 		write("proc", "")
 		write("results", canned.json_lines(kept))
 		write("kmsg", "")
+		write("errors", "")
 		write("mounts", f"debugfs {paths.DEBUGFS} debugfs rw 0 0\n")
 
 	def __enter__(self):
 		self.stack = contextlib.ExitStack()
 		self.stack.enter_context(patched(
 			paths, PROC=os.path.abspath("proc"), RESULTS=os.path.abspath("results"),
-			KMSG=os.path.abspath("kmsg"), MOUNTS=os.path.abspath("mounts")))
+			KMSG=os.path.abspath("kmsg"), ERRORS=os.path.abspath("errors"),
+			MOUNTS=os.path.abspath("mounts")))
 		self.stack.enter_context(patched(proc, write=self._write))
 		return self
 
@@ -147,7 +150,14 @@ class Module:
 				     "reason": sentence, "iterations": 0,
 				     "elapsed_ns": 0} | changes)
 		self.log(f"{self.next}: {text.text}: {name} ({number}): {sentence}")
+		self.list(f"{self.next}: {text.text}", number, sentence)
 		return number
+
+	def list(self, text, number, sentence):
+		"""Add the command TEXT to those that failed, with errno NUMBER and SENTENCE."""
+		with open("errors", "a", encoding="utf-8") as file:
+			file.write(f"[{time.monotonic():12.6f}] {text}: "
+				   f"{runner.errno_name(number)} ({number}): {sentence}\n")
 
 	def log(self, line):
 		"""Add LINE of krping's to the log."""
@@ -156,4 +166,5 @@ class Module:
 	def refuse(self, number, sentence):
 		"""Refuse a command with errno NUMBER and SENTENCE; return NUMBER."""
 		self.log(sentence)
+		self.list(self.commands[-1].text if self.commands else "a command", number, sentence)
 		return number

@@ -5,6 +5,7 @@ import contextlib
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -262,6 +263,55 @@ def refused():
 				  f"{TEXT},max_p99=1us", status=2)
 		name = runner.errno_name(number)
 		assert (out, err) == ("", f"krping: {name} ({number}): {sentence}\n"), (out, err)
+
+
+@suite.test("each errno of the module, of a command that ran, was refused or is stop=: its sentence")
+def each_errno():
+	with open(os.path.join(front.TOP, "rust/logic/failure/errno.rs"), encoding="ascii") as file:
+		table = {name: int(number) for number, name in
+			 re.findall(r'\(([0-9]+), "([A-Z0-9]+)"\)', file.read())}
+	assert len(table) > 40 and table["EBUSY"] == errno.EBUSY, table
+
+	def refuse(module, text, number):
+		module.list("client,tag=other", number, "another's")
+		module.list(text.text, number, "its: own (7) sentence")
+		module.list("client,tag=other", number, "another's, too")
+		return number
+
+	def run_so(module, text, number):
+		module.list(f"9: client,addr=::1,tag={text.tag},expect=EIO", number,
+			    "its: own (7) sentence")
+		module.list("stop=9", number, "another's")
+		return number
+
+	for name, number in table.items():
+		for answer in (refuse, run_so):
+			for command in (TEXT, "stop=server:9999", "stop=0,force"):
+				if "stop" in command and answer is run_so:
+					continue
+				with front.directory(), Module(
+						lambda module, text, a=answer, n=number: a(module, text, n)):
+					# Its list of failed commands has it all.
+					os.unlink("kmsg")
+					status, out, err = krping("run", command)
+				expected = "interrupted" if number == errno.EINTR else (
+					f"{name} ({number}): its: own (7) sentence")
+				assert (out, err) == ("", f"krping: {expected}\n"), (command, err)
+				refused = answer is refuse and number in runner.REFUSALS
+				assert status == (130 if number == errno.EINTR else 2 if refused else 1), name
+
+
+@suite.test("stop= is refused, and the list cannot be read: the log's sentence")
+def stop_from_log():
+	def busy(module, text):
+		module.log("7: client,addr=192.0.2.1,count=1,tag=other: EIO (5): something else")
+		module.log("stop: krping0: the disk is open: unmount or close it, or add force")
+		os.unlink("errors")
+		return errno.EBUSY
+
+	_, _, err = run(busy, "stop=0", status=1)
+	assert err == ("krping: EBUSY (16): stop: krping0: the disk is open: unmount or close it, "
+		       "or add force\n"), err
 
 
 @suite.test("2: other lines of the log are not taken for the reason")
