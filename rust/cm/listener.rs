@@ -26,7 +26,8 @@ use crate::{
         failure::{
             errno,
             Failure,
-            BINDING, //
+            BINDING,
+            LISTENING, //
         },
         text::ratelimit::RateLimit, //
     },
@@ -194,13 +195,13 @@ impl Listener {
             }),
             GFP_KERNEL,
         )
-        .map_err(failed("listening"))?;
+        .map_err(failed(LISTENING))?;
         let mut listener = cm::Listener::new(net, PortSpace::Tcp, QpType::Rc, shared)
-            .map_err(failed("listening"))?;
+            .map_err(failed(LISTENING))?;
         bind(&mut listener, addr).map_err(failed(BINDING))?;
         listener
             .listen(BACKLOG as c_int)
-            .map_err(failed("listening"))?;
+            .map_err(failed(LISTENING))?;
         Ok(Self(listener))
     }
 

@@ -61,22 +61,67 @@ impl OwnAddresses {
     pub(crate) fn find(net: &Netns) -> Result<Self> {
         let mut found = KVec::with_capacity(SHOWN, GFP_KERNEL)?;
         let mut more = 0;
-        let nobody = Arc::new(Nobody, GFP_KERNEL)?;
-        for addr in net.addresses(MOST)? {
-            let addr = SocketAddress::from(addr);
-            let mut id = cm::Listener::new(net, PortSpace::Tcp, QpType::Rc, nobody.clone())?;
-            // No device has it, or it has gone meanwhile.
-            if id.bind(&addr).is_err() {
-                continue;
+        each(net, |addr, device| {
+            if let Some(ip) = addr.ip() {
+                if found.push_within_capacity((ip, device)).is_err() {
+                    more += 1;
+                }
             }
-            let (Some(ip), Ok(device)) = (addr.ip(), id.device()) else {
-                continue;
-            };
-            if found.push_within_capacity((ip, device.name())).is_err() {
-                more += 1;
-            }
-        }
+            false
+        })?;
         Ok(Self { found, more })
+    }
+
+    /// Returns the first address in `net` of the device of this `name` that is of the family of
+    /// `peer`: a link-local one where that is, too. Process context; sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn of_device(
+        net: &Netns,
+        name: &str,
+        peer: &SocketAddress,
+    ) -> Result<Option<SocketAddress>> {
+        let mut found = None;
+        each(net, |addr, device| {
+            if device.as_str() == name && suits(addr.ip(), peer.ip()) {
+                found = Some(addr);
+            }
+            found.is_some()
+        })?;
+        Ok(found)
+    }
+}
+
+/// Calls `is_found` for each address of `net` that an RDMA device has, until it returns true.
+fn each(net: &Netns, mut is_found: impl FnMut(SocketAddress, DeviceName) -> bool) -> Result {
+    let nobody = Arc::new(Nobody, GFP_KERNEL)?;
+    for addr in net.addresses(MOST)? {
+        let addr = SocketAddress::from(addr);
+        let mut id = cm::Listener::new(net, PortSpace::Tcp, QpType::Rc, nobody.clone())?;
+        // No device has it, or it has gone meanwhile.
+        if id.bind(&addr).is_err() {
+            continue;
+        }
+        let Ok(device) = id.device() else {
+            continue;
+        };
+        if is_found(addr, device.name()) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Returns true where a peer at `peer` can be reached from `own`, as far as the addresses say.
+fn suits(own: Option<IpAddr>, peer: Option<IpAddr>) -> bool {
+    match (own, peer) {
+        (Some(IpAddr::V4(_)), Some(IpAddr::V4(_))) => true,
+        (Some(IpAddr::V6(own)), Some(IpAddr::V6(peer))) => {
+            own.is_unicast_link_local() == peer.is_unicast_link_local()
+        }
+        _ => false,
     }
 }
 

@@ -147,7 +147,12 @@ impl Client<'_> {
         report.late_ns = started.ok().flatten();
         let mut usage = None;
         let result = started.and_then(|_| metered(&mut usage, || self.converse(&connections)));
-        let result = result.or_else(|failure| end(&connections, failure));
+        let result = result
+            .or_else(|failure| end(&connections, failure))
+            .map_err(|failure| match failure {
+                Failure::Disconnected if report.legacy == Some(true) => Failure::LegacyDisconnected,
+                failure => failure,
+            });
         match result {
             Ok(()) => self.session.led(),
             // Abort before the peer notices: a failure that the peer then reports is a consequence.

@@ -15,7 +15,11 @@ use super::{
 };
 use crate::{
     cm::{
-        addr::SocketAddress,
+        addr::{
+            socket_address,
+            SocketAddress, //
+        },
+        own_addresses::OwnAddresses,
         CmId,
         CREATING, //
     },
@@ -23,7 +27,10 @@ use crate::{
         outcome::Outcome,
         results::Report, //
     },
-    logic::failure::Failure,
+    logic::{
+        command::Source,
+        failure::Failure, //
+    },
     rdma::device::Device, //
 };
 use kernel::{
@@ -37,7 +44,7 @@ use kernel::{
 ///
 /// # Errors
 ///
-/// The error of the kernel: `ENETUNREACH`, `EHOSTUNREACH`, `ENODEV` if no RDMA device leads to the
+/// Those of [`source`], and the error of the kernel: `ENETUNREACH`, `EHOSTUNREACH`, `ENODEV` if no RDMA device leads to the
 /// address, `ETIMEDOUT`.
 pub(crate) fn dial(
     session: &Session,
@@ -48,8 +55,26 @@ pub(crate) fn dial(
     report: &mut Report<'_>,
     adapt: impl FnOnce(&CmId, &Device<'_>),
 ) -> Result<Arc<CmId>, Failure> {
-    let ends = (None, addr);
+    let own = source(session, addr)?;
+    let ends = (own.as_ref(), addr);
     dial_from(session, worker, outcome, ends, timeout, report, adapt)
+}
+
+/// Returns the address that the command has its client connect from, if it names one. Sleeps.
+///
+/// # Errors
+///
+/// [`Failure::NoAddressOfDevice`]; `ENODEV` where there is no interface of a scope's name.
+fn source(session: &Session, addr: &SocketAddress) -> Result<Option<SocketAddress>, Failure> {
+    match &session.command.source {
+        None => Ok(None),
+        Some(Source::Address(own)) => socket_address(&session.net, own, 0).map(Some),
+        Some(Source::Device(name)) => {
+            let own = OwnAddresses::of_device(&session.net, name.as_str(), addr)
+                .map_err(failed("finding the device's addresses"))?;
+            own.ok_or(Failure::NoAddressOfDevice).map(Some)
+        }
+    }
 }
 
 /// Does the same as [`dial`], from this side's address if one is given beside the peer's.

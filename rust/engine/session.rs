@@ -154,10 +154,10 @@ impl Session {
         }
     }
 
-    /// Returns the addresses that a command could have had where `failure` is that no RDMA device
-    /// has its address. Sleeps.
+    /// Returns the addresses that a command could have had where `failure` is about the one that
+    /// it has. Sleeps.
     fn addresses_instead(&self, failure: Failure) -> Option<OwnAddresses> {
-        if failure.is_no_device() {
+        if failure.needs_another_address() {
             OwnAddresses::find(&self.net).ok()
         } else {
             None

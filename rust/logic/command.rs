@@ -54,7 +54,10 @@ pub(crate) use super::{
         Tag, //
     }, //
 };
-pub(crate) use addr::Addr;
+pub(crate) use addr::{
+    Addr,
+    Source, //
+};
 pub(crate) use allow::AllowList;
 pub(crate) use block_options::BlockOptions;
 pub(crate) use cpus::CpuList;
@@ -67,6 +70,7 @@ pub(crate) use stream_options::StreamOptions;
 /// # Invariants
 ///
 /// - A client and a loopback have an address.
+/// - `source` is a client's, is of the family of the address, and is not set with `tcp`.
 /// - `server_inv` and `read_inv` are not both set, and need [`MemMode::Reg`].
 /// - `detach` is set for a server, or a client's or loopback's disk only.
 /// - `unsafe_global_rkey` is not set with [`MemMode::Reg`].
@@ -86,7 +90,7 @@ pub(crate) use stream_options::StreamOptions;
 ///   server.
 /// - `stream` is [`StreamOptions::NONE`] where the test is not [`Test::Stream`], but for `echo` of
 ///   [`Test::Messenger`], without which `messenger` is [`MessengerOptions::NONE`].
-/// - [`Test::Caps`] is a client's, and all but the address, `timeout_ms`, `expect` and `tag` have
+/// - [`Test::Caps`] is a client's, and all but the address, `source`, `timeout_ms`, `expect` and `tag` have
 ///   their defaults.
 /// - [`Test::Conformance`] is a loopback's, and has `cases`; no other test has any.
 /// - `max_p99_ns` is set only for tests that measure the latency and `min_bw` only for tests that
@@ -99,6 +103,8 @@ pub(crate) struct Command {
     pub(crate) test: Test,
     /// The server's address; a server without one listens on all of IPv4.
     pub(crate) addr: Option<Addr>,
+    /// The end of this host that a client connects from; `None` leaves it to the route.
+    pub(crate) source: Option<Source>,
     /// The server's port. 0, for a loopback only, picks a free port.
     pub(crate) port: u16,
     /// The number of iterations of each thread, or of requests that a tap forwards; 0 is unlimited.
@@ -197,6 +203,7 @@ impl Command {
             role,
             test: Test::PingPong,
             addr: None,
+            source: None,
             port: match role {
                 Role::Loopback => limits::ANY_PORT,
                 Role::Client | Role::Server => limits::DEFAULT_PORT,

@@ -104,6 +104,8 @@ pub(crate) enum Failure {
     WrongData(&'static str),
     /// The peer disconnected.
     Disconnected,
+    /// The peer, which is no krping of this kind, disconnected.
+    LegacyDisconnected,
     /// The client of this connection has made a new one in its place.
     Replaced,
     /// The server that a disk came back to is not the one it left, with the reason.
@@ -114,6 +116,8 @@ pub(crate) enum Failure {
     OldWork,
     /// The RDMA device was removed.
     DeviceRemoved,
+    /// The RDMA device of `dev=` has no address from which the server can be reached.
+    NoAddressOfDevice,
     /// The device reported an asynchronous error: (`enum ib_event_type`, its name).
     Async(u32, &'static str),
     /// There was no progress in this step: (the step, the timeout in milliseconds).
@@ -217,6 +221,9 @@ pub(crate) const RESOLVING_ROUTE: &str = "resolving the route";
 /// The step of [`Failure::Kernel`] that binds a listener to an address.
 pub(crate) const BINDING: &str = "binding to the address";
 
+/// The step of [`Failure::Kernel`] that has a listener listen.
+pub(crate) const LISTENING: &str = "listening";
+
 /// The step of [`Failure::TimedOut`] for a connection attempt.
 pub(crate) const CONNECTING: &str = "connecting";
 
@@ -242,9 +249,26 @@ fn usual_cause(status: u32, op: Operation) -> &'static str {
         (9, _) => "the peer's device refused the request: unsupported or out of resources",
         (10, _) => "the peer's key was invalid, or did not allow this access or range",
         (11, _) => "the peer's device could not complete the request",
-        (12, _) => "the peer stopped answering: link down, host gone, or queue pair gone",
+        (12, _) => {
+            "the peer stopped answering: link down, host gone, queue pair gone, or packets too \
+             large for the way there (mtu=1024 tells)"
+        }
         (13, _) => "the peer had no receive posted",
         _ => "see the device's documentation for the vendor code",
+    }
+}
+
+/// Returns what to do where the kernel's `errno` of a step has a usual cause, as the end of a
+/// sentence.
+fn what_to_do(step: &str, errno: i32) -> &'static str {
+    match (step, errno) {
+        (RESOLVING_ADDRESS, errno::ENETUNREACH | errno::EHOSTUNREACH | errno::EACCES) => {
+            ": see 'ip route get' of that address"
+        }
+        (BINDING | LISTENING, errno::EADDRINUSE) => {
+            ": another server has the port; give another port=, or see 'rdma resource show cm_id'"
+        }
+        _ => "",
     }
 }
 
@@ -264,7 +288,7 @@ impl Failure {
                 status: STATUS_FLUSHED,
                 ..
             } => 0,
-            Self::Disconnected => 1,
+            Self::Disconnected | Self::LegacyDisconnected => 1,
             _ => Self::CAUSE,
         }
     }
@@ -282,6 +306,7 @@ impl Failure {
                 status: STATUS_FLUSHED | STATUS_RETRIES,
                 ..
             } | Self::Disconnected
+                | Self::LegacyDisconnected
                 | Self::TimedOut(..)
                 | Self::Unreachable(_)
                 | Self::Moved
@@ -308,10 +333,25 @@ impl Failure {
     }
 
     /// Returns true where no RDMA device has the address of a command, or leads to it.
-    pub(crate) fn is_no_device(&self) -> bool {
+    fn is_no_device(&self) -> bool {
+        self.is_about_an_address(errno::ENODEV)
+    }
+
+    /// Returns true where this host does not have the address of a command.
+    fn is_elsewhere(&self) -> bool {
+        self.is_about_an_address(errno::EADDRNOTAVAIL)
+    }
+
+    /// Returns true where a step that takes an address failed with `errno`.
+    fn is_about_an_address(&self, errno: i32) -> bool {
         let steps = [RESOLVING_ADDRESS, RESOLVING_ROUTE, BINDING];
         matches!(self, Self::Kernel(step, number)
-            if number.saturating_neg() == errno::ENODEV && steps.contains(step))
+            if number.saturating_neg() == errno && steps.contains(step))
+    }
+
+    /// Returns true where a command would go on with another address of this host.
+    pub(crate) fn needs_another_address(&self) -> bool {
+        self.is_no_device() || self.is_elsewhere() || matches!(self, Self::NoAddressOfDevice)
     }
 
     /// Returns true where a connection request was not answered.
@@ -356,12 +396,12 @@ impl Failure {
             | Self::Stream(_)
             | Self::Chunk(_) => errno::EPROTO,
             Self::Mismatch(_) | Self::PeerMismatch | Self::WrongData(_) => errno::EBADMSG,
-            Self::Disconnected | Self::Replaced => errno::ECONNRESET,
+            Self::Disconnected | Self::LegacyDisconnected | Self::Replaced => errno::ECONNRESET,
             Self::PortDown | Self::ManagementDead => errno::ENETDOWN,
             Self::AddressGone => errno::EADDRNOTAVAIL,
             Self::OtherStore(_) => errno::ESTALE,
             Self::Busy(_) | Self::OldWork => errno::EBUSY,
-            Self::DeviceRemoved => errno::ENODEV,
+            Self::DeviceRemoved | Self::NoAddressOfDevice => errno::ENODEV,
             // QP_REQ_ERR, QP_ACCESS_ERR: the peer asked for what it may not.
             Self::Async(2 | 3, _) => errno::EPROTO,
             Self::Async(..) => errno::EIO,
@@ -423,7 +463,13 @@ impl fmt::Display for Failure {
             Self::WrongData(what) => {
                 write!(f, "{what} did not bring the data that was sent")
             }
-            Self::Disconnected => f.write_str("the peer disconnected before the end"),
+            Self::Disconnected => {
+                f.write_str("the peer disconnected before the end: its log may say why")
+            }
+            Self::LegacyDisconnected => f.write_str(
+                "the peer disconnected before the end: it is not this krping, so give both sides \
+                 the same size (rping: -S)",
+            ),
             Self::Replaced => f.write_str("the client has connected anew"),
             Self::OtherStore(why) => {
                 write!(
@@ -434,6 +480,10 @@ impl fmt::Display for Failure {
             Self::Busy(why) => f.write_str(why),
             Self::OldWork => f.write_str("the client's old connections have not ended yet"),
             Self::DeviceRemoved => f.write_str("the RDMA device was removed"),
+            Self::NoAddressOfDevice => f.write_str(
+                "there is no RDMA device of the name in dev=, or it has no address of the server's \
+                 family",
+            ),
             Self::Async(event, name) => {
                 write!(
                     f,
@@ -534,10 +584,17 @@ impl fmt::Display for Failure {
                 f,
                 "{what} failed with ENODEV: no RDMA device has the address or leads to it"
             ),
-            Self::Kernel(what, number) => match errno::name(number.saturating_neg()) {
-                Some(name) => write!(f, "{what} failed with {name}"),
-                None => write!(f, "{what} failed with errno {number}"),
-            },
+            Self::Kernel(what, _) if self.is_elsewhere() => write!(
+                f,
+                "{what} failed with EADDRNOTAVAIL: this host does not have the address"
+            ),
+            Self::Kernel(what, number) => {
+                match errno::name(number.saturating_neg()) {
+                    Some(name) => write!(f, "{what} failed with {name}")?,
+                    None => write!(f, "{what} failed with errno {number}")?,
+                }
+                f.write_str(what_to_do(what, number.saturating_neg()))
+            }
         }
     }
 }

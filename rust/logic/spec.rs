@@ -8,6 +8,7 @@
 //! - [`role`], [`mem_mode`], [`service`], [`load`] - types that options set
 //! - [`given`], [`rules`], [`suits`] - what goes together, by the rows and beyond them; what load
 //!   from the wire a client can have
+//! - [`others_words`] - the words of other tools
 //! - [`names`], [`places`], [`test_set`], [`opt_set`] - how sentences name it
 //! - [`json`], [`help`] - both tables for other programs; the options for people
 
@@ -21,6 +22,7 @@ pub(crate) mod names;
 pub(crate) mod opt_set;
 pub(crate) mod option;
 pub(crate) mod options;
+pub(crate) mod others_words;
 pub(crate) mod places;
 pub(crate) mod role;
 pub(crate) mod rules;

@@ -16,6 +16,9 @@ use core::fmt;
 /// The name of a network interface, with the kernel's limit (without the NUL).
 pub(crate) type IfName = Text<15>;
 
+/// The name of an RDMA device, with the kernel's limit (without the NUL).
+pub(crate) type DeviceName = Text<63>;
+
 /// The text of `tag=`, which is copied to the result.
 pub(crate) type Tag = Text<64>;
 

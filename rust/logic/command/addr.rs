@@ -2,7 +2,10 @@
 
 //! The addresses of `addr=` and `addr6=`.
 
-use crate::logic::text::IfName;
+use crate::logic::text::{
+    DeviceName,
+    IfName, //
+};
 use core::{
     fmt,
     net::{
@@ -25,6 +28,15 @@ pub(crate) enum Addr {
     },
 }
 
+/// The end of this host that a client connects from: `src=` or `dev=`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// This address.
+    Address(Addr),
+    /// An address of this RDMA device, of the server's family.
+    Device(DeviceName),
+}
+
 /// The reason why a text is not a valid value of `addr6=`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum V6Error {
@@ -37,6 +49,11 @@ pub(crate) enum V6Error {
 }
 
 impl Addr {
+    /// Returns true where both are of the same family.
+    pub(crate) fn is_of_family_of(&self, other: &Self) -> bool {
+        matches!(self, Self::V4(_)) == matches!(other, Self::V4(_))
+    }
+
     /// Parses an IPv4 address in dotted-decimal notation.
     pub(crate) fn parse_v4(text: &str) -> Option<Self> {
         let addr: Ipv4Addr = text.parse().ok()?;

@@ -72,9 +72,19 @@ pub(crate) enum Reason<'a> {
         max: u64,
         unit: &'static str,
     },
+    NotWhole {
+        value: &'a str,
+        unit: &'static str,
+    },
     NotOneOf {
         value: &'a str,
         valid: &'static [&'static str],
+    },
+    NotAddress {
+        value: &'a str,
+    },
+    NotDevice {
+        value: &'a str,
     },
     NotV4 {
         value: &'a str,
@@ -118,7 +128,7 @@ pub(crate) enum Reason<'a> {
     UnreliableWith {
         other: &'static str,
     },
-    GroupOfOtherFamily,
+    OtherFamily,
     NeedsToo {
         other: &'static str,
     },
@@ -126,7 +136,9 @@ pub(crate) enum Reason<'a> {
     NeedsDma,
     NeedsPath,
     NeedsServer,
+    NeedsClient,
     FollowsClient,
+    ServesHere,
     WrongTest {
         test: Test,
         valid: TestSet,
@@ -253,10 +265,27 @@ impl fmt::Display for ParseError<'_> {
                     Escaped(value)
                 )
             }
+            Reason::NotWhole { value, unit } => write!(
+                f,
+                "{option}={}: must be a whole number of{unit}",
+                Escaped(value)
+            ),
             Reason::NotOneOf { value, valid } => {
                 let valid = Alternatives(valid.iter());
                 write!(f, "{option}={}: must be {valid}", Escaped(value))
             }
+            Reason::NotAddress { value } => write!(
+                f,
+                "{option}={}: must be an address of this host, such as 192.0.2.1, 2001:db8::1 or \
+                 fe80::1%eth0",
+                Escaped(value)
+            ),
+            Reason::NotDevice { value } => write!(
+                f,
+                "{option}={}: must be the name of an RDMA device, as 'rdma link' shows it without \
+                 its port",
+                Escaped(value)
+            ),
             Reason::NotV4 { value } => write!(
                 f,
                 "{option}={}: must be an IPv4 address such as 192.0.2.1 (addr6= takes IPv6)",
@@ -351,7 +380,7 @@ impl fmt::Display for ParseError<'_> {
                 "{option} needs an address of the device, or one that it leads to; give \
                  addr=192.0.2.1 or addr6=2001:db8::1"
             ),
-            Reason::GroupOfOtherFamily => write!(
+            Reason::OtherFamily => write!(
                 f,
                 "{option} must be of the address's family: IPv4 with addr=, and IPv6 with addr6="
             ),
@@ -363,6 +392,11 @@ impl fmt::Display for ParseError<'_> {
             ),
             Reason::NeedsPath => write!(f, "{option} is for store=PATH"),
             Reason::NeedsServer => write!(f, "{option} is for a server; give server,{option}"),
+            Reason::NeedsClient => write!(f, "{option} is for a client; give client,{option}"),
+            Reason::ServesHere => write!(
+                f,
+                "{option} is for a server or loopback; give it where the clients are served"
+            ),
             Reason::FollowsClient => write!(
                 f,
                 "{option} is for the client or loopback; a server does what its client asks for"

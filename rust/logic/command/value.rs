@@ -14,7 +14,10 @@ use crate::logic::text::{
     },
     Text, //
 };
-use core::ops::RangeInclusive;
+use core::{
+    num::NonZeroU64,
+    ops::RangeInclusive, //
+};
 
 pub(crate) type Result<'a, T> = core::result::Result<T, ParseError<'a>>;
 
@@ -84,7 +87,14 @@ impl<'a> Given<'a> {
         let number = match scaled {
             None => integer(value),
             Some((digits, unit)) => match integer(digits) {
-                Number::Value(n) => n.checked_mul(unit).map_or(Number::Huge, Number::Value),
+                Number::Value(n) => match n.checked_mul(unit) {
+                    None => Number::Huge,
+                    Some(n) if n % units.base != 0 => {
+                        let unit = units.unit;
+                        return Err(self.invalid(Reason::NotWhole { value, unit }));
+                    }
+                    Some(n) => Number::Value(n / units.base),
+                },
                 other => other,
             },
         };
@@ -129,12 +139,14 @@ pub(crate) fn invalid<'a>(option: &'a str, reason: Reason<'a>) -> ParseError<'a>
 
 /// The units that may follow a number.
 pub(crate) struct Units {
-    /// The names, each with its value in the smallest unit. A name that is a suffix of another one
+    /// The names, each with its value in the smallest one. A name that is a suffix of another one
     /// comes after it.
     scale: &'static [(&'static str, u64)],
+    /// The unit of a number without a name, in the smallest one.
+    base: NonZeroU64,
     /// The names as a sentence lists them; empty where there are none.
     suffixes: &'static str,
-    /// The smallest unit, as written after the bounds of a range.
+    /// The unit of a number without a name, as written after the bounds of a range.
     pub(crate) unit: &'static str,
 }
 
@@ -143,19 +155,74 @@ impl Units {
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
         self.scale.iter().map(|(name, _)| *name)
     }
+
+    /// Returns the names, each with its value in the smallest unit.
+    pub(crate) fn scale(&self) -> &'static [(&'static str, u64)] {
+        self.scale
+    }
+
+    /// Returns the unit of a number without a name, in the smallest one.
+    pub(crate) fn base(&self) -> u64 {
+        self.base.get()
+    }
+
+    /// Creates the units of a time. A number without one counts `base` nanoseconds, which are a
+    /// `unit`.
+    const fn time(base: NonZeroU64, unit: &'static str) -> Self {
+        Self {
+            scale: &TIMES,
+            base,
+            suffixes: "ns, us, ms, s, m or h",
+            unit,
+        }
+    }
 }
 
-/// A number without a unit.
+/// The units of times, in nanoseconds.
+const TIMES: [(&str, u64); 6] = [
+    ("ns", 1),
+    ("us", MICROSECOND.get()),
+    ("ms", MILLISECOND.get()),
+    ("s", SECOND.get()),
+    ("m", 60 * SECOND.get()),
+    ("h", 3600 * SECOND.get()),
+];
+
+const ONE: NonZeroU64 = NonZeroU64::MIN;
+const MICROSECOND: NonZeroU64 = ONE.saturating_mul(THOUSAND);
+const MILLISECOND: NonZeroU64 = MICROSECOND.saturating_mul(THOUSAND);
+const SECOND: NonZeroU64 = MILLISECOND.saturating_mul(THOUSAND);
+const THOUSAND: NonZeroU64 = match NonZeroU64::new(1000) {
+    Some(number) => number,
+    None => ONE,
+};
+
+/// A number that counts nothing, as of a port.
 pub(crate) const PLAIN: Units = Units {
     scale: &[],
+    base: ONE,
     suffixes: "",
     unit: "",
 };
 
-/// Seconds.
-pub(crate) const SECONDS: Units = Units {
-    unit: " seconds",
+/// A number of things, of which a thousand is K.
+pub(crate) const COUNT: Units = Units {
+    scale: &[
+        ("K", 1_000),
+        ("k", 1_000),
+        ("M", 1_000_000),
+        ("m", 1_000_000),
+        ("G", 1_000_000_000),
+        ("g", 1_000_000_000),
+    ],
+    suffixes: "K, M or G",
     ..PLAIN
+};
+
+/// Operations per second.
+pub(crate) const OPERATIONS: Units = Units {
+    unit: " operations per second",
+    ..COUNT
 };
 
 /// Bytes.
@@ -169,7 +236,7 @@ pub(crate) const SIZE: Units = Units {
         ("g", 1 << 30),
     ],
     suffixes: "K, M or G",
-    unit: "",
+    ..PLAIN
 };
 
 /// Bytes per second.
@@ -178,20 +245,14 @@ pub(crate) const RATE: Units = Units {
     ..SIZE
 };
 
-/// Operations per second.
-pub(crate) const OPERATIONS: Units = Units {
-    unit: " operations per second",
-    ..PLAIN
-};
-
 /// A time in nanoseconds.
-pub(crate) const TIME: Units = Units {
-    scale: &[
-        ("ns", 1),
-        ("us", 1_000),
-        ("ms", 1_000_000),
-        ("s", 1_000_000_000),
-    ],
-    suffixes: "ns, us, ms or s",
-    unit: " ns",
-};
+pub(crate) const NANOSECONDS: Units = Units::time(ONE, " ns");
+
+/// A time in microseconds.
+pub(crate) const MICROSECONDS: Units = Units::time(MICROSECOND, " us");
+
+/// A time in milliseconds.
+pub(crate) const MILLISECONDS: Units = Units::time(MILLISECOND, " ms");
+
+/// A time in seconds.
+pub(crate) const SECONDS: Units = Units::time(SECOND, " seconds");

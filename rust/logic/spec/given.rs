@@ -125,7 +125,8 @@ pub(super) fn go_together(command: &Command, given: OptSet) -> Result<'static, (
 
 /// Returns why an option does not go with a command's role and test.
 fn elsewhere(opt: &OptionSpec, role: Role, test: Test) -> Reason<'static> {
-    let for_test = Role::ALL.iter().any(|role| opt.fits(*role, test));
+    let fits = |role| opt.fits(role, test);
+    let for_test = Role::ALL.into_iter().any(fits);
     match (test, &opt.elsewhere) {
         (Test::Conformance, _) => match opt.asks {
             Asks::Role(_) => Reason::NegIsLoopback,
@@ -140,8 +141,12 @@ fn elsewhere(opt: &OptionSpec, role: Role, test: Test) -> Reason<'static> {
             let valid = Places::of(|role, test| opt.fits(role, test));
             Reason::IsFor { valid }
         }
-        (_, Elsewhere::Tests) if for_test && role == Role::Server => Reason::FollowsClient,
-        (_, Elsewhere::Tests) if for_test => Reason::NeedsServer,
+        (_, Elsewhere::Tests) if for_test => match (fits(Role::Client), fits(Role::Loopback)) {
+            (true, false) => Reason::NeedsClient,
+            (true, true) => Reason::FollowsClient,
+            (false, true) if role == Role::Client => Reason::ServesHere,
+            (false, _) => Reason::NeedsServer,
+        },
         (_, Elsewhere::Tests) => {
             let valid = TestSet::of(|test| Role::ALL.iter().any(|role| opt.fits(*role, test)));
             Reason::WrongTest { test, valid }

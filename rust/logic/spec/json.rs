@@ -12,6 +12,7 @@ use super::{
         Value, //
     },
     options::Opt,
+    others_words::WORDS,
     role::Role,
     tests::Test, //
 };
@@ -42,6 +43,11 @@ pub(crate) fn write(out: &mut dyn Write) -> fmt::Result {
         write_option(opt.spec(), options.line()?)?;
     }
     options.finish()?;
+    let mut words = tables.object("words")?;
+    for (word, opt) in WORDS {
+        words.str(word, opt.spec().name())?;
+    }
+    words.finish()?;
     tables.finish()
 }
 
@@ -97,6 +103,7 @@ fn write_option(opt: &OptionSpec, mut out: Object<'_>) -> fmt::Result {
         None => (),
         Some(Group::Address) => drop(out.str("group", "address")?),
         Some(Group::Test) => drop(out.str("group", "test")?),
+        Some(Group::Source) => drop(out.str("group", "source")?),
         Some(Group::Invalidation) => drop(out.str("group", "invalidation")?),
         Some(Group::Polling) => drop(out.str("group", "polling")?),
         Some(Group::Signals) => drop(out.str("group", "signals")?),
@@ -131,7 +138,14 @@ fn write_value(opt: &OptionSpec, out: &mut Object<'_>) -> fmt::Result {
             out.str("kind", "number")?.str("example", example)?;
             out.num("min", range.start())?.num("max", range.end())?;
             out.str("unit", units.unit.trim())?;
-            names("suffixes", units.names(), out)?;
+            if !units.scale().is_empty() {
+                let mut suffixes = out.object("suffixes")?;
+                for (name, value) in units.scale() {
+                    suffixes.num(name, value)?;
+                }
+                suffixes.finish()?;
+                out.num("base", units.base())?;
+            }
             if let Some(default) = get(&default_of(opt)) {
                 out.num("default", default)?;
             }

@@ -2,7 +2,10 @@
 
 //! Finds options by name.
 
-use super::options::Opt;
+use super::{
+    options::Opt,
+    others_words, //
+};
 use crate::logic::{
     command::{
         parse_error::{
@@ -38,7 +41,8 @@ fn nearest(typed: &str) -> Option<&'static str> {
 
 /// Returns the error that no option is called `name`.
 pub(crate) fn unknown(name: &str) -> ParseError<'_> {
-    let nearest = nearest(name);
+    let meant = others_words::find(name).map(|opt| opt.spec().name());
+    let nearest = meant.or_else(|| nearest(name));
     let valid = Opt::NAMES;
     invalid(name, Reason::Unknown { nearest, valid })
 }

@@ -153,6 +153,8 @@ pub(crate) enum Needs {
 pub(crate) enum Group {
     /// The server's address.
     Address,
+    /// The address that a client connects from.
+    Source,
     /// The test.
     Test,
     /// The way to invalidate a key, and the side that does it.
@@ -165,8 +167,9 @@ pub(crate) enum Group {
 
 impl Group {
     /// All groups.
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Address,
+        Self::Source,
         Self::Test,
         Self::Invalidation,
         Self::Polling,

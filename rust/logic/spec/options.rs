@@ -23,12 +23,15 @@ use super::{
 };
 use crate::logic::{
     command::value::{
+        COUNT,
+        MICROSECONDS,
+        MILLISECONDS,
+        NANOSECONDS,
         OPERATIONS,
         PLAIN,
         RATE,
         SECONDS,
-        SIZE,
-        TIME, //
+        SIZE, //
     },
     data::pattern::PatternKind, //
 };
@@ -136,6 +139,11 @@ fn connects(_: Role, test: Test) -> bool {
     !matches!(test, Test::Caps | Test::Conformance)
 }
 
+/// The side that connects to another host, and chooses from where.
+fn dials(role: Role, _: Test) -> bool {
+    role == Role::Client
+}
+
 fn all_but_caps(_: Role, test: Test) -> bool {
     test != Test::Caps
 }
@@ -238,8 +246,12 @@ options! {
     Addr6 = text(&["addr6"], values::ADDR6).group(Group::Address);
     /// The server's port.
     Port = number!(["port"], "9999", limits::PORT, PLAIN, port).goes(all_but_caps);
+    /// The address of this host that a client connects from.
+    Src = text(&["src"], values::SRC).goes(dials).group(Group::Source);
+    /// The RDMA device of this host that a client connects from.
+    Dev = text(&["dev"], values::DEV).goes(dials).group(Group::Source);
     /// Iterations of each thread; 0 is until interrupted.
-    Count = number!(["count"], "1000", limits::COUNT, PLAIN, count)
+    Count = number!(["count"], "1000", limits::COUNT, COUNT, count)
         .goes(|role, test| repeats(role, test) || test == Test::Tap && role != Role::Server);
     /// Stops after so many seconds.
     Duration = optional!("duration", "10", limits::DURATION_S, SECONDS, duration_s)
@@ -263,9 +275,9 @@ options! {
     Comm = text(&["comm"], values::COMM)
         .placed(|role, test| role == Role::Client && test == Test::Tap);
     /// Connections of a disk.
-    Queues = number!(["queues"], "4", limits::QUEUES, PLAIN, block.queues).placed(disk);
+    Queues = number!(["queues"], "4", limits::QUEUES, COUNT, block.queues).placed(disk);
     /// Requests that a disk has under way on each connection.
-    Depth = number!(["depth"], "32", limits::DEPTH, PLAIN, block.depth).placed(disk);
+    Depth = number!(["depth"], "32", limits::DEPTH, COUNT, block.depth).placed(disk);
     /// Seconds for which a lost disk tries to reconnect.
     Reconnect = number!(["reconnect"], "60", limits::RECONNECT_S, SECONDS, block.reconnect_s)
         .placed(disk);
@@ -341,22 +353,22 @@ options! {
     /// Bytes of the ring that a stream arrives in.
     RBuf = number!(["rbuf"], "128K", limits::STREAM_BUFFER, SIZE, stream.rbuf).goes(stream);
     /// Receives for a stream's messages: the credits of the peer.
-    RqDepth = number!(["rqdepth"], "384", limits::RQDEPTH, PLAIN, stream.rqdepth).goes(stream);
+    RqDepth = number!(["rqdepth"], "384", limits::RQDEPTH, COUNT, stream.rqdepth).goes(stream);
     /// Sends messages from and into one pool of chunks.
     Messenger = test(&["messenger"], Test::Messenger);
     /// Connections of each thread of a client of messages.
-    Conns = number!(["conns"], "64", limits::CONNS, PLAIN, messenger.conns).goes(sends_messages);
+    Conns = number!(["conns"], "64", limits::CONNS, COUNT, messenger.conns).goes(sends_messages);
     /// Messages of a client that are under way on each connection.
-    InFlight = number!(["inflight"], "16", limits::INFLIGHT, PLAIN, messenger.inflight)
+    InFlight = number!(["inflight"], "16", limits::INFLIGHT, COUNT, messenger.inflight)
         .goes(sends_messages);
     /// Bytes of a chunk that messages are cut into.
     Chunk = number!(["chunk"], "32K", limits::CHUNK, SIZE, messenger.chunk).goes(messenger);
     /// Chunks of the pool that all connections share.
-    Chunks = number!(["chunks"], "4096", limits::CHUNKS, PLAIN, messenger.chunks).goes(messenger);
+    Chunks = number!(["chunks"], "4096", limits::CHUNKS, COUNT, messenger.chunks).goes(messenger);
     /// Sides of messages meet over TCP, and connect without the CM's handshake.
     Tcp = flag!("tcp", messenger.tcp).goes(messenger);
     /// Pieces of the server's memory of a transfer.
-    Segs = number!(["segs"], "4", limits::SEGS, PLAIN, load.segs).goes(rw);
+    Segs = number!(["segs"], "4", limits::SEGS, COUNT, load.segs).goes(rw);
     /// The first byte of a transfer in the first page of the server's memory.
     Offset = number!(["offset"], "512", limits::OFFSET, SIZE, load.offset).goes(rw);
     /// The server lists its memory as bio_vecs instead of a scatterlist.
@@ -420,7 +432,7 @@ options! {
     /// Spins on completions.
     Poll = flag!("poll", poll).goes(polls).group(Group::Polling);
     /// Spins until nothing has come for so many microseconds, then sleeps.
-    Spin = optional!("spin", "50", limits::SPIN_US, PLAIN, spin_us)
+    Spin = optional!("spin", "50", limits::SPIN_US, MICROSECONDS, spin_us)
         .goes(polls)
         .group(Group::Polling);
     /// The peer is woken by solicited messages only.
@@ -459,17 +471,17 @@ options! {
         .needs(Needs::Datagrams)
         .bit(1 << 14);
     /// Receives that all connections of a server share.
-    Srq = optional!("srq", "512", limits::SRQ, PLAIN, srq).goes(shares);
+    Srq = optional!("srq", "512", limits::SRQ, COUNT, srq).goes(shares);
     /// Serves clients until interrupted.
     Persist = flag!("persist", persist).goes(server);
     /// A server ends once it has had no client for so long, in milliseconds.
-    Idle = optional!("idle", "10000", limits::TIMEOUT_MS, PLAIN, idle_ms)
+    Idle = optional!("idle", "10000", limits::TIMEOUT_MS, MILLISECONDS, idle_ms)
         .goes(|role, test| server(role, test) && !test.is_block() && !test.is_messenger());
     /// The command ends, and leaves its server or disk.
     Detach = flag!("detach", detach)
         .placed(|role, test| server(role, test) || disk(role, test));
     /// Queue pairs of each thread.
-    Qps = number!(["qps"], "4", limits::QPS, PLAIN, load.qps).goes(microbench);
+    Qps = number!(["qps"], "4", limits::QPS, COUNT, load.qps).goes(microbench);
     /// Operations per second of the whole command, posted when they are due.
     Rate = OptionSpec::new(
         &["rate"],
@@ -489,10 +501,10 @@ options! {
     .needs(Needs::Latencies)
     .bit(1 << 15);
     /// Operations that are posted at once, as one list.
-    PostList = number!(["postlist"], "8", limits::POSTLIST, PLAIN, load.postlist)
+    PostList = number!(["postlist"], "8", limits::POSTLIST, COUNT, load.postlist)
         .goes(bandwidth);
     /// One operation of so many asks for a completion.
-    SignalEvery = number!(["signal_every"], "16", limits::SIGNAL_EVERY, PLAIN, load.signal_every)
+    SignalEvery = number!(["signal_every"], "16", limits::SIGNAL_EVERY, COUNT, load.signal_every)
         .goes(|_, test| test.takes_signal_every())
         .group(Group::Signals);
     /// The queue pair has each request complete, and none asks for it.
@@ -501,7 +513,7 @@ options! {
         .group(Group::Signals)
         .bit(1 << 9);
     /// Pieces of memory of each operation.
-    Sge = number!(["sge"], "2", limits::SGE, PLAIN, load.sge)
+    Sge = number!(["sge"], "2", limits::SGE, COUNT, load.sge)
         .goes(|role, test| microbench(role, test) && test.has_size());
     /// The clients that are accepted, by address.
     Allow = text(&["allow"], values::ALLOW).goes(server);
@@ -530,28 +542,30 @@ options! {
     .goes(|role, test| role != Role::Server && repeats(role, test));
     /// Requests that the send queue holds.
     // C krping has `txdepth` in its code, and `tx-depth` in its README.
-    TxDepth = number!(["txdepth", "tx-depth"], "64", limits::TXDEPTH, PLAIN, txdepth)
+    TxDepth = number!(["txdepth", "tx-depth"], "64", limits::TXDEPTH, COUNT, txdepth)
         .goes(has_queues);
     /// Threads at once, each with a connection; of a server, those it serves.
-    Threads = number!(["threads"], "4", limits::THREADS, PLAIN, threads).goes(connects);
+    Threads = number!(["threads"], "4", limits::THREADS, COUNT, threads).goes(connects);
     /// The deadline of each wait, in milliseconds.
-    Timeout = optional!("timeout", "10000", limits::TIMEOUT_MS, PLAIN, timeout_ms);
+    Timeout = optional!("timeout", "10000", limits::TIMEOUT_MS, MILLISECONDS, timeout_ms);
     /// The time for which a client tries until there is a server, in milliseconds.
-    Wait = optional!("wait", "10000", limits::TIMEOUT_MS, PLAIN, wait_ms)
+    Wait = optional!("wait", "10000", limits::TIMEOUT_MS, MILLISECONDS, wait_ms)
         .goes(|role, test| role == Role::Client && connects(role, test) && !test.is_block());
     /// The time of day at which clients begin, in nanoseconds since 1970.
-    StartAt = optional!("start_at", "1800000000000000000", limits::START_AT_NS, PLAIN, start_at_ns)
-        .goes(|role, test| role != Role::Server && test.iterates());
+    StartAt = optional!(
+        "start_at", "1800000000000000000", limits::START_AT_NS, NANOSECONDS, start_at_ns
+    )
+    .goes(|role, test| role != Role::Server && test.iterates());
     /// The CPUs that the threads run on.
     Cpu = text(&["cpu"], values::CPU).goes(all_but_caps);
     /// Fails where the 99th percentile of the latency is above this.
-    MaxP99 = optional!("max_p99", "20us", limits::MAX_P99_NS, TIME, max_p99_ns)
+    MaxP99 = optional!("max_p99", "20us", limits::MAX_P99_NS, NANOSECONDS, max_p99_ns)
         .goes(limits_p99)
         .needs(Needs::Latencies);
     /// Fails where the bandwidth is below this, in bytes per second.
     MinBw = optional!("min_bw", "10G", limits::MIN_BW, RATE, min_bw).goes(bandwidth);
     /// The length of the intervals of a series in the result, in milliseconds.
-    Interval = optional!("interval", "100", limits::INTERVAL_MS, PLAIN, interval_ms)
+    Interval = optional!("interval", "100", limits::INTERVAL_MS, MILLISECONDS, interval_ms)
         .goes(|role, test| role != Role::Server && (repeats(role, test) || test.is_block()))
         .needs(Needs::Latencies);
     /// Fails where an interval of the series misses max_p99= or min_bw=, too.

@@ -34,7 +34,8 @@ use crate::logic::{
         },
         Addr,
         Command,
-        MulticastGroup, //
+        MulticastGroup,
+        Source, //
     },
     measure::slots::{
         self,
@@ -75,6 +76,16 @@ pub(crate) fn finish(command: &mut Command, given: OptSet) -> Result<'static, ()
     if command.addr.is_none() && role != Role::Server {
         return Err(no_address(role, test));
     }
+    if let (Some(Source::Address(src)), Some(addr)) = (&command.source, &command.addr) {
+        if !src.is_of_family_of(addr) {
+            return Err(wrong(Opt::Src, Reason::OtherFamily));
+        }
+    }
+    if command.messenger.tcp && command.source.is_some() {
+        let opt = if given.has(Opt::Src) { Opt::Src } else { Opt::Dev };
+        let other = Opt::Tcp.spec().name();
+        return Err(wrong(opt, Reason::Both { other }));
+    }
     // A server without a test serves any, with the client's load.
     if role == Role::Server && test == Test::PingPong {
         command.load = Load::new(test);
@@ -101,7 +112,7 @@ pub(crate) fn finish(command: &mut Command, given: OptSet) -> Result<'static, ()
         follows_clock(command)?;
     }
     if command.mcast.is_some_and(|group| !reaches(command, group)) {
-        return Err(wrong(Opt::Mcast, Reason::GroupOfOtherFamily));
+        return Err(wrong(Opt::Mcast, Reason::OtherFamily));
     }
     if command.load.full {
         compares_all(command, given)?;

@@ -12,6 +12,7 @@ use crate::logic::{
     command::{
         addr::{
             Addr,
+            Source,
             V6Error, //
         },
         allow::AllowList,
@@ -70,6 +71,41 @@ pub(super) const ADDR6: Text = Text {
     },
     is_set: |command| matches!(command.addr, Some(Addr::V6 { .. })),
     show: ADDR.show,
+};
+
+/// An own address, of either family.
+pub(super) const SRC: Text = Text {
+    example: "192.0.2.2",
+    read: |command, given| {
+        let value = given.value(SRC.example)?;
+        let addr = match value.contains(':') {
+            true => Addr::parse_v6(value).ok(),
+            false => Addr::parse_v4(value),
+        };
+        let addr = addr.ok_or(given.invalid(Reason::NotAddress { value }))?;
+        command.source = Some(Source::Address(addr));
+        Ok(())
+    },
+    is_set: |command| matches!(command.source, Some(Source::Address(_))),
+    show: |command, f| match &command.source {
+        Some(Source::Address(addr)) => write!(f, "{addr}"),
+        Some(Source::Device(_)) | None => Ok(()),
+    },
+};
+
+/// The name of an RDMA device.
+pub(super) const DEV: Text = Text {
+    example: "mlx5_0",
+    read: |command, given| {
+        let name = given.text(DEV.example, |value| Reason::NotDevice { value })?;
+        command.source = Some(Source::Device(name));
+        Ok(())
+    },
+    is_set: |command| matches!(command.source, Some(Source::Device(_))),
+    show: |command, f| match &command.source {
+        Some(Source::Device(name)) => write!(f, "{name}"),
+        Some(Source::Address(_)) | None => Ok(()),
+    },
 };
 
 /// Networks of clients.

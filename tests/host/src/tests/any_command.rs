@@ -93,6 +93,11 @@ fn text(opt: Opt) -> BoxedStrategy<String> {
             .prop_map(|addr| Addr::V4(addr).to_string())
             .boxed(),
         Opt::Addr6 => addr6().prop_map(|addr| addr.to_string()).boxed(),
+        // Of the family of an address of IPv4.
+        Opt::Src => any::<[u8; 4]>()
+            .prop_map(|addr| Addr::V4(addr).to_string())
+            .boxed(),
+        Opt::Dev => "[!-+\\--~]{1,63}".boxed(),
         Opt::Allow => "192\\.0\\.2\\.[1-9](/(8|24))?(\\+2001:db8::[1-9](/64)?){0,7}".boxed(),
         Opt::Cpu => cpus().prop_map(|(text, _)| text).boxed(),
         Opt::Expect => {
@@ -185,6 +190,8 @@ fn clash(one: &Word, other: &Word) -> bool {
                 Opt::Size | Opt::PostList | Opt::SignalEvery | Opt::Qp
             )
         }
+        _ if *opt == Opt::Src && *other == Opt::Addr6 => true,
+        _ if matches!(opt, Opt::Src | Opt::Dev) && *other == Opt::Tcp => true,
         Needs::Nothing | Needs::Path => {
             let number = |text: &str| text.split('=').nth(1).and_then(|n| n.parse::<u32>().ok());
             let covers = number(word)

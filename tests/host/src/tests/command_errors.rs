@@ -95,7 +95,7 @@ fn unknown_options_with_what_was_probably_meant() {
     }
     let list = names::all().collect::<Vec<_>>().join(", ");
     let list = format!("valid are {list}");
-    for typed in ["q", "iterations", "sizable", "", &"x".repeat(64)] {
+    for typed in ["q", "elaborate", "sizable", "", &"x".repeat(64)] {
         let sentence = format!("unknown option '{typed}'; {list}");
         invalid(&format!("server,{typed}=5"), typed, &sentence);
     }
@@ -143,21 +143,131 @@ fn numbers_with_units_out_of_range() {
 fn what_is_no_number() {
     let words = "must be a number, decimal without leading zeros or hexadecimal after 0x";
     for value in [
-        "abc", "-1", "+1", "1.5", "1 0", "0x", "0xg", "x10", "010", "00", "1K", "1_000", "1e3",
+        "abc", "-1", "+1", "1.5", "1 0", "0x", "0xg", "x10", "010", "00", "1_000", "1e3",
     ] {
         let text = format!("server,count={value}");
-        invalid(&text, "count", &format!("count={value}: {words}"));
+        let sentence = format!("count={value}: {words}, then K, M or G at will");
+        invalid(&text, "count", &sentence);
+        let text = format!("server,port={value}");
+        invalid(&text, "port", &format!("port={value}: {words}"));
+    }
+    for value in ["1K", "1s"] {
+        let text = format!("server,tos={value}");
+        invalid(&text, "tos", &format!("tos={value}: {words}"));
     }
     for value in ["K", "1KK", "1T", "1KB", "-1K", "01K", "1 K", "0xK"] {
         let text = format!("server,size={value}");
         let sentence = format!("size={value}: {words}, then K, M or G at will");
         invalid(&text, "size", &sentence);
     }
-    for value in ["s", "1m", "1.5us", "1US", "1 us", "1nss", "1sms", "5usec"] {
+    for value in ["s", "1M", "1.5us", "1US", "1 us", "1nss", "1sms", "5usec"] {
         let text = format!("server,max_p99={value}");
-        let sentence = format!("max_p99={value}: {words}, then ns, us, ms or s at will");
+        let sentence = format!("max_p99={value}: {words}, then ns, us, ms, s, m or h at will");
         invalid(&text, "max_p99", &sentence);
     }
+}
+
+#[test]
+fn units_of_times_and_numbers() {
+    let server = |text: &str| Command::parse(&format!("server,{text}")).unwrap();
+    for (text, ms) in [("5", 5), ("5ms", 5), ("5s", 5000), ("5000us", 5), ("2m", 120_000), ("1h", 3_600_000)] {
+        assert_eq!(server(&format!("timeout={text}")).timeout_ms, Some(ms), "{text}");
+        assert_eq!(server(&format!("idle={text},persist")).idle_ms, Some(ms), "{text}");
+    }
+    let client = |text: &str| Command::parse(&format!("client,addr=192.0.2.1,{text}")).unwrap();
+    for (text, s) in [("10", 10), ("10s", 10), ("10000ms", 10), ("10m", 600), ("24h", 86400)] {
+        assert_eq!(client(&format!("duration={text}")).duration_s, Some(s), "{text}");
+    }
+    for (text, us) in [("50", 50), ("50us", 50), ("1ms", 1000), ("1s", 1_000_000), ("3000ns", 3)] {
+        assert_eq!(client(&format!("spin={text}")).spin_us, Some(us), "{text}");
+    }
+    for (text, ns) in [("7", 7), ("7us", 7000), ("2s", 2_000_000_000), ("1m", 60_000_000_000)] {
+        assert_eq!(client(&format!("max_p99={text}")).max_p99_ns, Some(ns), "{text}");
+    }
+    assert_eq!(client("start_at=1800000000s").start_at_ns, Some(1_800_000_000_000_000_000));
+    for (text, number) in [("1k", 1000), ("2M", 2_000_000), ("3G", 3_000_000_000), ("0x10k", 16_000)] {
+        assert_eq!(client(&format!("count={text}")).count, number, "{text}");
+    }
+    assert_eq!(client("wlat,rate=10K").rate, Some(10_000));
+    // Bytes are counted in powers of 1024.
+    assert_eq!(client("size=4K").size, 4096);
+    for (text, unit) in [
+        ("timeout=1500us", "ms"), ("timeout=500us", "ms"), ("idle=1ns", "ms"), ("spin=1500ns", "us"),
+    ] {
+        let (option, value) = text.split_once('=').unwrap();
+        let sentence = format!("{option}={value}: must be a whole number of {unit}");
+        invalid(&format!("server,{text}"), option, &sentence);
+    }
+    let sentence = "timeout=2h: must be from 1 to 3600000 ms";
+    check("server,timeout=2h", Kind::Range, "timeout", sentence);
+    let huge = "18446744073709551615h";
+    let sentence = format!("duration={huge}: must be from 1 to 86400 seconds");
+    check(&format!("server,duration={huge}"), Kind::Range, "duration", &sentence);
+}
+
+#[test]
+fn words_of_other_tools_are_translated() {
+    use crate::logic::spec::{
+        names,
+        others_words::WORDS, //
+    };
+
+    for (word, opt) in WORDS {
+        assert!(names::find(word).is_none(), "{word} is an option");
+        assert_eq!(WORDS.iter().filter(|(other, _)| other == word).count(), 1, "{word}");
+        for typed in [word.to_string(), word.to_uppercase()] {
+            let meant = opt.spec().name();
+            let sentence = format!("unknown option '{typed}'; did you mean '{meant}'?");
+            invalid(&format!("client,{typed}=1"), &typed, &sentence);
+        }
+    }
+    for (word, meant) in [
+        ("source", "src"), ("iters", "count"), ("bidirectional", "duplex"), ("retry", "wait"),
+        ("priority", "tos"), ("runtime", "duration"), ("ib_read_lat", "rlat"),
+    ] {
+        let sentence = format!("unknown option '{word}'; did you mean '{meant}'?");
+        invalid(&format!("client,{word}"), word, &sentence);
+    }
+}
+
+#[test]
+fn an_option_of_another_role_names_the_roles_that_take_it() {
+    for (text, option, sentence) in [
+        ("server,wait=5", "wait", "wait is for a client; give client,wait"),
+        ("loopback,addr=192.0.2.1,wait=5", "wait", "wait is for a client; give client,wait"),
+        ("server,src=192.0.2.1", "src", "src is for a client; give client,src"),
+        ("client,addr=192.0.2.1,wlat,srq=8", "srq",
+         "srq is for a server or loopback; give it where the clients are served"),
+        ("loopback,addr=192.0.2.1,persist", "persist", "persist is for a server; give server,persist"),
+        ("server,mtu=1024", "mtu",
+         "mtu is for the client or loopback; a server does what its client asks for"),
+    ] {
+        invalid(text, option, sentence);
+    }
+}
+
+#[test]
+fn the_end_that_a_client_connects_from() {
+    use crate::logic::command::{
+        Addr,
+        Source, //
+    };
+
+    let client = |text: &str| Command::parse(&format!("client,addr=192.0.2.1,{text}")).unwrap();
+    assert_eq!(client("src=192.0.2.9").source, Some(Source::Address(Addr::V4([192, 0, 2, 9]))));
+    assert!(matches!(client("dev=rxe0").source, Some(Source::Device(name)) if name.as_str() == "rxe0"));
+    assert!(Command::parse("client,addr6=2001:db8::1,src=fe80::1%eth0").is_ok());
+    let own = "must be an address of this host, such as 192.0.2.1, 2001:db8::1 or fe80::1%eth0";
+    for value in ["host", "192.0.2", "fe80::1", "::g"] {
+        let text = format!("client,addr=192.0.2.1,src={value}");
+        invalid(&text, "src", &format!("src={value}: {own}"));
+    }
+    let family = "src must be of the address's family: IPv4 with addr=, and IPv6 with addr6=";
+    invalid("client,addr=192.0.2.1,src=2001:db8::1", "src", family);
+    let both = "src and dev are both given; give one of them";
+    invalid("client,addr=192.0.2.1,src=192.0.2.2,dev=a", "src", both);
+    let tcp = "dev and tcp are both given; give one of them";
+    invalid("client,addr=192.0.2.1,messenger,tcp,dev=a", "dev", tcp);
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn other_roles_and_tests_are_named() {
         invalid(&format!("neg=all,{ADDR},{option}"), name, &sentence);
         invalid(&format!("{option},{ADDR},neg=rnr"), name, &sentence);
     }
-    let range = "timeout=0: must be from 1 to 3600000";
+    let range = "timeout=0: must be from 1 to 3600000 ms";
     check(
         &format!("neg=all,{ADDR},timeout=0"),
         Kind::Range,

@@ -136,6 +136,35 @@ fn every_option_has_a_row_with_its_range_and_default() {
     }
 }
 
+/// Returns the roles that some text names by their letters.
+fn roles(text: &str) -> Vec<Role> {
+    let named = |letter| {
+        let mut words = text.split(|c: char| !c.is_ascii_alphanumeric());
+        words.any(|word| word == letter)
+    };
+    let letters = ["C", "S", "L"].into_iter().zip(Role::ALL);
+    letters.filter(|(letter, _)| named(*letter)).map(|(_, role)| role).collect()
+}
+
+#[test]
+fn every_option_names_the_roles_that_take_it() {
+    let mut by_option = std::collections::BTreeMap::<&str, Vec<Role>>::new();
+    for row in rows("| option | value | default | roles |") {
+        for named in quoted(&row[0]) {
+            let opt = names::find(named.trim_end_matches('=')).unwrap();
+            let said = by_option.entry(opt.spec().name()).or_default();
+            said.extend(roles(&row[3]));
+        }
+    }
+    for (name, said) in by_option.into_iter().filter(|(_, said)| !said.is_empty()) {
+        let spec = names::find(name).unwrap().spec();
+        for role in Role::ALL {
+            let is_taken = Test::ALL.iter().any(|test| spec.goes_with(role, *test));
+            assert_eq!(said.contains(&role), is_taken, "{name} of a {}", role.as_str());
+        }
+    }
+}
+
 #[test]
 fn every_microbenchmark_has_a_row() {
     let rows = rows("| option | number |");

@@ -142,14 +142,48 @@ fn an_address_without_a_device_is_said() {
         let sentence =
             format!("{step} failed with ENODEV: no RDMA device has the address or leads to it");
         assert!(
-            failure.is_no_device() && failure.to_string() == sentence,
+            failure.needs_another_address() && failure.to_string() == sentence,
             "{failure}"
         );
-        assert!(!Failure::Kernel(step, -errno::EADDRNOTAVAIL).is_no_device());
+        let failure = Failure::Kernel(step, -errno::EADDRNOTAVAIL);
+        let sentence =
+            format!("{step} failed with EADDRNOTAVAIL: this host does not have the address");
+        assert!(
+            failure.needs_another_address() && failure.to_string() == sentence,
+            "{failure}"
+        );
+        assert!(!Failure::Kernel(step, -errno::ENETUNREACH).needs_another_address());
     }
     let other = Failure::Kernel("finding the interface", -errno::ENODEV);
-    assert!(!other.is_no_device() && other.to_string().ends_with("failed with ENODEV"));
-    assert!(!Failure::DeviceRemoved.is_no_device());
+    assert!(!other.needs_another_address() && other.to_string().ends_with("failed with ENODEV"));
+    assert!(!Failure::DeviceRemoved.needs_another_address());
+    assert!(Failure::NoAddressOfDevice.needs_another_address());
+}
+
+#[test]
+fn a_step_with_a_usual_cause_says_what_to_do() {
+    use crate::logic::failure::{
+        BINDING,
+        LISTENING,
+        RESOLVING_ADDRESS, //
+    };
+
+    for (step, errno, hint) in [
+        (RESOLVING_ADDRESS, errno::ENETUNREACH, ": see 'ip route get'"),
+        (RESOLVING_ADDRESS, errno::EHOSTUNREACH, ": see 'ip route get'"),
+        (BINDING, errno::EADDRINUSE, ": another server has the port;"),
+        (LISTENING, errno::EADDRINUSE, ": another server has the port;"),
+    ] {
+        let text = Failure::Kernel(step, -errno).to_string();
+        assert!(text.contains(hint), "{text}");
+    }
+    let text = Failure::Completion {
+        status: 12,
+        vendor: 0,
+        op: Operation::Write,
+        iteration: 0,
+    };
+    assert!(text.to_string().contains("mtu=1024"), "{text}");
 }
 
 #[test]

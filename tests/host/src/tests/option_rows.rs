@@ -67,6 +67,7 @@ fn fields(command: &Command) -> BTreeMap<String, String> {
 fn field(opt: Opt, side: &Side) -> &'static str {
     match opt {
         Opt::Addr6 => "addr",
+        Opt::Src | Opt::Dev => "source",
         Opt::Duration => "duration_s",
         Opt::Size if side.test.is_block() => "bytes",
         Opt::Reconnect => "reconnect_s",

@@ -33,10 +33,18 @@ pub(super) fn refusal(side: &Side, opt: Opt, word: &str) -> Option<String> {
             let test = test.in_words();
             Some(format!(" does not go with {test}; it is for {tests}"))
         }
-        _ if *role == Role::Server => Some(
-            " is for the client or loopback; a server does what its client asks for".to_owned(),
-        ),
-        _ => Some(format!(" is for a server; give server,{name}")),
+        _ => Some(match Role::ALL.map(|role| spec.fits(role, *test)) {
+            // Of a client, a server and a loopback.
+            [true, false, false] => format!(" is for a client; give client,{name}"),
+            [true, false, true] => {
+                " is for the client or loopback; a server does what its client asks for".to_owned()
+            }
+            [false, true, true] => {
+                " is for a server or loopback; give it where the clients are served".to_owned()
+            }
+            [false, true, false] => format!(" is for a server; give server,{name}"),
+            other => panic!("{name} needs a sentence here: {other:?}"),
+        }),
     };
     let besides = match opt {
         Opt::MemMode if test.is_microbench() && value != Some("dma") => {

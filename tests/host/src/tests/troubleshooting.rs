@@ -18,7 +18,9 @@ use crate::logic::{
     failure::{
         errno,
         Failure,
-        Operation, //
+        Operation,
+        BINDING,
+        RESOLVING_ADDRESS, //
     },
     pingpong::Violation,
     spec::{
@@ -156,7 +158,8 @@ fn failures() -> Vec<Failure> {
         Chunk(crate::logic::messenger::violation::Violation::AfterEnd),
         Mismatch(mismatch), PeerMismatch,
         WrongData("OPERATION"),
-        Disconnected, Replaced, OtherStore("SENTENCE"), Busy("SENTENCE"), OldWork, DeviceRemoved,
+        Disconnected, LegacyDisconnected, Replaced, OtherStore("SENTENCE"), Busy("SENTENCE"), OldWork, DeviceRemoved,
+        NoAddressOfDevice,
         Async(2, "NAME"), TimedOut("STEP", 1), NoEvent(1), AllLost(1), Overdue(1), Interrupted,
         Cancelled,
         Rejected(1, "TEXT", None), Unreachable(0), Moved, PortDown, AddressGone, ManagementDead,
@@ -169,6 +172,8 @@ fn failures() -> Vec<Failure> {
     let others = [
         Failure::Rejected(8, "invalid service ID", None),
         Failure::Kernel("STEP", -200),
+        Failure::Kernel(BINDING, -errno::EADDRNOTAVAIL),
+        Failure::Kernel(RESOLVING_ADDRESS, -errno::EADDRNOTAVAIL),
     ];
     samples
         .into_iter()
@@ -238,15 +243,17 @@ fn every_refusal_of_a_command_has_its_words() {
         Unknown { nearest: Some("NAME"), valid: &[] }, Spaces, Twice, TakesNoValue,
         NeedsValue { example: "EXAMPLE" }, NotNumber { value: value, suffixes: "K, M or G" },
         OutOfRange { value: value, min: 1, max: 2, unit: "" },
+        NotWhole { value: value, unit: " ms" },
         NotOneOf { value: value, valid: &["A", "B"] }, NotV4 { value: value },
+        NotAddress { value: value }, NotDevice { value: value },
         NotV6 { value: value }, NotInterface { value: value }, NoInterface { value: value },
         NotCpus { value: value }, NotNetworks { value: value }, NotGroup { value: value },
         NotErrno { value: value },
         NotText { max: 1 }, NoRole, TwoRoles { other: other }, Both { other: other }, NoAddr,
         NoDevice, PoolWith { other: other }, UnreliableWith { other: other },
-        GroupOfOtherFamily, NeedsToo { other: other },
+        OtherFamily, NeedsToo { other: other },
         NeedsReg, NeedsDma, NeedsPath, NeedsServer,
-        FollowsClient,
+        NeedsClient, FollowsClient, ServesHere,
         WrongTest { test: test, valid: one }, RegWithTest { test: test },
         SgeAboveSize { sge: 2, size: 1 }, SizeAbove { max: 1, what: "OF ALL" },
         RateBelow { rate: 1, queue_pairs: 2 },
