@@ -10,24 +10,26 @@ from typing import Self
 from .address import in_command
 from .kinds import KINDS, OPTIONS, Kind
 from .proc import Line
-from .tables import TABLES
+from .tables import BYTES, NO_UNITS, TABLES, Units, units_of
 
 ROLES = tuple(option["name"] for option in TABLES["options"] if "role" in option)
-SCALES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 # Options that do not change what is measured, or that have a place of their own.
 PLACE = frozenset(ROLES + ("addr", "addr6", "port", "size", "count", "duration", "rate", "tag",
 			   "timeout", "max_p99", "min_bw", "expect")) | frozenset(OPTIONS)
 
 
-def number(text: str, scaled: bool = False) -> int | None:
-	"""TEXT as the module reads numbers, with a unit where it is SCALED; None for what
-	is none."""
-	units = "[KMGkmg]?" if scaled else ""
-	match = re.fullmatch(rf"(0|[1-9][0-9]*|0[xX][0-9a-fA-F]+)({units})", text)
+def number(text: str, units: Units = NO_UNITS) -> int | None:
+	"""TEXT as the module reads numbers, with one of UNITS; None for what is none."""
+	names = "|".join(units.suffixes)
+	match = re.fullmatch(rf"(0|[1-9][0-9]*|0[xX][0-9a-fA-F]+)({names}|)", text)
 	if not match:
 		return None
-	return int(match[1], 0) * SCALES[match[2].upper()]
+	found = int(match[1], 0)
+	if not match[2]:
+		return found
+	whole, rest = divmod(found * units.suffixes[match[2]], units.base)
+	return None if rest else whole
 
 
 def split(text: str) -> dict[str, str]:
@@ -87,7 +89,7 @@ class Command:
 
 	def value(self, name: str, default: int) -> int:
 		"""The number that NAME= has, DEFAULT without one."""
-		found = number(self.options.get(name, ""), scaled=name == "size")
+		found = number(self.options.get(name, ""), BYTES if name == "size" else units_of(name))
 		return default if found is None else found
 
 	@property

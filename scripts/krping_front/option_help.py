@@ -66,7 +66,8 @@ def known(name: str, names_of_all: list[str], what: str) -> None:
 	"""Check that NAME is among those of all WHAT."""
 	if name in names_of_all:
 		return
-	near = difflib.get_close_matches(name, names_of_all, 1)
+	near = [meant for meant in [TABLES.get("words", {}).get(name.lower())] if meant in names_of_all]
+	near = near or difflib.get_close_matches(name, names_of_all, 1)
 	hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names_of_all)}"
 	raise Quit(f"{name!r} is no {what}; {hint}")
 
@@ -136,7 +137,8 @@ def values(option: Option) -> str:
 	"""The values that OPTION takes."""
 	if option["kind"] == "number":
 		text = f"{option['min']} to {option['max']} {option['unit']}".rstrip()
-		suffixes = [each for each in option.get("suffixes", []) if each not in ("k", "m", "g")]
+		both = option.get("suffixes", {})
+		suffixes = [each for each in both if each.isupper() or each.upper() not in both]
 		return text + (f"; {', '.join(suffixes)} may follow" if suffixes else "")
 	words = ", ".join(option.get("words", []))
 	if option["kind"] == "flag":

@@ -3,20 +3,17 @@
 
 import argparse
 import math
-import re
 from collections.abc import Callable
 
 from .command import number
 from .kinds import KINDS, Kind
-from .tables import option
-
-UNITS = {"": 1, "ns": 1, "us": 1000, "ms": 10 ** 6, "s": 10 ** 9}
+from .tables import BYTES, NO_UNITS, Units, option, units_of
 
 
-def whole(least: int, most: int | None = None) -> Callable[[str], int]:
-	"""A type for whole numbers from LEAST to MOST."""
+def whole(least: int, most: int | None = None, units: Units = NO_UNITS) -> Callable[[str], int]:
+	"""A type for whole numbers from LEAST to MOST, which may have one of UNITS."""
 	def take(text: str) -> int:
-		found = number(text)
+		found = number(text, units)
 		if found is None or found < least or (most is not None and found > most):
 			upto = "" if most is None else f" to {most}"
 			raise argparse.ArgumentTypeError(
@@ -28,7 +25,7 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
 def number_of(name: str) -> Callable[[str], int]:
 	"""A type for the numbers that the option NAME of a command takes."""
 	row = option(name)
-	return whole(row.get("min", 0), row.get("max"))
+	return whole(row.get("min", 0), row.get("max"), units_of(name))
 
 
 def decimal(least: float, most: float) -> Callable[[str], float]:
@@ -47,15 +44,15 @@ def decimal(least: float, most: float) -> Callable[[str], float]:
 
 def time_ns(text: str) -> int:
 	"""A type for times such as 20us, without a unit in ns."""
-	match = re.fullmatch(r"([0-9]+)(ns|us|ms|s|)", text)
-	if not match or not int(match[1]):
+	found = number(text, units_of("max_p99"))
+	if not found:
 		raise argparse.ArgumentTypeError(f"{text!r} is no time such as 20us or 1ms")
-	return int(match[1]) * UNITS[match[2]]
+	return found
 
 
 def bandwidth(text: str) -> int:
 	"""A type for bandwidths such as 10G, in bytes per second."""
-	found = number(text, scaled=True)
+	found = number(text, BYTES)
 	if not found:
 		raise argparse.ArgumentTypeError(f"{text!r} is no bandwidth such as 10G, in bytes per "
 						 "second")
@@ -64,13 +61,13 @@ def bandwidth(text: str) -> int:
 
 def sizes(text: str) -> list[int]:
 	"""Sizes as in "2..8M" (doubling), "64,4K,1M", or both: a list, ascending."""
-	return _doubled(text, 1, (1 << 32) - 1, True, "size such as 64, 4K or 1M", "2..8M")
+	return _doubled(text, 1, (1 << 32) - 1, BYTES, "size such as 64, 4K or 1M", "2..8M")
 
 
 def rates(text: str) -> list[int]:
 	"""Rates as in "1000..64000" (doubling), "500,2000", or both: a list, ascending."""
 	most = option("rate").get("max", 0)
-	return _doubled(text, 1, most, False, f"rate from 1 to {most} per second", "1000..64000")
+	return _doubled(text, 1, most, units_of("rate"), f"rate from 1 to {most} per second", "1000..64000")
 
 
 def numbers(name: str, text: str) -> list[int]:
@@ -78,16 +75,15 @@ def numbers(name: str, text: str) -> list[int]:
 	ascending."""
 	row = option(name)
 	least, most = row.get("min", 0), row.get("max", 0)
-	return _doubled(text, least, most, "K" in row.get("suffixes", ()),
-			f"number from {least} to {most}", "1..8")
+	return _doubled(text, least, most, units_of(name), f"number from {least} to {most}", "1..8")
 
 
-def _doubled(text: str, least: int, most: int, scaled: bool, what: str, example: str) -> list[int]:
+def _doubled(text: str, least: int, most: int, units: Units, what: str, example: str) -> list[int]:
 	"""The numbers of TEXT from LEAST to MOST, each WHAT or a range such as EXAMPLE, which doubles: a
-	list, ascending. They may have a unit if they are SCALED."""
+	list, ascending. They may have one of UNITS."""
 	found = set()
 	for part in text.split(","):
-		first, *rest = (number(end.strip(), scaled=scaled) for end in part.split(".."))
+		first, *rest = (number(end.strip(), units) for end in part.split(".."))
 		last = rest[0] if rest else first
 		# Nothing doubles from 0 on.
 		if (len(rest) > 1 or first is None or last is None or not least <= first <= last <= most

@@ -12,7 +12,7 @@ from .command import split, variant
 from .counters import Counters
 from .kinds import KINDS, SIZED, Kind
 from .result import Histogram, Result
-from .tables import option
+from .tables import option, units_of
 
 Number = TypeVar("Number", int, float)
 
@@ -155,7 +155,7 @@ def of(result: Result) -> Row:
 		   iterations=iterations, elapsed_ns=elapsed, bytes_per_s=bandwidth, rate=rate,
 		   latency=latency, histogram=result.get("histogram_ns"),
 		   counters=counters.of(result),
-		   due=number_of(split(result["options"]).get("rate", "")),
+		   due=number_of(split(result["options"]).get("rate", ""), units_of("rate")),
 		   late=result["open_loop"]["late"] if "open_loop" in result else None,
 		   peak_bytes_per_s=_peak(result) if bandwidth is not None and total is None else None,
 		   source=result)

@@ -2,9 +2,24 @@
 """The module's tables of tests and options."""
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from .paths import OPTIONS, SHIPPED, open_debugfs
+
+
+class Units(NamedTuple):
+	"""The units that may follow a number."""
+
+	# Each with its value in the smallest one.
+	suffixes: Mapping[str, int]
+	# The unit of a number without one.
+	base: int = 1
+
+
+NO_UNITS = Units({})
+BYTES = Units({name: 1 << shift for shift, both in ((10, "Kk"), (20, "Mm"), (30, "Gg"))
+	       for name in both})
 
 
 def load() -> dict[str, Any]:
@@ -37,3 +52,11 @@ def of_verb(verb: str) -> tuple[str, ...]:
 def option(name: str) -> dict[str, Any]:
 	"""The row of the option NAME; without anything where the module has none."""
 	return next((row for row in TABLES["options"] if row["name"] == name), {})
+
+
+def units_of(name: str) -> Units:
+	"""The units that a number of the option NAME may have."""
+	row = option(name)
+	suffixes = row.get("suffixes", {})
+	# An older module only lists them.
+	return Units(suffixes, row.get("base", 1)) if isinstance(suffixes, dict) else NO_UNITS

@@ -42,7 +42,7 @@ def one():
 		lines = printed(name)
 		assert lines[0] == "txdepth=N" and "  also              tx-depth" in lines, lines
 	lines = printed("max_p99")
-	assert "  value             1 to 1000000000000 ns; ns, us, ms, s may follow" in lines, lines
+	assert "  value             1 to 1000000000000 ns; ns, us, ms, s, m, h may follow" in lines, lines
 	assert "  not with          untimed" in lines, lines
 	assert "  not with          spin, solicited" in printed("poll")
 	assert printed("validate")[0] == "validate[=full]"
@@ -55,6 +55,9 @@ def one():
 def unknown():
 	for words, sentence in ((("sise",), "'sise' is no option; did you mean size?"),
 				(("qqqqqq",), "'qqqqqq' is no option; there are client, server,"),
+				(("iters",), "'iters' is no option; did you mean count?"),
+				(("Source",), "'Source' is no option; did you mean src?"),
+				(("--test", "ib_read_lat"), "'ib_read_lat' is no test; did you mean rlat?"),
 				(("--test", "wlatt"), "'wlatt' is no test; did you mean wlat?"),
 				(("",), "'' is no option")):
 		status, out, err = krping("options", *words)

@@ -315,13 +315,17 @@ def rates():
 				   "--count", "7")
 	assert [text.text.split(",tag=")[0] for text in module.commands] == [
 		f"client,addr=192.0.2.1,rlat,size={size},count=7,rate=5" for size in (2, 4)]
+	with front.directory():
+		module, _, _ = run(loaded, "--test", "rlat", "--rates", "1K", "--sizes", "2",
+				   "--duration", "1m")
+	assert "duration=60,rate=1000," in module.commands[0].text, module.commands[0].text
 
 
 @suite.test("rates that are none, and tests without one")
 def refused_rates():
 	for words, word in (
 			(["--rates", "0"], "'0' is no rate from 1 to 1000000000"),
-			(["--rates", "1K"], "'1K' is no rate"), (["--rates", "8..4"], "'8..4' is no rate"),
+			(["--rates", "1T"], "'1T' is no rate"), (["--rates", "8..4"], "'8..4' is no rate"),
 			(["--rates", "5", "--test", "fastreg"], "not for fastreg"),
 			(["--rates", "5", "--option", "poll,rate=6"], "are both given")):
 		with front.directory():

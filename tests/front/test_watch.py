@@ -16,6 +16,7 @@ from front import Module, krping
 from krping_front import kmsg, openmetrics, paths, proc, progress, watch
 from krping_front.command import Command, is_made_up, number, split, variant
 from krping_front.errors import Quit
+from krping_front.tables import BYTES, NO_UNITS, units_of
 from ktap import Suite
 
 suite = Suite(limit=60)
@@ -86,12 +87,18 @@ def log():
 
 @suite.test("numbers, options and variants of commands")
 def commands():
-	for text, scaled, expected in (("0", False, 0), ("12", False, 12), ("0x1F", False, 31),
-				       ("4K", True, 4096), ("2m", True, 2 << 20),
-				       ("4K", False, None),
-				       ("012", False, None), ("", False, None), ("-1", False, None),
-				       ("1e3", False, None), ("1KB", True, None)):
-		assert number(text, scaled) == expected, text
+	for text, units, expected in (("0", NO_UNITS, 0), ("12", NO_UNITS, 12), ("0x1F", NO_UNITS, 31),
+				      ("4K", BYTES, 4096), ("2m", BYTES, 2 << 20),
+				      ("4K", NO_UNITS, None), ("012", NO_UNITS, None),
+				      ("", NO_UNITS, None), ("-1", NO_UNITS, None),
+				      ("1e3", NO_UNITS, None), ("1KB", BYTES, None),
+				      ("4k", units_of("count"), 4000), ("10m", units_of("duration"), 600),
+				      ("5s", units_of("timeout"), 5000), ("7", units_of("timeout"), 7),
+				      ("1500us", units_of("timeout"), None),
+				      ("20us", units_of("max_p99"), 20_000), ("1K", units_of("port"), None)):
+		assert number(text, units) == expected, (text, units)
+	assert Command("client,count=2k,threads=3").total() == 6000
+	assert Command("client,duration=2m").value("duration", 0) == 120
 	assert split(" client, addr=a ,poll,tag=a=b") == {"client": "", "addr": "a", "poll": "",
 							  "tag": "a=b"}
 	assert variant("client,addr=192.0.2.1,port=1,count=5,size=7,wlat,poll,imm,txdepth=9,tag=x,"

@@ -150,6 +150,14 @@ def run_refused():
 			 "registered here")):
 		out, err = front("run", text, status=2)
 		assert (out, err) == ("", f"krping: {expected}\n"), (text, out, err)
+	for text, expected in (
+			("stop=7", "ENOENT (2): stop: there is no disk krping7"),
+			("stop=server:9", "ENOENT (2): stop: there is no detached server on port 9"),
+			(f"server,addr={ADDR[:-1]}77", "EADDRNOTAVAIL (99): binding to the address failed with "
+			 "EADDRNOTAVAIL: this host does not have the address; addresses with an RDMA device "
+			 f"are {ADDR} ({krping.DEVICE}), {ADDR6} ({krping.DEVICE})")):
+		out, err = front("run", text, status=1)
+		assert (out, err) == ("", f"krping: {expected}\n"), (text, out, err)
 
 
 @suite.test("run: a limit that was missed, with the figures, and exit status 3")
@@ -438,11 +446,12 @@ def disk():
 	assert terminal.end() == 0, terminal.text
 	with block.Raw("/dev/krping0"):
 		_, err = front("run", "stop=0", status=1)
-		assert "EBUSY" in err and block.numbers() == [0], err
+		assert err == ("krping: EBUSY (16): stop: krping0: the disk is open: unmount or close "
+			       "it, or add force\n") and block.numbers() == [0], err
 	assert front("run", "stop=0") == ("", "")
 	assert server.wait() == 0 and not block.numbers()
 	_, err = front("run", "stop=0", status=1)
-	assert "ENOENT" in err, err
+	assert err == "krping: ENOENT (2): stop: there is no disk krping0\n", err
 	wait_for(lambda: len(krping.results(tag)) == 2)
 	out, _ = front("report", "--tag", tag)
 	stages = [line.split()[0] for line in out.splitlines() if line][-3:]

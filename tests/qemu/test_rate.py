@@ -359,7 +359,7 @@ def refused():
 	for words, number, sentence in (
 			("rlat,rate=0", errno.ERANGE,
 			 "rate=0: must be from 1 to 1000000000 operations per second"),
-			("rlat,rate=1K", errno.EINVAL, "rate=1K: must be a number"),
+			("rlat,rate=1T", errno.EINVAL, "rate=1T: must be a number"),
 			("bw,rate=5,duplex", errno.EINVAL, "rate and duplex are both given"),
 			("bw,rate=5,postlist=4", errno.EINVAL, "rate and postlist are both given"),
 			("wlat,rate=5,signal_every=4", errno.EINVAL,
