@@ -158,6 +158,6 @@ def _explain(number: int, command: Command, log: Log, found: list[Result]) -> tu
 	for each in found:
 		if each.get("errno_number") == number:
 			return False, each.get("reason", "")
-	if found or number not in REFUSALS and "stop" not in command.options:
+	if found or (number not in REFUSALS and "stop" not in command.options):
 		return False, ""
 	return number in REFUSALS, log.refusal() or ""

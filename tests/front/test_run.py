@@ -3,6 +3,7 @@
 
 import contextlib
 import errno
+import functools
 import json
 import os
 import re
@@ -289,8 +290,8 @@ def each_errno():
 			for command in (TEXT, "stop=server:9999", "stop=0,force"):
 				if "stop" in command and answer is run_so:
 					continue
-				with front.directory(), Module(
-						lambda module, text, a=answer, n=number: a(module, text, n)):
+				ended = functools.partial(answer, number=number)
+				with front.directory(), Module(ended):
 					# Its list of failed commands has it all.
 					os.unlink("kmsg")
 					status, out, err = krping("run", command)
@@ -298,7 +299,8 @@ def each_errno():
 					f"{name} ({number}): its: own (7) sentence")
 				assert (out, err) == ("", f"krping: {expected}\n"), (command, err)
 				refused = answer is refuse and number in runner.REFUSALS
-				assert status == (130 if number == errno.EINTR else 2 if refused else 1), name
+				expected = 130 if number == errno.EINTR else 1 + refused
+				assert status == expected, (name, status)
 
 
 @suite.test("stop= is refused, and the list cannot be read: the log's sentence")

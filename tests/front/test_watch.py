@@ -92,10 +92,12 @@ def commands():
 				      ("4K", NO_UNITS, None), ("012", NO_UNITS, None),
 				      ("", NO_UNITS, None), ("-1", NO_UNITS, None),
 				      ("1e3", NO_UNITS, None), ("1KB", BYTES, None),
-				      ("4k", units_of("count"), 4000), ("10m", units_of("duration"), 600),
+				      ("4k", units_of("count"), 4000),
+				      ("10m", units_of("duration"), 600),
 				      ("5s", units_of("timeout"), 5000), ("7", units_of("timeout"), 7),
 				      ("1500us", units_of("timeout"), None),
-				      ("20us", units_of("max_p99"), 20_000), ("1K", units_of("port"), None)):
+				      ("20us", units_of("max_p99"), 20_000),
+				      ("1K", units_of("port"), None)):
 		assert number(text, units) == expected, (text, units)
 	assert Command("client,count=2k,threads=3").total() == 6000
 	assert Command("client,duration=2m").value("duration", 0) == 120

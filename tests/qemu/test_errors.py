@@ -3,7 +3,6 @@
 says, and the sentence in the kernel's log."""
 
 import errno
-import os
 import re
 import signal
 import time
@@ -146,8 +145,9 @@ def devices_named():
 	for command in (f"server,addr={ABSENT}", f"loopback,addr={ELSEWHERE}",
 			f"server,messenger,addr6={ABSENT6}"):
 		krping.run_fails(command, errno.EADDRNOTAVAIL,
-				 re.escape("binding to the address failed with EADDRNOTAVAIL: this host does not "
-					   f"have the address; addresses with an RDMA device are {ADDR} "))
+				 re.escape("binding to the address failed with EADDRNOTAVAIL: this host "
+					   "does not have the address; addresses with an RDMA "
+					   f"device are {ADDR} "))
 	# One that has just lost its device.
 	network.unplug()
 	try:
@@ -157,24 +157,15 @@ def devices_named():
 		network.plug()
 
 
-def gids():
-	"""The GIDs of the device, as one text."""
-	folder = f"/sys/class/infiniband/{krping.DEVICE}/ports/1/gids"
-	texts = []
-	for name_of_gid in os.listdir(folder):
-		with open(os.path.join(folder, name_of_gid), encoding="ascii") as file:
-			texts.append(file.read())
-	return "".join(texts)
-
-
 @suite.test("src= and dev=: a client connects from there, or says what there is")
 def source():
 	other = "10.99.0.201"
 	network.ip(f"address add {other}/24 dev {krping.NETDEV}")
 	try:
-		krping.wait_for(lambda: "ffff:0a63:00c9" in gids(), what="the GID of the address")
+		network.wait_gids(krping.DEVICE, other)
 		for place, options, expected in (
-				(f"addr={ADDR}", f"src={other}", other), (f"addr={ADDR}", f"src={ADDR}", ADDR),
+				(f"addr={ADDR}", f"src={other}", other),
+				(f"addr={ADDR}", f"src={ADDR}", ADDR),
 				(f"addr={other}", f"dev={krping.DEVICE}", ADDR),
 				(f"addr6={ADDR6}", f"dev={krping.DEVICE}", ADDR6),
 				(f"addr6={ADDR6}", f"src={ADDR6},wlat", ADDR6)):
@@ -188,12 +179,12 @@ def source():
 		network.ip(f"address del {other}/24 dev {krping.NETDEV}")
 	own = f"; addresses with an RDMA device are {ADDR} ({krping.DEVICE})"
 	krping.run_fails(f"client,addr={ADDR},src={ABSENT}", errno.EADDRNOTAVAIL,
-			 re.escape("resolving the address failed with EADDRNOTAVAIL: this host does not have "
-				   f"the address{own}"))
+			 re.escape("resolving the address failed with EADDRNOTAVAIL: this host does "
+				   f"not have the address{own}"))
 	krping.run_fails(f"client,addr={ADDR},src=127.0.0.1", errno.ENODEV, re.escape(own))
 	krping.run_fails(f"client,addr={ADDR},dev=mlx9_9", errno.ENODEV,
-			 re.escape("there is no RDMA device of the name in dev=, or it has no address of the "
-				   f"server's family{own}"))
+			 re.escape("there is no RDMA device of the name in dev=, or it has no "
+				   f"address of the server's family{own}"))
 
 
 @suite.test("rping of another size: the client says what may be wrong")

@@ -22,7 +22,7 @@ import krping
 import network
 from block import call
 from krping import ADDR, ADDR6, Command, new_port, new_tag, wait_for
-from ktap import Suite
+from ktap import Suite, diag
 from microbench import TESTS
 from program import in_process, load
 
@@ -153,9 +153,10 @@ def run_refused():
 	for text, expected in (
 			("stop=7", "ENOENT (2): stop: there is no disk krping7"),
 			("stop=server:9", "ENOENT (2): stop: there is no detached server on port 9"),
-			(f"server,addr={ADDR[:-1]}77", "EADDRNOTAVAIL (99): binding to the address failed with "
-			 "EADDRNOTAVAIL: this host does not have the address; addresses with an RDMA device "
-			 f"are {ADDR} ({krping.DEVICE}), {ADDR6} ({krping.DEVICE})")):
+			(f"server,addr={ADDR[:-1]}77",
+			 "EADDRNOTAVAIL (99): binding to the address failed with EADDRNOTAVAIL: this host "
+			 "does not have the address; addresses with an RDMA device are "
+			 f"{ADDR} ({krping.DEVICE}), {ADDR6} ({krping.DEVICE})")):
 		out, err = front("run", text, status=1)
 		assert (out, err) == ("", f"krping: {expected}\n"), (text, out, err)
 
@@ -456,6 +457,24 @@ def disk():
 	out, _ = front("report", "--tag", tag)
 	stages = [line.split()[0] for line in out.splitlines() if line][-3:]
 	assert stages == ["queued", "wire", "total"], out
+
+
+@suite.test("it starts in less than a second of CPU time")
+def starts():
+	def used(*words):
+		before = os.times()
+		call(sys.executable, PROGRAM, *words)
+		after = os.times()
+		return sum(getattr(after, name) - getattr(before, name)
+			   for name in ("children_user", "children_system"))
+
+	for words in (("--version",), ("--help",), ("options", "size"), ("run", "--help"),
+		      ("report", "--help"), ("mesh", "--help")):
+		# Whatever is cached by the first is no matter of the program.
+		call(sys.executable, PROGRAM, *words)
+		taken = used(*words)
+		diag(f"{' '.join(words)}: {taken:.2f} s of CPU time")
+		assert taken < krping.SLOW, (words, taken)
 
 
 @suite.test("results are shown where /sys has no debugfs, as in ip netns exec")

@@ -82,7 +82,11 @@ pub(crate) fn finish(command: &mut Command, given: OptSet) -> Result<'static, ()
         }
     }
     if command.messenger.tcp && command.source.is_some() {
-        let opt = if given.has(Opt::Src) { Opt::Src } else { Opt::Dev };
+        let opt = if given.has(Opt::Src) {
+            Opt::Src
+        } else {
+            Opt::Dev
+        };
         let other = Opt::Tcp.spec().name();
         return Err(wrong(opt, Reason::Both { other }));
     }

@@ -170,29 +170,80 @@ fn what_is_no_number() {
 #[test]
 fn units_of_times_and_numbers() {
     let server = |text: &str| Command::parse(&format!("server,{text}")).unwrap();
-    for (text, ms) in [("5", 5), ("5ms", 5), ("5s", 5000), ("5000us", 5), ("2m", 120_000), ("1h", 3_600_000)] {
-        assert_eq!(server(&format!("timeout={text}")).timeout_ms, Some(ms), "{text}");
-        assert_eq!(server(&format!("idle={text},persist")).idle_ms, Some(ms), "{text}");
+    for (text, ms) in [
+        ("5", 5),
+        ("5ms", 5),
+        ("5s", 5000),
+        ("5000us", 5),
+        ("2m", 120_000),
+        ("1h", 3_600_000),
+    ] {
+        assert_eq!(
+            server(&format!("timeout={text}")).timeout_ms,
+            Some(ms),
+            "{text}"
+        );
+        assert_eq!(
+            server(&format!("idle={text},persist")).idle_ms,
+            Some(ms),
+            "{text}"
+        );
     }
     let client = |text: &str| Command::parse(&format!("client,addr=192.0.2.1,{text}")).unwrap();
-    for (text, s) in [("10", 10), ("10s", 10), ("10000ms", 10), ("10m", 600), ("24h", 86400)] {
-        assert_eq!(client(&format!("duration={text}")).duration_s, Some(s), "{text}");
+    for (text, s) in [
+        ("10", 10),
+        ("10s", 10),
+        ("10000ms", 10),
+        ("10m", 600),
+        ("24h", 86400),
+    ] {
+        assert_eq!(
+            client(&format!("duration={text}")).duration_s,
+            Some(s),
+            "{text}"
+        );
     }
-    for (text, us) in [("50", 50), ("50us", 50), ("1ms", 1000), ("1s", 1_000_000), ("3000ns", 3)] {
+    for (text, us) in [
+        ("50", 50),
+        ("50us", 50),
+        ("1ms", 1000),
+        ("1s", 1_000_000),
+        ("3000ns", 3),
+    ] {
         assert_eq!(client(&format!("spin={text}")).spin_us, Some(us), "{text}");
     }
-    for (text, ns) in [("7", 7), ("7us", 7000), ("2s", 2_000_000_000), ("1m", 60_000_000_000)] {
-        assert_eq!(client(&format!("max_p99={text}")).max_p99_ns, Some(ns), "{text}");
+    for (text, ns) in [
+        ("7", 7),
+        ("7us", 7000),
+        ("2s", 2_000_000_000),
+        ("1m", 60_000_000_000),
+    ] {
+        assert_eq!(
+            client(&format!("max_p99={text}")).max_p99_ns,
+            Some(ns),
+            "{text}"
+        );
     }
-    assert_eq!(client("start_at=1800000000s").start_at_ns, Some(1_800_000_000_000_000_000));
-    for (text, number) in [("1k", 1000), ("2M", 2_000_000), ("3G", 3_000_000_000), ("0x10k", 16_000)] {
+    assert_eq!(
+        client("start_at=1800000000s").start_at_ns,
+        Some(1_800_000_000_000_000_000)
+    );
+    for (text, number) in [
+        ("1k", 1000),
+        ("2M", 2_000_000),
+        ("3G", 3_000_000_000),
+        ("0x10k", 16_000),
+    ] {
         assert_eq!(client(&format!("count={text}")).count, number, "{text}");
     }
     assert_eq!(client("wlat,rate=10K").rate, Some(10_000));
     // Bytes are counted in powers of 1024.
     assert_eq!(client("size=4K").size, 4096);
     for (text, unit) in [
-        ("timeout=1500us", "ms"), ("timeout=500us", "ms"), ("idle=1ns", "ms"), ("spin=1500ns", "us"),
+        ("timeout=1500us", "ms"),
+        ("timeout=500us", "ms"),
+        ("idle=1ns", "ms"),
+        ("spin=1500ns", "us"),
     ] {
         let (option, value) = text.split_once('=').unwrap();
         let sentence = format!("{option}={value}: must be a whole number of {unit}");
@@ -202,7 +253,12 @@ fn units_of_times_and_numbers() {
     check("server,timeout=2h", Kind::Range, "timeout", sentence);
     let huge = "18446744073709551615h";
     let sentence = format!("duration={huge}: must be from 1 to 86400 seconds");
-    check(&format!("server,duration={huge}"), Kind::Range, "duration", &sentence);
+    check(
+        &format!("server,duration={huge}"),
+        Kind::Range,
+        "duration",
+        &sentence,
+    );
 }
 
 #[test]
@@ -214,7 +270,11 @@ fn words_of_other_tools_are_translated() {
 
     for (word, opt) in WORDS {
         assert!(names::find(word).is_none(), "{word} is an option");
-        assert_eq!(WORDS.iter().filter(|(other, _)| other == word).count(), 1, "{word}");
+        assert_eq!(
+            WORDS.iter().filter(|(other, _)| other == word).count(),
+            1,
+            "{word}"
+        );
         for typed in [word.to_string(), word.to_uppercase()] {
             let meant = opt.spec().name();
             let sentence = format!("unknown option '{typed}'; did you mean '{meant}'?");
@@ -222,8 +282,13 @@ fn words_of_other_tools_are_translated() {
         }
     }
     for (word, meant) in [
-        ("source", "src"), ("iters", "count"), ("bidirectional", "duplex"), ("retry", "wait"),
-        ("priority", "tos"), ("runtime", "duration"), ("ib_read_lat", "rlat"),
+        ("source", "src"),
+        ("iters", "count"),
+        ("bidirectional", "duplex"),
+        ("retry", "wait"),
+        ("priority", "tos"),
+        ("runtime", "duration"),
+        ("ib_read_lat", "rlat"),
     ] {
         let sentence = format!("unknown option '{word}'; did you mean '{meant}'?");
         invalid(&format!("client,{word}"), word, &sentence);
@@ -233,14 +298,36 @@ fn words_of_other_tools_are_translated() {
 #[test]
 fn an_option_of_another_role_names_the_roles_that_take_it() {
     for (text, option, sentence) in [
-        ("server,wait=5", "wait", "wait is for a client; give client,wait"),
-        ("loopback,addr=192.0.2.1,wait=5", "wait", "wait is for a client; give client,wait"),
-        ("server,src=192.0.2.1", "src", "src is for a client; give client,src"),
-        ("client,addr=192.0.2.1,wlat,srq=8", "srq",
-         "srq is for a server or loopback; give it where the clients are served"),
-        ("loopback,addr=192.0.2.1,persist", "persist", "persist is for a server; give server,persist"),
-        ("server,mtu=1024", "mtu",
-         "mtu is for the client or loopback; a server does what its client asks for"),
+        (
+            "server,wait=5",
+            "wait",
+            "wait is for a client; give client,wait",
+        ),
+        (
+            "loopback,addr=192.0.2.1,wait=5",
+            "wait",
+            "wait is for a client; give client,wait",
+        ),
+        (
+            "server,src=192.0.2.1",
+            "src",
+            "src is for a client; give client,src",
+        ),
+        (
+            "client,addr=192.0.2.1,wlat,srq=8",
+            "srq",
+            "srq is for a server or loopback; give it where the clients are served",
+        ),
+        (
+            "loopback,addr=192.0.2.1,persist",
+            "persist",
+            "persist is for a server; give server,persist",
+        ),
+        (
+            "server,mtu=1024",
+            "mtu",
+            "mtu is for the client or loopback; a server does what its client asks for",
+        ),
     ] {
         invalid(text, option, sentence);
     }
@@ -254,8 +341,13 @@ fn the_end_that_a_client_connects_from() {
     };
 
     let client = |text: &str| Command::parse(&format!("client,addr=192.0.2.1,{text}")).unwrap();
-    assert_eq!(client("src=192.0.2.9").source, Some(Source::Address(Addr::V4([192, 0, 2, 9]))));
-    assert!(matches!(client("dev=rxe0").source, Some(Source::Device(name)) if name.as_str() == "rxe0"));
+    assert_eq!(
+        client("src=192.0.2.9").source,
+        Some(Source::Address(Addr::V4([192, 0, 2, 9])))
+    );
+    assert!(
+        matches!(client("dev=rxe0").source, Some(Source::Device(name)) if name.as_str() == "rxe0")
+    );
     assert!(Command::parse("client,addr6=2001:db8::1,src=fe80::1%eth0").is_ok());
     let own = "must be an address of this host, such as 192.0.2.1, 2001:db8::1 or fe80::1%eth0";
     for value in ["host", "192.0.2", "fe80::1", "::g"] {

@@ -143,7 +143,10 @@ fn roles(text: &str) -> Vec<Role> {
         words.any(|word| word == letter)
     };
     let letters = ["C", "S", "L"].into_iter().zip(Role::ALL);
-    letters.filter(|(letter, _)| named(*letter)).map(|(_, role)| role).collect()
+    letters
+        .filter(|(letter, _)| named(*letter))
+        .map(|(_, role)| role)
+        .collect()
 }
 
 #[test]
@@ -160,7 +163,12 @@ fn every_option_names_the_roles_that_take_it() {
         let spec = names::find(name).unwrap().spec();
         for role in Role::ALL {
             let is_taken = Test::ALL.iter().any(|test| spec.goes_with(role, *test));
-            assert_eq!(said.contains(&role), is_taken, "{name} of a {}", role.as_str());
+            assert_eq!(
+                said.contains(&role),
+                is_taken,
+                "{name} of a {}",
+                role.as_str()
+            );
         }
     }
 }

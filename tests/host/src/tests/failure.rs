@@ -169,10 +169,22 @@ fn a_step_with_a_usual_cause_says_what_to_do() {
     };
 
     for (step, errno, hint) in [
-        (RESOLVING_ADDRESS, errno::ENETUNREACH, ": see 'ip route get'"),
-        (RESOLVING_ADDRESS, errno::EHOSTUNREACH, ": see 'ip route get'"),
+        (
+            RESOLVING_ADDRESS,
+            errno::ENETUNREACH,
+            ": see 'ip route get'",
+        ),
+        (
+            RESOLVING_ADDRESS,
+            errno::EHOSTUNREACH,
+            ": see 'ip route get'",
+        ),
         (BINDING, errno::EADDRINUSE, ": another server has the port;"),
-        (LISTENING, errno::EADDRINUSE, ": another server has the port;"),
+        (
+            LISTENING,
+            errno::EADDRINUSE,
+            ": another server has the port;",
+        ),
     ] {
         let text = Failure::Kernel(step, -errno).to_string();
         assert!(text.contains(hint), "{text}");
