@@ -28,6 +28,11 @@ DESTDIR ?= $(INSTALL_MOD_PATH)
 prefix ?= /usr/local
 share = $(DESTDIR)$(prefix)/share
 units = $(DESTDIR)$(prefix)/lib/systemd/system
+# Below /usr are packages, whose distributions have zsh look elsewhere and compile Python themselves.
+packaged = $(filter /usr,$(prefix))
+zsh = $(share)/zsh/$(if $(packaged),vendor-completions,site-functions)
+# Without headers the running kernel's module is meant, unless KDIR was given.
+removed = $(or $(release),$(if $(filter file,$(origin KDIR)),$(shell uname -r)))
 
 install: all install-front ## install krping.ko for that kernel, its udev rule, and the program
 	$(kbuild) $(unsigned) cmd_depmod=: modules_install
@@ -42,6 +47,7 @@ install-front: ## install the program krping, its man pages and its unit alone, 
 	rm -rf "$(share)/krping"
 	install -d "$(DESTDIR)$(prefix)/bin" "$(share)/krping"
 	cp -r --no-preserve=ownership scripts/krping scripts/krping_front scripts/known "$(share)/krping"
+	$(if $(packaged),,python3 -m compileall -q $(if $(DESTDIR),-s "$(DESTDIR)" -p /) "$(share)/krping/krping_front")
 	ln -sf ../share/krping/krping "$(DESTDIR)$(prefix)/bin/krping"
 	sed 's|/usr/bin/krping|$(prefix)/bin/krping|' scripts/systemd/krping-disk@.service | \
 		install -D -m 644 /dev/stdin "$(units)/krping-disk@.service"
@@ -50,7 +56,7 @@ install-front: ## install the program krping, its man pages and its unit alone, 
 	install -D -m 644 man/krping.8 "$(share)/man/man8/krping.8"
 	install -D -m 644 man/krping-commands.7 "$(share)/man/man7/krping-commands.7"
 	install -D -m 644 man/krping.bash "$(share)/bash-completion/completions/krping"
-	install -D -m 644 man/_krping "$(share)/zsh/vendor-completions/_krping"
+	install -D -m 644 man/_krping "$(zsh)/_krping"
 
 # What DKMS builds the module from, and what makes Rust metadata for it.
 dkms_sources = Kbuild Makefile VERSION rust samples/helpers.c samples/rdma_echo.rs scripts/build-tools \
@@ -65,14 +71,15 @@ install-dkms: ## install the sources for DKMS: then dkms install krping/VERSION
 	install -D -m 644 scripts/udev/60-krping.rules \
 		"$(DESTDIR)/usr/lib/udev/rules.d/60-krping.rules"
 
-uninstall: ## remove what install has installed for that kernel
-	@[ -n "$(release)" ] || { echo "there is no kernel at $(KDIR); name it: make uninstall KDIR=..." >&2; exit 1; }
-	rm -f "$(modules)"/updates/krping.ko* "$(modules)"/updates/rdma_echo.ko* \
-		"$(INSTALL_MOD_PATH)/usr/lib/udev/rules.d/60-krping.rules"
+uninstall: release := $(removed)
+uninstall: ## remove what install has installed, of modules those for that kernel
+	rm -f "$(INSTALL_MOD_PATH)/usr/lib/udev/rules.d/60-krping.rules"
 	rm -rf "$(share)/krping" "$(DESTDIR)$(prefix)/bin/krping" "$(share)/man/man8/krping.8" \
 		"$(share)/man/man7/krping-commands.7" "$(share)/bash-completion/completions/krping" \
-		"$(share)/zsh/vendor-completions/_krping" "$(units)/krping-disk@.service"
+		"$(zsh)/_krping" "$(units)/krping-disk@.service"
 	rmdir "$(DESTDIR)/etc/krping/disks.d" "$(DESTDIR)/etc/krping" 2>/dev/null || :
+	@[ -n "$(release)" ] || { echo "there is no kernel at $(KDIR), so no module is removed; name it: make uninstall KDIR=..." >&2; exit 1; }
+	rm -f "$(modules)"/updates/krping.ko* "$(modules)"/updates/rdma_echo.ko*
 	$(depmod)
 
 deb: ## build the Debian packages krping and krping-dkms
