@@ -22,6 +22,7 @@ use crate::{
         procfs::{
             capable_net_admin,
             capable_sys_admin,
+            capable_sys_rawio,
             memory_is_locked_down,
             FileId,
             ProcEntry,
@@ -162,24 +163,28 @@ impl ProcFile for Interface {
 }
 
 /// Checks the rights that a command needs beyond `CAP_NET_ADMIN`: `CAP_SYS_ADMIN` for disks, which
-/// belong to the host, and a kernel without lockdown for access to all memory.
+/// belong to the host; for access to all memory `CAP_SYS_RAWIO`, as for `/dev/mem`, and a kernel
+/// without lockdown.
 fn check_rights(errors: &Errors, order: &Order<KBox<Command>>) -> Result {
     let has_disk = match order {
         Order::Run(command) => command.test.is_block(),
         Order::Stop { target, .. } => matches!(target, Target::Disk(_)),
         Order::Help(_) => false,
     };
-    if has_disk && !capable_sys_admin() {
-        let why = "disks, taps, their servers and the end of a disk need CAP_SYS_ADMIN";
-        return Err(errors.refused(Plain(order), EPERM, why));
-    }
-    match order {
-        Order::Run(command) if command.unsafe_global_rkey && memory_is_locked_down() => {
-            let why = "unsafe_global_rkey opens all memory, and this kernel is locked down";
-            Err(errors.refused(Plain(order), EPERM, why))
-        }
-        Order::Run(_) | Order::Stop { .. } | Order::Help(_) => Ok(()),
-    }
+    let opens_memory = match order {
+        Order::Run(command) => command.unsafe_global_rkey,
+        Order::Stop { .. } | Order::Help(_) => false,
+    };
+    let why = if has_disk && !capable_sys_admin() {
+        "disks, taps, their servers and the end of a disk need CAP_SYS_ADMIN"
+    } else if opens_memory && !capable_sys_rawio() {
+        "unsafe_global_rkey opens all memory, and needs CAP_SYS_RAWIO"
+    } else if opens_memory && memory_is_locked_down() {
+        "unsafe_global_rkey opens all memory, and this kernel is locked down"
+    } else {
+        return Ok(());
+    };
+    Err(errors.refused(Plain(order), EPERM, why))
 }
 
 /// Allocates a command, which is too large for the stack.

@@ -142,6 +142,7 @@ void *rust_helper_alloc_pages_exact(size_t size);
 void *rust_helper_pde_data(const struct inode *inode);
 bool rust_helper_capable_net_admin(void);
 bool rust_helper_capable_sys_admin(void);
+bool rust_helper_capable_sys_rawio(void);
 int rust_helper_memory_locked_down(void);
 bool rust_helper_task_frozen(struct task_struct *task);
 unsigned long rust_helper_jiffies(void);

@@ -195,6 +195,12 @@ pub(crate) fn capable_sys_admin() -> bool {
     unsafe { bindings::rust_helper_capable_sys_admin() }
 }
 
+/// Returns true if the calling task has `CAP_SYS_RAWIO` in the initial user namespace.
+pub(crate) fn capable_sys_rawio() -> bool {
+    // SAFETY: Process context, in which every caller of a `ProcFile` is.
+    unsafe { bindings::rust_helper_capable_sys_rawio() }
+}
+
 /// Returns true if lockdown denies raw access to memory to all users, including root.
 pub(crate) fn memory_is_locked_down() -> bool {
     // SAFETY: Process context, in which every caller of a `ProcFile` is.

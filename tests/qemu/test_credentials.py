@@ -21,7 +21,7 @@ from writing import Writer, check_writers
 
 # Bits of linux/capability.h.
 CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER, CAP_FSETID = 1, 2, 3, 4
-CAP_NET_BIND_SERVICE, CAP_NET_ADMIN, CAP_SYS_ADMIN = 10, 12, 21
+CAP_NET_BIND_SERVICE, CAP_NET_ADMIN, CAP_SYS_RAWIO, CAP_SYS_ADMIN = 10, 12, 17, 21
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -200,6 +200,24 @@ def administrators():
 		assert block.numbers() == [0]
 	text = f"loopback,addr={ADDR},count=3,validate"
 	assert Writer(text, handle=True, enter=enter).wait() == 0
+
+
+@suite.test("unsafe_global_rkey, which opens all memory, needs CAP_SYS_RAWIO as /dev/mem does")
+def all_memory():
+	port = new_port()
+	for text in (f"client,addr={ADDR},port={port},unsafe_global_rkey",
+		     f"loopback,addr={ADDR},count=1,unsafe_global_rkey",
+		     f"loopback,addr={ADDR},count=1,bw,unsafe_global_rkey",
+		     f"server,port={port},bw,unsafe_global_rkey",
+		     f"server,port={port},stream,unsafe_global_rkey"):
+		log = krping.Log()
+		status = Writer(text, handle=True, enter=lambda: drop(CAP_SYS_RAWIO)).wait()
+		assert status == errno.EPERM, f"{text}: {krping.name(status)}"
+		log.wait("unsafe_global_rkey opens all memory, and needs CAP_SYS_RAWIO")
+	# It is enough, beside CAP_NET_ADMIN; and who has not got it can do all else.
+	for dropped, option in ((CAP_SYS_ADMIN, ",unsafe_global_rkey"), (CAP_SYS_RAWIO, ",mem_mode=reg")):
+		text = f"loopback,addr={ADDR},count=3,validate{option}"
+		assert Writer(text, handle=True, enter=lambda which=dropped: drop(which)).wait() == 0
 
 
 @suite.test("addresses, interfaces and devices are those of the writer's network namespace")

@@ -30,6 +30,11 @@ bool rust_helper_capable_sys_admin(void)
 	return capable(CAP_SYS_ADMIN);
 }
 
+bool rust_helper_capable_sys_rawio(void)
+{
+	return capable(CAP_SYS_RAWIO);
+}
+
 int rust_helper_memory_locked_down(void)
 {
 	return security_locked_down(LOCKDOWN_DEV_MEM);
