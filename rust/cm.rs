@@ -16,6 +16,7 @@
 //! - [`resolve`], [`addr`] - a peer's address and the route to it; the addresses of commands
 //! - [`event`], [`cause`] - what events leave behind; causes of failures
 //! - [`listener`] - connection requests become identifiers
+//! - [`device_watch`] - notice of a device's removal without a listener
 //! - [`membership`] - the multicast group of datagrams
 //! - [`own_addresses`] - the addresses that RDMA devices have
 //! - [`port`], [`departures`] - whether the CM's messages can leave, and identifiers that wait for
@@ -26,6 +27,7 @@
 pub(crate) mod addr;
 pub(crate) mod cause;
 pub(crate) mod departures;
+pub(crate) mod device_watch;
 mod event;
 pub(crate) mod listener;
 mod membership;

@@ -227,7 +227,10 @@ impl Listener {
 }
 
 /// Binds to `addr`, and puts right two answers of the kernel's.
-fn bind(listener: &mut cm::Listener<Shared>, addr: &SocketAddress) -> Result {
+pub(super) fn bind<L: ListenHandler>(
+    listener: &mut cm::Listener<L>,
+    addr: &SocketAddress,
+) -> Result {
     match listener.bind(addr) {
         // Said of a port too, where one of its users has the wildcard: then
         // the address alone can be bound.

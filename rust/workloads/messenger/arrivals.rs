@@ -15,27 +15,41 @@ use super::link::{
 use crate::{
     cm::{
         addr::SocketAddress,
+        device_watch::DeviceWatch,
         CmId, //
     },
     engine::{
         dial::dial_from,
         drive::failed,
         outcome::Outcome,
+        peer_log::Level,
+        print::Plain,
         results::Report,
         server::{
             allows,
+            say_not_served,
             STARTING, //
         },
         session::Session,
         worker::Worker, //
     },
-    kernel_ext::socket::Listener,
+    kernel_ext::{
+        socket::{
+            Listener,
+            Stream, //
+        },
+        time::Deadline, //
+    },
     logic::{
         failure::Failure,
         messenger::hello::Hello,
-        wire::PeerRole, //
+        wire::{
+            PeerRole,
+            PrivateDataError, //
+        }, //
     }, //
 };
+use core::net::Ipv4Addr;
 use kernel::{
     new_mutex,
     prelude::*,
@@ -47,6 +61,9 @@ use kernel::{
 
 /// Clients that wait for the dispatcher, and connections that wait for the thread; more are closed.
 pub(super) const BACKLOG: u16 = 128;
+
+/// Name of the step, for failures.
+const ACCEPTING: &str = "accepting over TCP";
 
 /// The time between two looks at clients that have not said everything, in ms.
 const BRIEFLY_MS: u32 = 5;
@@ -106,11 +123,15 @@ impl Shared {
 }
 
 /// The dispatcher's end of the list of clients. Its drop ends the thread.
-pub(super) struct Arrivals(Arc<Shared>);
+pub(super) struct Arrivals {
+    shared: Arc<Shared>,
+    /// Tells the dispatcher of the removal of the device that it listens on, if it is one.
+    _watch: Option<DeviceWatch>,
+}
 
 impl Arrivals {
     /// Creates the list. Each client that arrives wakes whoever waits for `outcome`. May sleep.
-    pub(super) fn new(outcome: Arc<Outcome>) -> Result<Self> {
+    pub(super) fn new(outcome: Arc<Outcome>, watch: Option<DeviceWatch>) -> Result<Self> {
         let waiting = KVec::with_capacity(BACKLOG.into(), GFP_KERNEL)?;
         let state = State {
             waiting,
@@ -123,24 +144,27 @@ impl Arrivals {
             }),
             GFP_KERNEL,
         )?;
-        Ok(Self(shared))
+        Ok(Self {
+            shared,
+            _watch: watch,
+        })
     }
 
     /// Takes the client that has waited longest, if there is one. May sleep.
     pub(super) fn take(&self) -> Option<Arrival> {
-        self.0.state.lock().waiting.remove(0).ok()
+        self.shared.state.lock().waiting.remove(0).ok()
     }
 
     /// Returns the other end of the list.
     pub(super) fn entrance(&self) -> Entrance {
-        Entrance(self.0.clone())
+        Entrance(self.shared.clone())
     }
 }
 
 impl Drop for Arrivals {
     fn drop(&mut self) {
         let waiting = {
-            let mut state = self.0.state.lock();
+            let mut state = self.shared.state.lock();
             state.is_closed = true;
             core::mem::replace(&mut state.waiting, KVec::new())
         };
@@ -176,7 +200,7 @@ struct Pending {
 }
 
 /// Accepts clients until there are to be no more. A client that is slow to say what it wants does
-/// not keep the others waiting.
+/// not keep the others waiting, and nobody who connects ends the server by that.
 fn accept(
     session: &Session,
     worker: &Worker,
@@ -192,16 +216,17 @@ fn accept(
             true => SLICE_MS,
             false => BRIEFLY_MS,
         };
-        let accepted = listener.accept(wait);
-        if let Some((stream, peer)) = accepted.map_err(failed("accepting over TCP"))? {
-            let peer = unmapped(peer);
-            // Each of them is to find room in the list.
-            if pending.len() < room && allows(session, peer.ip()) {
-                let _ = pending.push_within_capacity(Pending {
-                    link: Link::new(stream),
-                    peer,
-                    hearing: Hearing::new(session.timeout()),
-                });
+        match listener.accept(wait) {
+            Ok(None) => {}
+            Ok(Some((stream, peer))) => {
+                arrive(session, &mut pending, room, stream, unmapped(peer));
+            }
+            // The socket does not listen any more.
+            Err(EINVAL) => return Err(failed(ACCEPTING)(EINVAL)),
+            // One connection's error, or want of memory, which passes.
+            Err(error) => {
+                say_not_served(session, failed(ACCEPTING)(error));
+                outcome.pause(Deadline::after_ms(SLICE_MS));
             }
         }
         hear(session, worker, &mut pending, shared);
@@ -209,8 +234,49 @@ fn accept(
     Ok(())
 }
 
-/// Hears what clients say that have connected, and passes on those that have said everything, or
-/// have failed to.
+/// Takes a connection, if `room` for clients that wait is not used up by those that have said what
+/// they want. Where others use it up, the oldest of them makes room.
+fn arrive(
+    session: &Session,
+    pending: &mut KVec<Pending>,
+    room: usize,
+    stream: Stream,
+    peer: SocketAddress,
+) {
+    if !allows(session, peer.ip()) {
+        return;
+    }
+    if pending.len() >= room {
+        let Ok(oldest) = pending.remove(0) else {
+            return;
+        };
+        session.peer_log.say(
+            Level::Warning,
+            fmt!(
+                "a client at {} was not served: it has said nothing for longest, and others wait",
+                Plain(oldest.peer.ip().unwrap_or(Ipv4Addr::UNSPECIFIED.into()))
+            ),
+        );
+    }
+    // There is room, as was seen.
+    let _ = pending.push_within_capacity(Pending {
+        link: Link::new(stream),
+        peer,
+        hearing: Hearing::new(session.timeout()),
+    });
+}
+
+/// Returns true for the failure to hear somebody who is no client: all are but those who have said
+/// that they are, wrongly.
+fn is_strangers(failure: &Failure) -> bool {
+    match failure {
+        Failure::PrivateData(error) => matches!(error, PrivateDataError::Missing),
+        _ => true,
+    }
+}
+
+/// Hears what clients say that have connected, and passes on those that have said everything, right
+/// or wrong. Strangers are let go.
 fn hear(session: &Session, worker: &Worker, pending: &mut KVec<Pending>, shared: &Shared) {
     let mut index = 0;
     while let Some(Pending { link, hearing, .. }) = pending.get_mut(index) {
@@ -219,10 +285,18 @@ fn hear(session: &Session, worker: &Worker, pending: &mut KVec<Pending>, shared:
             index += 1;
             continue;
         };
-        if let Ok(Pending { link, peer, .. }) = pending.remove(index) {
-            let met = heard.and_then(|hello| meet(session, worker, link, &peer, hello));
-            shared.push(Arrival { peer, met });
-        }
+        let Ok(Pending { link, peer, .. }) = pending.remove(index) else {
+            return;
+        };
+        let met = match heard {
+            Ok(hello) => meet(session, worker, link, &peer, hello),
+            Err(failure) if is_strangers(&failure) => {
+                say_not_served(session, failure);
+                continue;
+            }
+            Err(failure) => Err(failure),
+        };
+        shared.push(Arrival { peer, met });
     }
 }
 

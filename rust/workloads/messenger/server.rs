@@ -30,6 +30,7 @@ use super::{
 use crate::{
     cm::{
         addr::SocketAddress,
+        device_watch::DeviceWatch,
         listener::Listener, //
     },
     engine::{
@@ -112,7 +113,8 @@ pub(super) fn start(session: &Arc<Session>) -> Result<SocketAddress, Failure> {
         .and_then(|addr| socket::Listener::new(&session.net, &addr, BACKLOG))
         .map_err(failed(BINDING))?;
     let port = listener.local().map_err(&starting)?.port();
-    let arrivals = Arrivals::new(outcome.clone()).map_err(&starting)?;
+    let watch = DeviceWatch::new(&session.net, &addr, outcome.clone())?;
+    let arrivals = Arrivals::new(outcome.clone(), watch).map_err(&starting)?;
     // The thread that serves is the first of the command.
     let entrance = arrivals.entrance();
     spawn(session, Requests::Tcp(arrivals), outcome, wait_queue)?;
