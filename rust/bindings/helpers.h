@@ -136,6 +136,7 @@ void rust_helper_put_task(struct task_struct *task);
 int rust_helper_run_on(unsigned int cpu);
 bool rust_helper_cpu_online(unsigned int cpu);
 unsigned int rust_helper_online_cpus(void);
+void rust_helper_nap(u64 ns);
 u64 rust_helper_softirq_ns(unsigned int cpu);
 u32 rust_helper_softirq_step_ns(void);
 void *rust_helper_alloc_pages_exact(size_t size);

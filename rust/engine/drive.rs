@@ -25,6 +25,7 @@ use crate::{
     },
     kernel_ext::time::{
         cpu_contended,
+        nap,
         relax,
         yield_cpu,
         Deadline, //
@@ -42,6 +43,9 @@ pub(super) const POLL_BUDGET: u16 = 16;
 
 /// Number of polling rounds between two checks of deadlines, keepalives and the scheduler.
 pub(super) const SLOW_ROUNDS: u32 = 64;
+
+/// Sleeps that are shorter than this one are timed by a timer of their own.
+const SHORT_NAP_NS: u64 = 10_000_000;
 
 /// Returns a function that turns an errno into a failure in the step `what`.
 pub(crate) fn failed(what: &'static str) -> impl Fn(kernel::error::Error) -> Failure {
@@ -168,7 +172,8 @@ fn with_ticks<'a, W: Side>(
 }
 
 /// Sleeps until one of `queue_pairs` has a completion or a report, until `deadline`, or until one
-/// of them has had no activity for `timeout` ms.
+/// of them has had no activity for `timeout` ms. Where `nap_ns` is given, sleeps no longer than
+/// that.
 ///
 /// # Errors
 ///
@@ -177,8 +182,21 @@ fn sleep<'a, W: Side>(
     queue_pairs: impl Iterator<Item = &'a QueuePair<W>> + Clone,
     deadline: Deadline,
     timeout: Option<u32>,
+    nap_ns: Option<u64>,
 ) -> Result<(), Failure> {
     let mut wait = deadline;
+    match nap_ns {
+        // Too short for the clock of deadlines: over before an event is missed.
+        Some(ns) if ns < SHORT_NAP_NS => {
+            nap(ns);
+            return Ok(());
+        }
+        Some(ns) => {
+            let ms = u32::try_from(ns / 1_000_000).unwrap_or(u32::MAX);
+            wait = wait.sooner(Deadline::after_ms(ms));
+        }
+        None => {}
+    }
     for queue_pair in queue_pairs.clone() {
         wait = wait.sooner(queue_pair.outcome().deadline(timeout));
         if queue_pair.arm(NextEvent::Any).map_err(failed(ARMING))? {
@@ -240,7 +258,8 @@ fn spin<'a, W: Side>(
         rounds = rounds.wrapping_add(1);
         let slept = patience.ends(moved || ending);
         if slept {
-            sleep(queue_pairs.clone(), next, timeout)?;
+            let nap_ns = watches.then(|| patience.nap_ns());
+            sleep(queue_pairs.clone(), next, timeout, nap_ns)?;
         }
         if slept || rounds % SLOW_ROUNDS == 0 {
             // Lets waiters proceed that need every thread to have switched, as RCU tasks do.

@@ -26,6 +26,7 @@
 //!   for, and the thread of a test's server
 //! - [`reopening_listener`], [`rejection`], [`peer_log`] - of servers of every kind
 //! - [`drive`], [`polling`] - waiting for workloads, or polling for them
+//! - [`spinning`] - the threads of servers that poll without sleeping, which are few
 //! - [`pacing`] - having workloads post at moments of the clock
 //! - [`start_time`] - waiting for the time of day at which clients begin
 //! - [`events`] - sleeping until events of completion queues
@@ -88,6 +89,7 @@ pub(crate) mod serving;
 pub(crate) mod session;
 pub(crate) mod sharing;
 pub(crate) mod side;
+pub(crate) mod spinning;
 mod start;
 mod start_time;
 pub(crate) mod tag;

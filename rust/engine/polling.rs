@@ -17,6 +17,11 @@ use crate::{
     rdma::cq::PollMode, //
 };
 
+/// Limits of the time between two looks at memory, for a thread that looks for what nothing tells
+/// of, and does not spin.
+const SHORTEST_NAP_NS: u64 = 50_000;
+const LONGEST_NAP_NS: u64 = 100_000_000;
+
 /// The way in which a thread learns of completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Polling {
@@ -116,5 +121,13 @@ impl Patience {
         let now = monotonic_ns();
         let since = *self.since.get_or_insert(now);
         now.saturating_sub(since) >= patience
+    }
+
+    /// Returns the time for which to sleep where no event tells that something has come, in ns: a
+    /// part of that for which nothing has.
+    pub(super) fn nap_ns(&self) -> u64 {
+        let now = monotonic_ns();
+        let idle = now.saturating_sub(self.since.unwrap_or(now));
+        (idle / 4).clamp(SHORTEST_NAP_NS, LONGEST_NAP_NS)
     }
 }

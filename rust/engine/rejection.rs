@@ -27,6 +27,7 @@ pub(crate) fn rejection(failure: &Failure) -> Reject {
         | Failure::StreamHello(_)
         | Failure::Unsupported(_)
         | Failure::Protocol(..) => (RejectReason::Test, 0),
+        Failure::Silent(_, most) => (RejectReason::Silent, most),
         Failure::Busy(_) => (RejectReason::Busy, 0),
         Failure::OldWork => (RejectReason::OldWork, 0),
         Failure::Interrupted | Failure::Replaced => (RejectReason::Stopping, 0),

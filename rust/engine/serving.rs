@@ -34,6 +34,7 @@ use super::{
         Side,
         Summary, //
     },
+    spinning::polling_of_server,
     usage::metered,
     worker::Worker, //
 };
@@ -179,6 +180,7 @@ impl Accepting<'_> {
             report.test = peer.test;
             report.size = peer.size;
             check_request(peer).map_err(|violation| Failure::Protocol(violation, 0))?;
+            self.session.check_silence(peer.alive_ms)?;
         }
         let asked = peer.map_or(Test::PingPong, |peer| peer.test);
         if command.test.has_load() && command.test != asked {
@@ -226,6 +228,8 @@ impl Accepting<'_> {
         report: &mut Report<'_>,
         build: impl FnOnce(&QueueLimits, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
     ) -> Result<(), Failure> {
+        let (polling, _slot) = polling_of_server(self.session, params.polling);
+        let params = &ServeParams { polling, ..*params };
         let queue_pair = self
             .make(&mut Following {
                 params,
@@ -356,6 +360,7 @@ impl Accepting<'_> {
 }
 
 /// Parameters for accepting and following a connection.
+#[derive(Clone, Copy)]
 pub(crate) struct ServeParams {
     /// READ limits that were agreed on.
     pub(crate) limits: ReadLimits,
@@ -365,7 +370,7 @@ pub(crate) struct ServeParams {
     pub(crate) data_queue_pair: u32,
     /// The multicast group that the client sends to, if any.
     pub(crate) group: Option<MulticastGroup>,
-    /// Method of finding completions.
+    /// Method of finding completions that is asked for: see [`polling_of_server`].
     pub(crate) polling: Polling,
     /// Bytes that each receive needs room for, for a workload that takes shared receives.
     pub(crate) shares: Option<u32>,

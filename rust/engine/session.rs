@@ -67,6 +67,10 @@ use kernel::{
 /// Default of `timeout=`: the timeout of every wait for a peer, in ms.
 pub(crate) const DEFAULT_TIMEOUT_MS: u32 = 10_000;
 
+/// Default of `silence=`: the longest time in ms for which the client of a server may be silent,
+/// where the server's own timeout is not longer.
+const SILENCE_MS: u32 = 60_000;
+
 /// Time in ms that a signalled writer still waits, ignoring signals, for threads that are about to
 /// end anyway.
 pub(crate) const GOING_MS: u32 = 1000;
@@ -206,11 +210,36 @@ impl Session {
         self.command.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS)
     }
 
+    /// Returns the longest time in ms for which a peer may be silent: `silence=` of a server, by
+    /// default [`SILENCE_MS`] or its timeout. A loopback knows both sides.
+    fn most_silence_ms(&self) -> u32 {
+        let default = match self.command.role {
+            Role::Loopback => u32::MAX,
+            Role::Client | Role::Server => SILENCE_MS.max(self.timeout()),
+        };
+        self.command.most_silence_ms.unwrap_or(default)
+    }
+
+    /// Checks that a client that is silent for `alive_ms` at most may be.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Silent`].
+    pub(crate) fn check_silence(&self, alive_ms: u32) -> Result<(), Failure> {
+        let most = self.most_silence_ms();
+        match alive_ms > most {
+            true => Err(Failure::Silent(alive_ms, most)),
+            false => Ok(()),
+        }
+    }
+
     /// Returns the timeout of waits for a peer that is silent for `alive_ms` at most, in ms: three
-    /// times that, where it is longer than [`timeout`](Self::timeout). A peer that tells of no such
-    /// time has 0.
+    /// times that, where it is longer than [`timeout`](Self::timeout), but never longer than a peer
+    /// may be silent. A peer that tells of no such time has 0.
     pub(crate) fn timeout_of_silent(&self, alive_ms: u32) -> u32 {
-        self.timeout().max(alive_ms.saturating_mul(3))
+        self.timeout()
+            .max(alive_ms.saturating_mul(3))
+            .min(self.most_silence_ms())
     }
 
     /// Turns the `error` of creating a connection's buffers into a failure. `EDQUOT` becomes
@@ -223,9 +252,9 @@ impl Session {
     }
 
     /// Returns the keepalive interval of a client in ms, for times when its peer would see no other
-    /// traffic.
+    /// traffic. Any server allows it that has the default of `silence=`.
     pub(crate) fn keepalive_ms(&self) -> u32 {
-        (self.timeout() / 3).max(1)
+        (self.timeout() / 3).clamp(1, SILENCE_MS / 3)
     }
 
     /// Waits for the last thread. Returns false if something disturbs the calling task first. May

@@ -93,6 +93,13 @@ pub(crate) fn cpu_contended() -> bool {
     !unsafe { bindings::rust_helper_single_task_running() }
 }
 
+/// Sleeps for `ns` nanoseconds or a little longer, whatever happens meanwhile, without a part in
+/// the load average. Process context, without any spinlock held.
+pub(crate) fn nap(ns: u64) {
+    // SAFETY: Process context, in which the task may sleep.
+    unsafe { bindings::rust_helper_nap(ns) }
+}
+
 /// Yields the CPU to any other thread that wants it, for loops that find nothing to do. Process
 /// context, without any spinlock held.
 pub(crate) fn yield_cpu() {

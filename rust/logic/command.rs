@@ -78,8 +78,8 @@ pub(crate) use stream_options::StreamOptions;
 ///   client's or loopback's [`Load::solicited`].
 /// - `srq` is set only where microbenchmarks are served.
 /// - `mcast` is of the family of the address, and of a client or loopback only with datagrams.
-/// - `persist`, `allow` and `max_memory` are set for a server only, and [`Test::FastReg`] is never
-///   a server's.
+/// - `persist`, `allow`, `max_memory` and `most_silence_ms` are set for a server only, and
+///   [`Test::FastReg`] is never a server's.
 /// - `load` suits the test and the size. The load of a client's or loopback's
 ///   [`Test::WriteLatency`] has `imm` unless `poll` is set.
 /// - `rate` is set exactly where [`Load::paced`] is, and [`silence_ms`](Self::silence_ms) is a
@@ -149,6 +149,9 @@ pub(crate) struct Command {
     /// The maximum memory for the buffers of all connections of a server, in bytes; `None` is
     /// unlimited.
     pub(crate) max_memory: Option<u64>,
+    /// The longest time for which a client of a server may be silent, in ms; `None` for the
+    /// default.
+    pub(crate) most_silence_ms: Option<u32>,
     /// Leaves the server or the disk running when the command returns.
     pub(crate) detach: bool,
     /// Opens all memory of this machine to the peer.
@@ -227,6 +230,7 @@ impl Command {
             persist: false,
             allow: AllowList::ALL,
             max_memory: None,
+            most_silence_ms: None,
             detach: false,
             unsafe_global_rkey: false,
             mem_mode: MemMode::Dma,

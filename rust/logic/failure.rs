@@ -157,6 +157,9 @@ pub(crate) enum Failure {
     /// The buffers of a connection need more than the other connections leave of `max_memory=`,
     /// which is this many bytes.
     OverMemory(u64),
+    /// The client may be silent for longer than the server allows: (announced, `silence=`), in
+    /// milliseconds.
+    Silent(u32, u32),
     /// The 99th percentile is above `max_p99=`: (got, limit), in nanoseconds.
     AboveP99(u64, u64),
     /// The bandwidth is below `min_bw=`: (got, limit), in bytes per second.
@@ -423,6 +426,7 @@ impl Failure {
             Self::TooLarge(_)
             | Self::AbovePathMtu(_)
             | Self::AboveReceives(_)
+            | Self::Silent(..)
             | Self::AboveP99(..)
             | Self::BelowBandwidth(..)
             | Self::IntervalAboveP99(..)
@@ -551,6 +555,11 @@ impl fmt::Display for Failure {
                 f,
                 "its buffers take more than the other connections have left of the {limit} bytes \
                  of max_memory"
+            ),
+            Self::Silent(announced, limit) => write!(
+                f,
+                "the client may be silent for {announced} ms, longer than the {limit} ms of this \
+                 server's silence"
             ),
             Self::BelowBandwidth(got, limit) => write!(
                 f,

@@ -99,6 +99,8 @@ pub(crate) enum RejectReason {
     OldWork,
     /// The client's address is not one that the server accepts.
     NotAllowed,
+    /// The client may be silent for longer than the server allows.
+    Silent,
 }
 
 /// The private data with which a server of ours refuses a client.
@@ -109,7 +111,7 @@ pub(crate) struct Reject {
     /// The reason.
     pub(crate) reason: RejectReason,
     /// With [`RejectReason::TooLarge`] the largest size served, with [`RejectReason::Version`] the
-    /// version spoken, and otherwise 0.
+    /// version spoken, with [`RejectReason::Silent`] the milliseconds allowed, and otherwise 0.
     pub(crate) value: u32,
 }
 
@@ -130,6 +132,7 @@ impl Reject {
             RejectReason::Resources => 6,
             RejectReason::OldWork => 7,
             RejectReason::NotAllowed => 8,
+            RejectReason::Silent => 9,
         };
         pack(
             Self::MAGIC
@@ -155,6 +158,7 @@ impl Reject {
             6 => RejectReason::Resources,
             7 => RejectReason::OldWork,
             8 => RejectReason::NotAllowed,
+            9 => RejectReason::Silent,
             _ => return None,
         };
         let value = u32::from_be_bytes(fields.take());
@@ -184,6 +188,11 @@ impl fmt::Display for Reject {
             RejectReason::NotAllowed => {
                 f.write_str("the server does not accept this address (its allow=)")
             }
+            RejectReason::Silent => write!(
+                f,
+                "the server lets a client be silent for {} ms at most (its silence=)",
+                self.value
+            ),
         }
     }
 }

@@ -31,6 +31,61 @@ CHUNK = 4096
 PATIENT = f"timeout={60000 * krping.SLOW}"
 
 
+# Threads that spin, and silence
+
+def wlat(alive_ms):
+	"""The private data of a client of wlat, which has its server watch memory."""
+	head = puppet.MAGIC + struct.pack(">BBBBIIQII", 1, 1, 3, 1, 0, 64, 1000, 1, 64)
+	return (head + struct.pack(">HHIHHBBHII", 1, 0, 1, 1, 1, 1, 0, 0, 0, alive_ms)).hex()
+
+
+def slept():
+	"""How many times each of the module's threads has slept, by its number."""
+	found = {}
+	for path in Path("/proc").glob("[0-9]*/status"):
+		with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+			text = path.read_text(encoding="ascii", errors="replace")
+			if re.match(r"Name:\tkrping/", text):
+				found[path.parent.name] = int(re.search(r"\nvoluntary\D+(\d+)", text)[1])
+	return found
+
+
+@suite.test("of clients whose servers' threads are to spin no more do than there are other CPUs")
+def spinning():
+	port = new_port()
+	server = krping.serve(f"server,addr={ADDR},port={port},persist")
+	most = max(1, (os.cpu_count() or 1) - 1)
+	with contextlib.ExitStack() as stack:
+		for _ in range(8):
+			stack.enter_context(puppet.Client(port, wlat(20000))).connected()
+		wait_for(lambda: len(krping.lines()) == 9, what=krping.lines)
+		before = slept()
+		# One of the threads listens, and sleeps all the time.
+		sleeping = 8 - most
+
+		def restless():
+			now = slept()
+			return sum(now[thread] > count + 5 for thread, count in before.items()) >= sleeping
+		wait_for(restless, 30, lambda: f"before {before}, now {slept()}")
+		run_ok(f"loopback,addr={ADDR},count=200,validate")
+		run_ok(f"client,addr={ADDR},port={port},count=100,wlat,poll")
+	assert server.interrupt() == errno.EINTR
+
+
+@suite.test("the server limits for how long a client may be silent, whatever that announces")
+def silence():
+	port, log = new_port(), Log()
+	server = krping.serve(f"server,addr={ADDR},port={port},persist,silence={3000 * krping.SLOW}")
+	with puppet.Client(port, wlat(2000 * krping.SLOW)) as peer:
+		peer.connected().thrown_out()
+	log.wait(f"nothing happened for {3000 * krping.SLOW} ms")
+	with puppet.Client(port, wlat(1200000)) as peer:
+		peer.refused()
+	log.wait("the client may be silent for 1200000 ms, longer than the")
+	run_ok(f"client,addr={ADDR},port={port},count=100,wlat,poll,timeout={3000 * krping.SLOW}")
+	assert server.interrupt() == errno.EINTR
+
+
 # TCP
 
 def stranger(port, said, reset=False):

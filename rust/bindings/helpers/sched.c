@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/cgroup.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/kernel_stat.h>
 #include <linux/kthread.h>
+#include <linux/math64.h>
 #include <linux/sched.h>
 #include <linux/sched/stat.h>
 #include <linux/sched/task.h>
@@ -42,6 +44,13 @@ bool rust_helper_cpu_online(unsigned int cpu)
 unsigned int rust_helper_online_cpus(void)
 {
 	return num_online_cpus();
+}
+
+void rust_helper_nap(u64 ns)
+{
+	unsigned long us = div_u64(ns, NSEC_PER_USEC);
+
+	usleep_range_state(us, us + us / 4 + 1, TASK_IDLE);
 }
 
 /* Returns the time that a CPU has spent in softirqs, in nanoseconds. */

@@ -169,6 +169,7 @@ impl BlockResponder<'_> {
         report.legacy = Some(test.is_none());
         check_test(&self.accepting.session.command, test)?;
         let hello = Hello::decode(data).map_err(Failure::PrivateData)?;
+        self.accepting.session.check_silence(hello.alive_ms)?;
         taken_bytes(&device)?;
         let limits = self.accepting.agree_on_reads(limits, READS)?;
         Ok((hello, limits))

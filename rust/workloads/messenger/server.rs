@@ -334,6 +334,7 @@ impl Servers<'_, '_> {
     ) -> Result<Hello, Failure> {
         accepting.show_device(self.report)?;
         let hello = hello?;
+        self.session.check_silence(hello.silence_ms)?;
         if self.pool.is_none() {
             let device = accepting.device()?;
             let receives = self.session.command.messenger.chunks;

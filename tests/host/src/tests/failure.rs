@@ -66,6 +66,7 @@ fn each_failure_has_its_errno() {
         (Failure::Unsupported("the reason"), "EOPNOTSUPP"),
         (Failure::TooLarge(5), "ERANGE"),
         (Failure::AboveReceives(5), "ERANGE"),
+        (Failure::Silent(70000, 60000), "ERANGE"),
         (Failure::PeerMismatch, "EBADMSG"),
         (Failure::AboveP99(6, 5), "ERANGE"),
         (Failure::BelowBandwidth(4, 5), "ERANGE"),

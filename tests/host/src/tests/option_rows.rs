@@ -75,6 +75,7 @@ fn field(opt: Opt, side: &Side) -> &'static str {
         Opt::Ro => "read_only",
         Opt::Timeout => "timeout_ms",
         Opt::Wait => "wait_ms",
+        Opt::Silence => "most_silence_ms",
         Opt::Idle => "idle_ms",
         Opt::Interval => "interval_ms",
         Opt::StartAt => "start_at_ns",

@@ -82,7 +82,7 @@ macro_rules! samples {
 
 fn rejects() -> impl Iterator<Item = Failure> {
     let reasons = samples!(RejectReason:
-        Version, TooLarge, Test, Busy, Stopping, Resources, OldWork, NotAllowed,
+        Version, TooLarge, Test, Busy, Stopping, Resources, OldWork, NotAllowed, Silent,
     );
     reasons.into_iter().map(|reason| {
         let reject = Reject { reason, value: 1 };
@@ -163,7 +163,7 @@ fn failures() -> Vec<Failure> {
         Async(2, "NAME"), TimedOut("STEP", 1), NoEvent(1), AllLost(1), Overdue(1), Interrupted,
         Cancelled,
         Rejected(1, "TEXT", None), Unreachable(0), Moved, PortDown, AddressGone, ManagementDead,
-        Unsupported("SENTENCE"), TooLarge(1), AboveReceives(1), AbovePathMtu(1),
+        Unsupported("SENTENCE"), TooLarge(1), AboveReceives(1), AbovePathMtu(1), Silent(1, 1), NamespaceGone,
         OverMemory(1), AboveP99(2, 1),
         BelowBandwidth(1, 2), IntervalAboveP99(2, 1, 0),
         IntervalBelowBandwidth(1, 2, 0), StartsLate(2, 1), Deviates(1, 2), NoCpu(1),

@@ -11,7 +11,7 @@ use proptest::{
     prelude::*, //
 };
 
-const REASONS: [RejectReason; 8] = [
+const REASONS: [RejectReason; 9] = [
     RejectReason::Version,
     RejectReason::TooLarge,
     RejectReason::Test,
@@ -20,6 +20,7 @@ const REASONS: [RejectReason; 8] = [
     RejectReason::Resources,
     RejectReason::OldWork,
     RejectReason::NotAllowed,
+    RejectReason::Silent,
 ];
 
 #[test]
@@ -65,7 +66,7 @@ fn what_is_no_reject_is_none() {
     for len in 0..16 {
         assert_eq!(Reject::decode(&bytes[..len]), None);
     }
-    for reason in (0..=255).filter(|r| !(1..=8).contains(r)) {
+    for reason in (0..=255).filter(|r| !(1..=9).contains(r)) {
         let mut bytes = bytes;
         bytes[5] = reason;
         assert_eq!(Reject::decode(&bytes), None);
