@@ -154,4 +154,24 @@ def device_gone():
 		log.expect("the RDMA device was removed")
 
 
+# Reconnecting
+
+@suite.test("a disk whose server drops each connection waits longer and longer before the next")
+def dropped():
+	rounds, log, port = 11, Log(), new_port()
+	with puppet.Server(port) as server:
+		client = Command(f"client,blk,addr={ADDR},port={port},detach")
+		server.accept(puppet.geometry())
+		wait_for(lambda: block.numbers() == [0])
+		begun = time.monotonic()
+		for _ in range(rounds):
+			server.tell("disconnect")
+			server.accept(puppet.geometry())
+		took = time.monotonic() - begun
+		assert block.stop(0, force=True) == 0
+		assert client.wait() == 0, log.text()
+	# Half of 50, 100, 200, 400, 800 and 1600 ms and four times 2 s: the first goes without.
+	assert took > 5.5, f"{rounds} connections in {took:.1f} s"
+
+
 suite.main()

@@ -59,6 +59,7 @@ use crate::{
         }, //
     },
     logic::{
+        block::backoff::Backoff,
         failure::Failure,
         wire::hello::Geometry, //
     }, //
@@ -152,6 +153,10 @@ struct DiskConnections<'a> {
     stages: Stages,
     /// Counters of the device when they first came up.
     counters: DeviceCounters,
+    /// Pauses before attempts to reconnect.
+    backoff: Backoff,
+    /// Time at which the present connections came up, in ns of the monotonic clock.
+    up_ns: u64,
 }
 
 impl<'a> DiskConnections<'a> {
@@ -265,6 +270,8 @@ impl<'a> DiskConnections<'a> {
             waiting,
             held: false,
             started_ns,
+            up_ns: started_ns,
+            backoff: Backoff::new(),
             stages: Stages::new().map_err(&no_memory)?,
             counters: counters.unwrap_or_default(),
         })

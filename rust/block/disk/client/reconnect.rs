@@ -19,19 +19,20 @@ use crate::{
             Outcome,
             Progress, //
         },
+        peer_log::Level,
         queue_pair::QueuePair,
         quirks::repeats_local_operations,
         results::Report, //
     },
-    kernel_ext::time::{
-        monotonic_ns,
-        Deadline, //
+    kernel_ext::{
+        random::random,
+        time::{
+            monotonic_ns,
+            Deadline, //
+        }, //
     },
     logic::{
-        block::{
-            backoff::Backoff,
-            Action, //
-        },
+        block::Action,
         failure::{
             Failure,
             Operation, //
@@ -39,7 +40,10 @@ use crate::{
         wire::RejectReason, //
     }, //
 };
-use kernel::prelude::*;
+use kernel::{
+    fmt::Arguments,
+    prelude::*, //
+};
 
 impl DiskConnections<'_> {
     /// Returns the failure that explains best why connections were lost; `None` while all are up.
@@ -111,18 +115,30 @@ impl DiskConnections<'_> {
         self.take_down();
         self.end_expired();
         let held = self.waiting.count();
-        pr_warn!(
-            "{}: {}: connection lost: {}; {} request(s) held for {} s at most\n",
-            id,
-            name,
-            failure,
-            held,
-            reconnect_s
+        self.say(
+            Level::Warning,
+            fmt!(
+                "{}: connection lost: {}; {} request(s) held for {} s at most",
+                name,
+                failure,
+                held,
+                reconnect_s
+            ),
         );
         let control = &self.attachment.control;
-        let mut backoff = Backoff::new();
+        self.backoff
+            .lost_after(started.saturating_sub(self.up_ns) / 1_000_000);
         let mut last = failure;
         loop {
+            // At least half of the time is left for an attempt.
+            let pause_ms = self
+                .backoff
+                .next_ms(random())
+                .min(reconnect_s.saturating_mul(500));
+            let pause = Deadline::after_ms(pause_ms).sooner(deadline);
+            while !pause.passed() && !control.ended() {
+                control.pause(pause);
+            }
             if control.reached(Progress::Finished) {
                 return Ok(());
             }
@@ -146,11 +162,11 @@ impl DiskConnections<'_> {
                     self.connections = made;
                     self.disk.data().came_back();
                     self.resume();
-                    pr_info!(
-                        "{}: {}: connected again after {} ms\n",
-                        id,
-                        name,
-                        monotonic_ns().saturating_sub(started) / 1_000_000
+                    self.up_ns = monotonic_ns();
+                    let took_ms = self.up_ns.saturating_sub(started) / 1_000_000;
+                    self.say(
+                        Level::Info,
+                        fmt!("{}: connected again after {} ms", name, took_ms),
                     );
                     return Ok(());
                 }
@@ -159,26 +175,29 @@ impl DiskConnections<'_> {
                     let silent = matches!(last, Failure::ManagementDead);
                     last = failure;
                     if let (Failure::ManagementDead, false) = (failure, silent) {
-                        pr_err!("{}: {}: {}\n", id, name, failure);
+                        self.say(Level::Error, fmt!("{}: {}", name, failure));
                     }
                     if is_alive(&failure) {
                         deadline = new_deadline();
                         if !core::mem::replace(&mut told, true) {
-                            pr_info!(
-                                "{}: {}: the server is there, and still works on a request of \
-                                 the old connection; waiting for that\n",
-                                id,
-                                name
+                            self.say(
+                                Level::Info,
+                                fmt!(
+                                    "{}: the server is there, and still works on a request of the \
+                                     old connection; waiting for that",
+                                    name
+                                ),
                             );
                         }
                     }
                 }
             }
-            let pause = Deadline::after_ms(backoff.next_ms()).sooner(deadline);
-            while !pause.passed() && !control.ended() {
-                control.pause(pause);
-            }
         }
+    }
+
+    /// Logs `line`, as a server can bring it about. May sleep.
+    fn say(&self, level: Level, line: Arguments<'_>) {
+        self.session.peer_log.say(level, line);
     }
 
     /// Records the boot id of the server's host. If the host has restarted, writes that were not
@@ -202,16 +221,18 @@ impl DiskConnections<'_> {
 
     /// Ends the requests that must not be repeated any more.
     fn end_expired(&mut self) {
-        let (session, name) = (self.session.id, self.name());
+        let (log, name) = (&self.session.peer_log, self.name());
         let failed = self.waiting.end_expired(|request, losses| {
-            pr_err!(
-                "{}: {}: a {} of {} bytes at {} was sent {} times and never answered: it fails\n",
-                session,
-                name,
-                action_of(request.op()).map_or("request", Action::as_str),
-                request.bytes(),
-                request.offset(),
-                losses
+            log.say(
+                Level::Error,
+                fmt!(
+                    "{}: a {} of {} bytes at {} was sent {} times and never answered: it fails",
+                    name,
+                    action_of(request.op()).map_or("request", Action::as_str),
+                    request.bytes(),
+                    request.offset(),
+                    losses
+                ),
             );
         });
         if let Some(queue) = self.disk.data().queues().next() {
