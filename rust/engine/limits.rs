@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    peer_log::Level,
     quirks::repeats_local_operations,
     session::Session, //
 };
@@ -56,11 +57,14 @@ pub(crate) fn queue_limits(session: &Session, device: &Device<'_>) -> QueueLimit
         .saturating_sub(DRAIN_REQUESTS)
         .min(completions.saturating_sub(RECEIVES as u32));
     if txdepth > requests {
-        pr_warn!(
-            "{}: txdepth={} lowered to {}, the device's limit\n",
-            session.id,
-            txdepth,
-            requests
+        // Clients of a server decide how many connections there are.
+        session.peer_log.say(
+            Level::Warning,
+            fmt!(
+                "txdepth={} lowered to {}, the device's limit",
+                txdepth,
+                requests
+            ),
         );
     }
     QueueLimits {

@@ -154,6 +154,29 @@ def device_gone():
 		log.expect("the RDMA device was removed")
 
 
+# Lines
+
+def lines_of(log, sentence):
+	"""The lines that say SENTENCE, and the number of those that are counted only."""
+	counted = re.findall(r"([0-9]+) lines about peers suppressed", log.text())
+	return sum(sentence in line for line in log.lines()), sum(map(int, counted))
+
+
+@suite.test("lines about what clients' queues are lowered to are rate limited and counted")
+def lowered():
+	count, log, begun, port = 40, Log(), time.monotonic(), new_port()
+	server = krping.serve(f"server,addr={ADDR},port={port},txdepth=65536,persist")
+	for _ in range(count):
+		run_ok(f"client,addr={ADDR},port={port},count=1")
+	assert server.interrupt() == errno.EINTR
+	# Of each interval that has begun.
+	most = BURST * (int((time.monotonic() - begun) / INTERVAL) + 2)
+	said, suppressed = lines_of(log, "txdepth=65536 lowered")
+	assert said <= most and said + suppressed >= count, (said, most, suppressed)
+	if most < count:
+		assert suppressed
+
+
 # Reconnecting
 
 @suite.test("a disk whose server drops each connection waits longer and longer before the next")

@@ -24,6 +24,10 @@ use crate::{
             Outcome, //
             WaitQueue,
         },
+        peer_log::{
+            Level,
+            PeerLog, //
+        },
         queue::Queue,
         queue_pair::QueuePair,
         worker::{
@@ -230,25 +234,29 @@ impl JobThread {
 
     /// Waits until the thread has ended, which takes as long as the store works on the last request
     /// of client `disk`. Logs it if that takes long. Called after [`JobShared::close`]. Sleeps.
-    pub(crate) fn join(self, disk: u64) {
+    pub(crate) fn join(self, log: &PeerLog, disk: u64) {
         let Self { shared, thread } = self;
         let wait = |limit| shared.done.wait_interruptible(limit) == Waited::Completed;
         if !wait(Deadline::after_ms(SLOW_MS)) {
             let action = shared.state.lock().current;
             let action = action.map_or("request", Action::as_str);
-            pr_warn!(
-                "{}: client {:016x}: its connection is gone, and the store still works on a {} \
-                 of it; the client cannot come back before that is done\n",
-                shared.id,
-                disk,
-                action
+            log.say(
+                Level::Warning,
+                fmt!(
+                    "client {:016x}: its connection is gone, and the store still works on a {} of \
+                     it; the client cannot come back before that is done",
+                    disk,
+                    action
+                ),
             );
             while !wait(Deadline::never()) {}
-            pr_info!(
-                "{}: client {:016x}: the store is done with the {}\n",
-                shared.id,
-                disk,
-                action
+            log.say(
+                Level::Info,
+                fmt!(
+                    "client {:016x}: the store is done with the {}",
+                    disk,
+                    action
+                ),
             );
         }
         drop(thread);

@@ -139,7 +139,7 @@ fn serve(
             // From here on, nothing of the device is held while the thread waits for the store.
             drop(id);
             if let Some(jobs) = jobs {
-                jobs.join(hello.disk);
+                jobs.join(&session.peer_log, hello.disk);
             }
             // From here on, no work is done for the connection.
             drop(membership);

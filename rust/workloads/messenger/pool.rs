@@ -16,6 +16,7 @@ use crate::{
             new_open_loop_figures, //
         },
         outcome::WaitQueue,
+        peer_log::Level,
         session::Session, //
     },
     kernel_ext::{
@@ -174,11 +175,13 @@ impl Pool {
         let options = &session.command.messenger;
         let chunks = options.chunks.min(most);
         if chunks < options.chunks {
-            pr_warn!(
-                "{}: chunks={} lowered to {}, the device's limit\n",
-                session.id,
-                options.chunks,
-                chunks
+            session.peer_log.say(
+                Level::Warning,
+                fmt!(
+                    "chunks={} lowered to {}, the device's limit",
+                    options.chunks,
+                    chunks
+                ),
             );
         }
         Self::make(session, id, wait_queue, chunks, (connections, sends))
