@@ -19,6 +19,7 @@ import network
 import puppet
 from krping import ADDR, Command, Log, name, new_port, new_tag, run_ok, wait_for
 from ktap import Suite
+from messenger_puppet import REQUEST, say
 
 suite = Suite(check=block.check)
 puppet.PUPPET.build()
@@ -86,6 +87,51 @@ def silence():
 	assert server.interrupt() == errno.EINTR
 
 
+# Chunks
+
+
+
+def thrown_out(peer):
+	"""Whether the server has ended the connection of PEER."""
+	return any(re.search(puppet.THROWN_OUT, line) for line in peer.lines)
+
+
+@suite.test("clients that take no replies leave chunks to the others, and are thrown out in time")
+def chunks():
+	port, log = new_port(), Log()
+	server = krping.serve(f"server,port={port},messenger,chunks=32,persist,"
+			      f"timeout={10000 * krping.SLOW}")
+	good = (f"client,addr={ADDR},port={port},messenger,count=20,echo,size=100,validate,"
+		f"timeout={20000 * krping.SLOW}")
+	hello = messenger_puppet.hello(size=LARGE, chunk=CHUNK, inflight=1)
+	with contextlib.ExitStack() as stack:
+		peers = [stack.enter_context(puppet.Client(port, hello, receives=0)).connected()
+			 for _ in range(2)]
+		for peer in peers:
+			at = 0
+			while at < LARGE:
+				part = min(CHUNK - (0 if at else 16), LARGE - at)
+				peer.tell(say(REQUEST, 0, part, at, size=LARGE))
+				at += part
+			wait_for(lambda peer=peer: peer.arrived() >= 10, what=peer.output)
+		client, at = Command(good), 0
+		# They go on to say something, and take nothing.
+		while client.is_alive() or not all(map(thrown_out, peers)):
+			assert client.is_alive() or not client.errno, log.text()
+			for peer in peers:
+				if not thrown_out(peer):
+					peer.tell(say(REQUEST, 1, 1, at, size=LARGE))
+			if client.is_alive():
+				assert not any(map(thrown_out, peers)), "the client had to wait"
+			at += 1
+			time.sleep(0.1)
+			assert at < 600 * krping.SLOW, "they are never thrown out"
+		assert client.wait() == 0, log.text()
+	log.wait("waiting for the peer to post receives")
+	run_ok(good)
+	assert server.interrupt() == errno.EINTR
+
+
 # TCP
 
 def stranger(port, said, reset=False):
@@ -123,7 +169,8 @@ def scanned():
 def silent_strangers():
 	port, tag = new_port(), new_tag()
 	server = krping.serve(f"server,port={port},messenger,tcp,persist,tag={tag},{PATIENT}")
-	good = f"client,addr={ADDR},port={port},messenger,tcp,count=20,echo,validate,timeout={10000 * krping.SLOW}"
+	good = (f"client,addr={ADDR},port={port},messenger,tcp,count=20,echo,validate,"
+		f"timeout={10000 * krping.SLOW}")
 	with contextlib.ExitStack() as stack:
 		streams = [stack.enter_context(socket.create_connection((ADDR, port), 10))
 			   for _ in range(140)]

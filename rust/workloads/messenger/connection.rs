@@ -22,7 +22,11 @@ use crate::{
         traffic::Traffic,
         workload::Workload, //
     },
-    kernel_ext::time::monotonic_ns,
+    kernel_ext::time::{
+        jiffies,
+        monotonic_ns,
+        Deadline, //
+    },
     logic::{
         command::Command,
         failure::{
@@ -99,6 +103,8 @@ pub(super) struct Connection {
     incoming: Incoming,
     outgoing: Outgoing,
     sends: Sends,
+    /// Time at which the oldest of these became the oldest, in jiffies.
+    moved: usize,
     /// It is among those that the pool says wait for a chunk.
     waits: bool,
     /// It is the one that has waited longest, and takes chunks before the others.
@@ -132,6 +138,7 @@ impl Connection {
             incoming: Incoming::new(replies, hello.size),
             outgoing: Outgoing::new(hello.size, chunk.min(hello.chunk)),
             sends: Sends::new(sends(hello, chunk))?,
+            moved: 0,
             waits: false,
             has_turn: false,
             validate: command.validate,
@@ -207,8 +214,15 @@ impl Connection {
         now
     }
 
+    /// Returns true where the peer takes nothing of what was sent: the oldest send is under way for
+    /// longer than `timeout` ms.
+    pub(super) fn is_stuck(&self, timeout: u32) -> bool {
+        !self.sends.is_empty() && Deadline::since(self.moved, timeout).passed()
+    }
+
     /// Takes the oldest send, which has completed.
     fn sent(&mut self) -> Result<(), Failure> {
+        self.moved = jiffies();
         let send = self.sends.pop().ok_or_else(|| memory_failed(EINVAL))?;
         if let Some(chunk) = send.chunk {
             self.pool.release(chunk);
@@ -311,8 +325,12 @@ impl Connection {
         Ok(false)
     }
 
-    /// Takes a chunk, or has the pool note that this connection waits for one.
+    /// Takes a chunk, or has the pool note that this connection waits for one. Where it has its
+    /// share of them, it goes on when one of its sends completes.
     fn claim(&mut self) -> Option<Chunk> {
+        if !self.pool.may_claim(self.sends.count()) {
+            return None;
+        }
         let chunk = self.pool.claim(self.has_turn);
         if chunk.is_none() && !self.waits {
             self.waits = true;
@@ -323,6 +341,9 @@ impl Connection {
 
     /// Notes a send of the first `len` bytes of a chunk, if it has any, and returns the request.
     fn send(&mut self, chunk: Option<Chunk>, len: u32, is_last: bool) -> WorkRequest {
+        if self.sends.is_empty() {
+            self.moved = jiffies();
+        }
         let buffer = chunk.as_ref().map(Chunk::buffer);
         let local = Local {
             buffer: buffer.unwrap_or(self.pool.no_bytes()),

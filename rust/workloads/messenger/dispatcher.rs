@@ -53,6 +53,9 @@ const SLOW_ROUNDS: u32 = 64;
 /// Name of the step that a timeout reports.
 const WHAT: &str = "waiting for the peer";
 
+/// The same where the peer does not take what was sent.
+const NOT_TAKEN: &str = "waiting for the peer to post receives";
+
 /// A connection of a dispatcher. Fields are in drop order.
 pub(super) struct Member {
     pub(super) queue_pair: QueuePair<Connection>,
@@ -143,6 +146,12 @@ impl Member {
             outcome.disconnected();
         }
         if !outcome.ended() {
+            // What the peer says does not make up for what it does not take.
+            let stuck =
+                |connection: &mut Connection, _: &mut Queue<'_>| connection.is_stuck(self.timeout);
+            if self.queue_pair.with(stuck) == Some(true) {
+                return Some(Failure::TimedOut(NOT_TAKEN, self.timeout));
+            }
             return outcome.check_deadline(WHAT, Some(self.timeout)).err();
         }
         let grace = *self.grace.get_or_insert_with(Outcome::grace);

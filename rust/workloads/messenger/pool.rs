@@ -280,6 +280,14 @@ impl Pool {
         &self.chunks
     }
 
+    /// Returns true where a connection that sends from `held` chunks may take another one: it has
+    /// none, or fewer than are left for the others. So whoever takes all it can leaves as much as it
+    /// has.
+    pub(super) fn may_claim(&self, held: u32) -> bool {
+        let left = self.most_sends.saturating_sub(self.chunks.claimed());
+        held == 0 || held < left
+    }
+
     /// Takes a chunk to send from, if there is one. While connections wait, it is only for the one
     /// whose `turn` it is. Any context but hard interrupts.
     pub(super) fn claim(&self, turn: bool) -> Option<Chunk> {

@@ -41,6 +41,11 @@ impl Sends {
         self.count == 0
     }
 
+    /// Returns the number of those that are under way.
+    pub(super) fn count(&self) -> u32 {
+        self.count as u32
+    }
+
     /// Returns true where there is room for one, and for the end behind it.
     pub(super) fn has_room(&self) -> bool {
         self.count + 1 < self.ring.len()
