@@ -141,7 +141,9 @@ impl ProcFile for Interface {
                     Order::Run(command) => begin::begin(&self.registry, command, &in_use)?,
                     Order::Stop { target, force } => match target {
                         Target::Disk(number) => disk::command::stop(&self.registry, number, force)?,
-                        Target::Server(port) => detached::stop(&self.registry, port, force)?,
+                        Target::Server(_) | Target::Command(_) => {
+                            detached::stop(&self.registry, target, force)?
+                        }
                     },
                 }
             }

@@ -19,6 +19,7 @@ struct rdma_cm_id *rust_helper_rdma_create_id(struct net *net,
 					      enum rdma_ucm_port_space ps,
 					      enum ib_qp_type qp_type);
 struct net *rust_helper_get_current_net(void);
+bool rust_helper_net_is_in_use(struct net *net);
 void rust_helper_put_net(struct net *net);
 const struct cred *rust_helper_get_current_cred(void);
 const struct cred *rust_helper_override_creds(const struct cred *cred);

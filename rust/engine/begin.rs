@@ -88,7 +88,7 @@ fn leave(session: Arc<Session>, in_use: &ModuleRef) -> Waiting {
     match DetachedServer::keep(&session, in_use) {
         Ok(()) => {
             let (id, port) = (session.id, session.command.port);
-            pr_info!("{id}: listens; stop=server:{port} ends it\n");
+            pr_info!("{id}: listens; stop=server:{port} ends it, as stop=command:{id} does\n");
             None
         }
         Err(error) => {

@@ -5,7 +5,8 @@
 //! A server has started once it listens, so its writer still gets every error that could prevent
 //! that. From then on a thread of its own owns the session: it waits for the last of the server's
 //! threads, and logs how the server ended. The session keeps the network namespace and the
-//! credentials of the writer.
+//! credentials of the writer. Where no process is in the namespace any more and nothing names it,
+//! the server ends: nobody could reach it, nor stop it by its port.
 
 #![forbid(unsafe_code)]
 
@@ -24,7 +25,13 @@ use super::{
     }, //
 };
 use crate::{
-    engine::worker::ThreadName,
+    engine::{
+        print::Plain,
+        worker::{
+            Connections,
+            ThreadName, //
+        }, //
+    },
     kernel_ext::{
         completion::{
             Completion,
@@ -35,9 +42,15 @@ use crate::{
         net::Netns,
         procfs::capable_sys_admin,
         signal::Disturbance,
-        time::Deadline, //
+        time::{
+            nap,
+            Deadline, //
+        }, //
     },
-    logic::failure::Failure, //
+    logic::{
+        command::order::Target,
+        failure::Failure, //
+    }, //
 };
 use kernel::{
     fmt,
@@ -52,6 +65,12 @@ use kernel::{
         Mutex, //
     }, //
 };
+
+/// Time in ms between two looks at the network namespace.
+const LOOK_MS: u32 = 1000;
+
+/// Time in ns between two looks at connections that have ended.
+const LEAVING_NS: u64 = 2_000_000;
 
 /// The detached servers of the module.
 #[pin_data]
@@ -77,11 +96,11 @@ impl Servers {
         running.retain(|each| !core::ptr::eq(&raw const **each, server));
     }
 
-    /// Returns the servers on `port` of `net`. May sleep.
-    fn at(&self, port: u16, net: &Netns) -> Result<KVec<Arc<DetachedServer>>> {
+    /// Returns the servers that `target` means to a writer in `net`. May sleep.
+    fn find(&self, target: Target, net: &Netns) -> Result<KVec<Arc<DetachedServer>>> {
         let mut found = KVec::new();
         for server in self.running.lock().iter() {
-            if server.is_at(port, net) {
+            if server.is_meant(target, net) {
                 found.push(server.clone(), GFP_KERNEL)?;
             }
         }
@@ -142,7 +161,11 @@ impl DetachedServer {
     /// Waits for the end of the server and logs it. The body of the thread.
     fn run(&self) {
         let session = &self.session;
-        while !session.wait_for_threads() {}
+        while !session.wait_for_threads(Deadline::after_ms(LOOK_MS)) {
+            if !session.net.is_in_use() {
+                session.cancel(Failure::NamespaceGone);
+            }
+        }
         let result = match session.join() {
             Err(Failure::Interrupted) if self.stopped.load(Relaxed) => Ok(()),
             other => other,
@@ -155,15 +178,26 @@ impl DetachedServer {
         self.gone.complete_all();
     }
 
-    /// Returns true if the server listens on `port` of `net`.
-    fn is_at(&self, port: u16, net: &Netns) -> bool {
-        self.session.command.port == port && self.session.net == *net
+    /// Returns true if `target` means the server to a writer in `net`.
+    fn is_meant(&self, target: Target, net: &Netns) -> bool {
+        match target {
+            Target::Server(port) => self.session.command.port == port && self.session.net == *net,
+            Target::Command(id) => self.session.id == id,
+            Target::Disk(_) => false,
+        }
     }
 
-    /// Returns the number of connections that the server serves.
+    /// Waits a moment for connections that have ended to be gone, whose clients may have succeeded
+    /// before, and returns the number of the others. May sleep.
     fn connections(&self) -> usize {
-        // One thread is the listener.
-        self.session.running().saturating_sub(1)
+        let deadline = Deadline::after_ms(GOING_MS);
+        loop {
+            let Connections { up, ended } = self.session.connections();
+            if up > 0 || ended == 0 || deadline.passed() {
+                return up;
+            }
+            nap(LEAVING_NS);
+        }
     }
 
     /// Tells the server and its connections to end. May sleep.
@@ -202,22 +236,31 @@ impl Awaited for Ending {
     }
 }
 
-/// Ends the detached servers on `port` of the writer's network namespace. Process context of the
-/// writer, which then waits on the result until they have ended; may sleep.
+/// Ends the detached servers that `target` means: those on a port of the writer's network
+/// namespace, or that of a command, wherever it is. Process context of the writer, which then waits
+/// on the result until they have ended; may sleep.
 ///
 /// # Errors
 ///
 /// `ENOENT` if there is none; `EBUSY` if one serves connections and `force` is not set; `EPERM` for
 /// a server of disks or taps without `CAP_SYS_ADMIN`; `ENOMEM`.
-pub(crate) fn stop(registry: &Registry, port: u16, force: bool) -> Result<Waiting> {
+pub(crate) fn stop(registry: &Registry, target: Target, force: bool) -> Result<Waiting> {
     let net = Netns::current().ok_or(ESRCH)?;
-    let servers = Servers::of(registry)?.at(port, &net)?;
+    let servers = Servers::of(registry)?.find(target, &net)?;
     let refused = |error, why: fmt::Arguments<'_>| {
         let errors = registry.errors();
-        Err(errors.not_stopped(fmt!("server:{}", port), error, why))
+        Err(errors.not_stopped(Plain(target), error, why))
     };
     if servers.is_empty() {
-        return refused(ENOENT, fmt!("there is no detached server on port {}", port));
+        return match target {
+            Target::Server(port) => {
+                refused(ENOENT, fmt!("there is no detached server on port {}", port))
+            }
+            Target::Command(id) | Target::Disk(id) => refused(
+                ENOENT,
+                fmt!("there is no detached server with the number {}", id),
+            ),
+        };
     }
     let is_block = |server: &Arc<DetachedServer>| server.session.command.test.is_block();
     if servers.iter().any(is_block) && !capable_sys_admin() {
@@ -230,7 +273,9 @@ pub(crate) fn stop(registry: &Registry, port: u16, force: bool) -> Result<Waitin
             EBUSY,
             fmt!(
                 "the server on port {} serves {} connection(s): end these, or add force",
-                port,
+                servers
+                    .first()
+                    .map_or(0, |server| server.session.command.port),
                 connections
             ),
         );

@@ -22,6 +22,7 @@ use crate::{
         results::Report,
         sharing::Sharings,
         worker::{
+            Connections,
             ThreadName,
             Worker, //
         }, //
@@ -257,15 +258,27 @@ impl Session {
         (self.timeout() / 3).clamp(1, SILENCE_MS / 3)
     }
 
-    /// Waits for the last thread. Returns false if something disturbs the calling task first. May
-    /// sleep.
-    pub(crate) fn wait_for_threads(&self) -> bool {
+    /// Waits for the last thread until `deadline`. Returns false if that passes, or something
+    /// disturbs the calling task, first. May sleep.
+    pub(crate) fn wait_for_threads(&self, deadline: Deadline) -> bool {
         while self.running() > 0 {
-            if self.ended.wait_interruptible(Deadline::never()) == Waited::Interrupted {
-                return false;
+            if self.ended.wait_interruptible(deadline) != Waited::Completed {
+                return self.running() == 0;
             }
         }
         true
+    }
+
+    /// Counts the connections of all threads. May sleep.
+    pub(crate) fn connections(&self) -> Connections {
+        let threads = self.threads.lock();
+        let mut sum = Connections::default();
+        for (worker, _) in &threads.handles {
+            let Connections { up, ended } = worker.connections();
+            sum.up += up;
+            sum.ended += ended;
+        }
+        sum
     }
 
     /// Ends all threads because of a signal, and waits for them. If all clients have done their
@@ -447,7 +460,8 @@ pub(crate) fn not_begun(registry: &Registry, id: u32) -> impl FnOnce(Error) -> E
 
 impl Awaited for Session {
     fn wait(&self) -> Option<Result> {
-        self.wait_for_threads().then(|| self.conclude(self.join()))
+        self.wait_for_threads(Deadline::never())
+            .then(|| self.conclude(self.join()))
     }
 
     fn interrupt(&self, why: Disturbance) -> Result {

@@ -7,7 +7,10 @@
 
 use crate::{
     engine::{
-        outcome::Outcome,
+        outcome::{
+            Outcome,
+            Progress, //
+        },
         series::ThreadSeries,
         traffic::Traffic, //
     },
@@ -63,6 +66,15 @@ struct State {
     /// Failure that the thread was cancelled with, if it was.
     cancelled: Option<Failure>,
     finished: bool,
+}
+
+/// Numbers of connections.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Connections {
+    /// Connections that go on.
+    pub(crate) up: usize,
+    /// Connections that have ended, and are to be taken down.
+    pub(crate) ended: usize,
 }
 
 /// One thread of a session.
@@ -186,6 +198,20 @@ impl Worker {
         for outcome in &state.outcomes {
             outcome.fail(failure);
         }
+    }
+
+    /// Counts the connections of the thread.
+    pub(crate) fn connections(&self) -> Connections {
+        let state = self.state.lock();
+        let mut found = Connections::default();
+        for outcome in &state.outcomes {
+            match (outcome.reached(Progress::Established), outcome.ended()) {
+                (true, false) => found.up += 1,
+                (true, true) => found.ended += 1,
+                (false, _) => {}
+            }
+        }
+        found
     }
 
     /// Marks the thread as about to return.

@@ -35,6 +35,13 @@ impl Netns {
         NonNull::new(unsafe { bindings::rust_helper_get_current_net() }).map(Self)
     }
 
+    /// Returns true while a process is in the namespace, or a file or mount names it. It may be so
+    /// again after it was not.
+    pub(crate) fn is_in_use(&self) -> bool {
+        // SAFETY: The namespace is alive.
+        unsafe { bindings::rust_helper_net_is_in_use(self.as_ptr()) }
+    }
+
     /// Returns the index of the interface `name`.
     ///
     /// # Errors

@@ -142,6 +142,8 @@ pub(crate) enum Failure {
     Moved,
     /// The port of this side's device is not active.
     PortDown,
+    /// The network namespace of a server without a writer has no process and no name any more.
+    NamespaceGone,
     /// This side's device has lost the address that the connection is from.
     AddressGone,
     /// The connection management of the device does not respond.
@@ -400,7 +402,7 @@ impl Failure {
             | Self::Chunk(_) => errno::EPROTO,
             Self::Mismatch(_) | Self::PeerMismatch | Self::WrongData(_) => errno::EBADMSG,
             Self::Disconnected | Self::LegacyDisconnected | Self::Replaced => errno::ECONNRESET,
-            Self::PortDown | Self::ManagementDead => errno::ENETDOWN,
+            Self::PortDown | Self::ManagementDead | Self::NamespaceGone => errno::ENETDOWN,
             Self::AddressGone => errno::EADDRNOTAVAIL,
             Self::OtherStore(_) => errno::ESTALE,
             Self::Busy(_) | Self::OldWork => errno::EBUSY,
@@ -522,6 +524,9 @@ impl fmt::Display for Failure {
             Self::Moved => {
                 f.write_str("the peer became unreachable: its link-layer address has changed")
             }
+            Self::NamespaceGone => f.write_str(
+                "its network namespace is gone: no process is in it, and it has no name",
+            ),
             Self::PortDown => f.write_str(
                 "the port of the RDMA device is down: see its link with 'rdma link' and 'ip link'",
             ),

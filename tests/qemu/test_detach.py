@@ -154,6 +154,56 @@ def namespaces():
 	assert stop(port) == 0
 
 
+def a_namespace(name):
+	"""Have a server run in a network namespace NAME, and return its port and its number."""
+	port, log = a_port(), Log()
+	subprocess.run(("ip", "netns", "add", name), check=True)
+	assert not writes(f"server,port={port},persist,detach", "ip", "netns", "exec", name)
+	return port, int(log.wait(r"(\d+): listens; stop=")[1])
+
+
+@suite.test("from elsewhere it ends by the number of its command, which the log has")
+def by_number():
+	port, log = a_port(), Log()
+	run_ok(f"server,port={port},persist,detach")
+	number = int(log.wait(f"(\\d+): listens; stop=server:{port} ends it, as stop=command:\\1 does")[1])
+	assert run(f"stop=command:{number + 1}") == errno.ENOENT
+	log.wait(f"there is no detached server with the number {number + 1}")
+	client = Command(f"client,addr={ADDR},port={port}")
+	wait_for(lambda: microbench.moving(2))
+	assert run(f"stop=command:{number}") == errno.EBUSY
+	assert run(f"stop=command:{number},force") == 0
+	assert client.wait() == errno.ECONNRESET
+	wait_for(lambda: gone(port))
+	_, number = a_namespace("away8")
+	try:
+		assert run(f"stop=command:{number}") == 0
+		wait_for(lambda: not krping.lines())
+	finally:
+		subprocess.run(("ip", "netns", "del", "away8"), check=True)
+
+
+@suite.test("it ends with its network namespace, which nobody is in any more, and has no name")
+def namespace_gone():
+	log = Log()
+	port, _ = a_namespace("gone8")
+	subprocess.run(("ip", "netns", "del", "gone8"), check=True)
+	wait_for(lambda: not krping.lines(), 20, what=lambda: f"no server: {krping.lines()}")
+	log.wait(f"server,port={port},.*: ENETDOWN .*its network namespace is gone")
+	assert krping.unload() == ""
+	krping.load()
+
+
+@suite.test("it does not serve a client any more whose command has succeeded")
+def at_once():
+	for number in range(20):
+		port = a_port()
+		words = ("messenger,tcp", "messenger", "")[number % 3]
+		run_ok(f"server,port={port},persist,detach,{words}".rstrip(","))
+		run_ok(f"client,addr={ADDR},port={port},count=3,{words}".rstrip(","))
+		assert stop(port) == 0, (words, number)
+
+
 @suite.test("a server of disks: EBUSY while a disk is there, and the end of it needs CAP_SYS_ADMIN")
 def disks():
 	port, log = a_port(), Log()

@@ -4,6 +4,7 @@
 #include <linux/inetdevice.h>
 #include <linux/net.h>
 #include <linux/netdevice.h>
+#include <linux/ns_common.h>
 #include <linux/nsproxy.h>
 #include <linux/socket.h>
 #include <linux/tcp.h>
@@ -23,6 +24,11 @@ struct net *rust_helper_get_current_net(void)
 void rust_helper_put_net(struct net *net)
 {
 	put_net(net);
+}
+
+bool rust_helper_net_is_in_use(struct net *net)
+{
+	return ns_ref_active_read(net) > 0;
 }
 
 unsigned int rust_helper_ifindex(struct net *net, const char *name)

@@ -218,7 +218,7 @@ impl Attachment {
             }
             // The last thread may have left work for the keeper.
             self.attend(session);
-            session.wait_for_threads();
+            session.wait_for_threads(Deadline::never());
             session.join()
         });
         let disk = self.state.lock().disk.take();

@@ -30,23 +30,36 @@ pub(crate) enum Target {
     Disk(u32),
     /// The servers that listen on this port.
     Server(u16),
+    /// The server of the command with this number.
+    Command(u32),
 }
 
 impl Target {
     /// The prefix of a server's port.
     const SERVER: &'static str = "server:";
 
-    /// Parses the value of `stop=`: the number of a disk, or `server:` and a port.
+    /// The prefix of a command's number.
+    const COMMAND: &'static str = "command:";
+
+    /// Parses the value of `stop=`: the number of a disk, `server:` and a port, or `command:` and
+    /// the number of a server's command.
     pub(crate) fn parse(given: Given<'_>) -> Result<'_, Self> {
-        match given.value("0")?.strip_prefix(Self::SERVER) {
-            Some(port) => Given {
-                value: Some(port),
-                ..given
-            }
-            .number("server:9999", &limits::PORT)
-            .map(Self::Server),
-            None => given.number("0", &limits::DISK).map(Self::Disk),
+        let value = given.value("0")?;
+        let rest = |rest| Given {
+            value: Some(rest),
+            ..given
+        };
+        if let Some(port) = value.strip_prefix(Self::SERVER) {
+            return rest(port)
+                .number("server:9999", &limits::PORT)
+                .map(Self::Server);
         }
+        if let Some(number) = value.strip_prefix(Self::COMMAND) {
+            return rest(number)
+                .number("command:12", &limits::COMMAND)
+                .map(Self::Command);
+        }
+        given.number("0", &limits::DISK).map(Self::Disk)
     }
 }
 
@@ -55,6 +68,7 @@ impl fmt::Display for Target {
         match self {
             Self::Disk(id) => write!(f, "{id}"),
             Self::Server(port) => write!(f, "{}{port}", Self::SERVER),
+            Self::Command(id) => write!(f, "{}{id}", Self::COMMAND),
         }
     }
 }

@@ -55,6 +55,8 @@ pub(crate) const SGE: RangeInclusive<u64> = 1..=MOST_SGE as u64;
 pub(crate) const SEGS: RangeInclusive<u64> = 1..=MOST_SEGS as u64;
 pub(crate) const OFFSET: RangeInclusive<u64> = 0..=RW_PAGE as u64 - 1;
 pub(crate) const MAX_P99_NS: RangeInclusive<u64> = 1..=1_000_000_000_000;
+/// The number of a command.
+pub(crate) const COMMAND: RangeInclusive<u64> = 1..=u32::MAX as u64;
 /// The connections of a disk without `queues=`.
 pub(crate) const DEFAULT_QUEUES: u16 = 1;
 /// The requests on each connection of a disk without `depth=`.

@@ -61,7 +61,26 @@ fn the_end_of_a_disk() {
             "{text}"
         );
     }
-    for text in ["stop=0", "stop=12,force", "stop=server:9999,force"] {
+    for (text, id, force) in [
+        ("stop=command:1", 1, false),
+        ("force,stop=command:4294967295", u32::MAX, true),
+    ] {
+        let target = Target::Command(id);
+        assert_eq!(
+            Order::read(text),
+            Ok(Order::Stop { target, force }),
+            "{text}"
+        );
+    }
+    for text in ["stop=command:0", "stop=command:4294967296"] {
+        assert_eq!(Order::read(text).unwrap_err().kind, Kind::Range, "{text}");
+    }
+    for text in [
+        "stop=0",
+        "stop=12,force",
+        "stop=server:9999,force",
+        "stop=command:12",
+    ] {
         assert_eq!(Order::read(text).unwrap().to_string(), text);
     }
 }
