@@ -90,10 +90,11 @@ impl Refilling {
     fn run(&self, queue: &SharedReceiveQueue, limit: u32) {
         let mut has_said = false;
         while self.ended.load(Relaxed) == 0 {
-            let waited = self.due.wait(Deadline::after_ms(LONGEST_MS));
+            // Threads of the kernel get no signals, and this has no part in the load average.
+            let waited = self.due.wait_interruptible(Deadline::after_ms(LONGEST_MS));
             match self.refill(queue) {
                 Ok(0) if waited == Waited::Completed => {
-                    self.due.wait(Deadline::after_ms(PAUSE_MS));
+                    self.due.wait_interruptible(Deadline::after_ms(PAUSE_MS));
                 }
                 Ok(0) => continue,
                 Ok(_) => {}

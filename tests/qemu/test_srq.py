@@ -3,6 +3,7 @@
 
 import errno
 import os
+from pathlib import Path
 
 import krping
 import network
@@ -179,6 +180,27 @@ def ended():
 	finally:
 		network.plug()
 	run_ok(f"loopback,addr={ADDR},sbw,size=64,count=50,srq=16")
+
+
+@suite.test("the queue's thread sleeps as one that has nothing to do, without a part in the load average")
+def sleeps():
+	server, port, _ = serves("srq=64,persist")
+	client = Command(f"client,addr={ADDR},port={port},sbw,count=0,rate=200")
+	wait_for(lambda: moving(least=20))
+	threads = [path.parent for path in Path("/proc").glob("[0-9]*/comm")
+		   if path.read_text(encoding="ascii").startswith("krping_srq")]
+	assert len(threads) == 1, threads
+	states = set()
+
+	def seen():
+		states.add((threads[0] / "stat").read_text(encoding="ascii").rpartition(")")[2].split()[0])
+		return "S" in states or "I" in states
+	for _ in range(50):
+		wait_for(seen)
+		states -= {"S", "I", "R"}
+		assert not states, states
+	assert client.interrupt() == errno.EINTR
+	assert server.interrupt() == errno.EINTR
 
 
 @suite.test("receives beyond max_memory: ENOMEM; those of a ping/pong are its own")
