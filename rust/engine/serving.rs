@@ -56,6 +56,7 @@ use crate::{
         },
         traffic::Traffic, //
     },
+    kernel_ext::time::monotonic_ns,
     logic::{
         command::{
             MulticastGroup,
@@ -63,7 +64,10 @@ use crate::{
             Test, //
         },
         failure::Failure,
-        measure::usage::Usage,
+        measure::{
+            served::credible,
+            usage::Usage, //
+        },
         pingpong::check_request,
         stream::hello::Hello,
         wire::{
@@ -241,6 +245,7 @@ impl Accepting<'_> {
             .map_err(|failure| self.refuse(failure))?;
         let answer = answer.as_ref().map_or(&[][..], PrivateBytes::as_slice);
         let counters = DeviceCounters::begin(self.id);
+        let begun_ns = monotonic_ns();
         let mut usage = None;
         let result = self.accept(answer, params.limits).and_then(|()| {
             metered(&mut usage, || {
@@ -254,7 +259,8 @@ impl Accepting<'_> {
                 )
             })
         });
-        let measured = (&counters, usage.as_ref());
+        let seen_ns = monotonic_ns().saturating_sub(begun_ns);
+        let measured = (&counters, usage.as_ref(), seen_ns);
         self.finish(params, queue_pair, result, measured, report);
         Ok(())
     }
@@ -290,7 +296,7 @@ impl Accepting<'_> {
         params: &ServeParams,
         queue_pair: QueuePair<W>,
         result: Result<(), Failure>,
-        (counters, usage): (&DeviceCounters, Option<&Usage>),
+        (counters, usage, seen_ns): (&DeviceCounters, Option<&Usage>, u64),
         report: &mut Report<'_>,
     ) {
         let state = queue_pair.with(|server, _| (server.may_end(), server.served_all()));
@@ -314,7 +320,7 @@ impl Accepting<'_> {
             self.id.wait_disconnected(deadline);
         }
         let measured = server.as_ref().map(|server| server.summary().measured());
-        let (operations, ns) = measured.unwrap_or_default();
+        let (operations, ns) = credible(measured.unwrap_or_default(), report.size, seen_ns);
         if measured.is_some() {
             queue_pair.note_rate(operations, ns);
         }

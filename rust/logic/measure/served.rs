@@ -17,6 +17,23 @@ pub(crate) struct Served {
     rates: Rates,
 }
 
+/// Bytes that the fastest link carries in a nanosecond, with some to spare: 1024 Gbit/s.
+const MOST_BYTES_PER_NS: u64 = 128;
+
+/// Returns the `(operations, ns)` that a client says it has measured, or zeroes where no link could
+/// carry so many operations of `size` bytes in that time, or where it is longer than the `seen_ns`
+/// for which the server has seen the client. Only the client knows of its RDMA WRITEs and READs.
+pub(crate) fn credible((operations, ns): (u64, u64), size: u32, seen_ns: u64) -> (u64, u64) {
+    // Where no time was measured, the server's own is the limit.
+    let time = if ns == 0 { seen_ns } else { ns };
+    let most = time.saturating_mul(MOST_BYTES_PER_NS);
+    let bytes = operations.saturating_mul(u64::from(size).max(MOST_BYTES_PER_NS));
+    match ns <= seen_ns && bytes <= most {
+        true => (operations, ns),
+        false => (0, 0),
+    }
+}
+
 impl Served {
     /// Adds a connection that did `operations` of `size` bytes in `ns` nanoseconds. The rate of one
     /// that failed does not count.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
 use crate::logic::{
-    measure::served::Served,
+    measure::served::{
+        credible,
+        Served, //
+    },
     text::json::Object, //
 };
 use serde_json::{
@@ -43,4 +46,31 @@ fn what_peers_claim_does_not_wrap() {
     let found = written(&served);
     assert_eq!(found["served"]["operations"], json!(u64::MAX));
     assert_eq!(found["served"]["bytes"], json!(u64::MAX));
+}
+
+#[test]
+fn what_no_link_carries_does_not_count() {
+    const SECOND: u64 = 1_000_000_000;
+    for (said, size) in [
+        ((u64::MAX, 1), u32::MAX),
+        ((u64::MAX, u64::MAX), 1),
+        ((u64::MAX, 0), 1),
+        // More than one a nanosecond, and more than 128 bytes in one.
+        ((SECOND + 1, SECOND), 1),
+        ((SECOND, SECOND), 129),
+        ((1, 1), 129),
+        // For longer than the client was there.
+        ((1, SECOND + 1), 64),
+    ] {
+        assert_eq!(credible(said, size, SECOND), (0, 0), "{said:?} of {size}");
+    }
+    for (said, size) in [
+        ((0, 0), 64),
+        ((1, 0), 64),
+        ((SECOND, SECOND), 128),
+        ((SECOND / 32, SECOND), 4096),
+        ((1, 500), 64_000),
+    ] {
+        assert_eq!(credible(said, size, SECOND), said, "{said:?} of {size}");
+    }
 }
