@@ -94,6 +94,10 @@ pub(crate) fn disk(steps: &mut Steps) -> Result {
     let shape = Shape {
         size: 1 << 20,
         block: 512,
+        physical: 0,
+        minimum: 0,
+        optimal: 0,
+        discard: 0,
         alignment: 4,
         max_bytes: 1 << 16,
         segment_mask: 0xffff_ffff,

@@ -520,8 +520,8 @@ options! {
     /// The most that the buffers of all connections of a server take, in bytes.
     MaxMemory = optional!("max_memory", "1G", limits::MAX_MEMORY, SIZE, max_memory)
         .goes(server);
-    /// The longest time for which a client of a server may be silent.
-    Silence = optional!("silence", "60000", limits::TIMEOUT_MS, TIME, most_silence_ms)
+    /// The longest time for which a client of a server may be silent, in milliseconds.
+    Silence = optional!("silence", "60000", limits::TIMEOUT_MS, MILLISECONDS, most_silence_ms)
         .goes(server);
     /// The type of service of the connection.
     Tos = optional!("tos", "32", limits::TOS, PLAIN, tos).goes(all_but_caps);
