@@ -171,7 +171,7 @@ fn sizes_that_no_block_device_has_are_refused() {
         for bytes in [1, 512, 0x801, 0x4000_0800, u32::MAX] {
             refused(place, bytes, field);
         }
-        for bytes in [0, 0x800, 0x1800, 0x4000_0000] {
+        for bytes in [0_u32, 0x800, 0x1800, 0x4000_0000] {
             assert!(
                 geometry_with(place, &bytes.to_be_bytes()).is_ok(),
                 "{bytes}"
