@@ -174,6 +174,17 @@ fn every_option_names_the_roles_that_take_it() {
 }
 
 #[test]
+fn every_family_is_named() {
+    let rows = rows("| field of a test |");
+    let row = rows.iter().find(|row| row[0] == "`family`").unwrap();
+    let named: Vec<&str> = quoted(&row[1]).collect();
+    for test in Test::ALL {
+        let family = test.spec().family.as_str();
+        assert!(named.contains(&family), "{family} of {}", test.as_str());
+    }
+}
+
+#[test]
 fn every_microbenchmark_has_a_row() {
     let rows = rows("| option | number |");
     let said: Vec<&str> = rows.iter().flat_map(|row| quoted(&row[0])).collect();
