@@ -4,7 +4,7 @@
 
 use crate::{
     kernel_ext::procfs::{
-        capable_net_admin,
+        capable_sys_rawio,
         memory_is_locked_down, //
     },
     rdma::pd::AllMemory, //
@@ -16,12 +16,12 @@ use kernel::prelude::*;
 ///
 /// # Errors
 ///
-/// `EPERM` without `CAP_NET_ADMIN`, and where lockdown denies raw access to memory.
+/// `EPERM` without `CAP_SYS_RAWIO`, and where lockdown denies raw access to memory.
 pub(super) fn open() -> Result<AllMemory> {
-    if !capable_net_admin() || memory_is_locked_down() {
+    if !capable_sys_rawio() || memory_is_locked_down() {
         return Err(EPERM);
     }
-    // SAFETY: Such an administrator may load what he likes into this kernel, and has asked for this
-    // by an option that says what it does: `unsafe_global_rkey`.
+    // SAFETY: With that capability the writer may map all memory by `/dev/mem`, and has asked for
+    // this by an option that says what it does: `unsafe_global_rkey`.
     Ok(unsafe { AllMemory::new() })
 }
