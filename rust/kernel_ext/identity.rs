@@ -50,9 +50,9 @@ impl OpenFile {
     /// systems that count generations, and if a device gets another medium. Of a file of an overlay
     /// it is that of the file which has the data. Process context; may sleep.
     pub(crate) fn identity(&self) -> Identity {
-        // SAFETY: By the type invariant the file is open, and is a block device where it is asked.
         match self.kind() {
             Kind::Block => {
+                // SAFETY: By the type invariant the file is open, and is a block device.
                 let bdev = NonNull::new(unsafe { bindings::rust_helper_file_bdev(self.as_ptr()) });
                 // SAFETY: The device is open as long as the file is.
                 bdev.map(|bdev| Identity::Device(unsafe { Medium::of(bdev) }))

@@ -84,6 +84,7 @@ use kernel::{
 };
 
 /// Serves one connection and reports the result. The body of the connection's thread.
+#[inline(never)]
 pub(super) fn run(session: &Arc<Session>, worker: &Arc<Worker>, request: Request, export: &Export) {
     // The disk may be of this machine, and memory reclaim may be waiting for writes to it.
     let _no_io = NoIo::enter();

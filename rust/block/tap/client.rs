@@ -196,6 +196,7 @@ fn start(session: &Arc<Session>, addr: SocketAddress) -> Result<(), Failure> {
     session.spawn(move |session, worker| run(session, worker, &addr, &setup))
 }
 
+#[inline(never)]
 fn run(session: &Arc<Session>, worker: &Arc<Worker>, addr: &SocketAddress, setup: &Setup) {
     let mut report = Report::new(session.id, worker.id, "client", &session.command);
     report.peer = Some(*addr);

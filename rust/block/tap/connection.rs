@@ -141,6 +141,7 @@ impl TapConnection {
     ///
     /// The failure, with the errno from the kernel or the peer; [`check`] lists those about the
     /// server's store.
+    #[inline(never)]
     pub(crate) fn open(
         attempt: &Attempt<'_>,
         disk: &Disk,
