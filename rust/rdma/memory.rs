@@ -58,7 +58,13 @@ use buffer::Buffer;
 use kernel::{
     page::PAGE_SIZE,
     prelude::*,
-    sync::Arc, //
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc, //
+    }, //
 };
 use place::{
     Owner,
@@ -69,6 +75,19 @@ use region::{
     Cover,
     Region, //
 };
+
+/// Number of memories that there have been.
+static OWNERS: Atomic<u64> = Atomic::new(0);
+
+/// Returns an owner that no other memory has had. Any context.
+///
+/// # Errors
+///
+/// `EOVERFLOW` if there have been as many as there are numbers.
+fn new_owner() -> Result<Owner> {
+    // It counts on where there are no more, and does not get to its own end.
+    Owner::of_number(OWNERS.fetch_add(1, Relaxed)).ok_or(EOVERFLOW)
+}
 
 /// A buffer of a [`Memory`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +143,7 @@ impl<F: ForeignMemory> Memory<F> {
             pd,
             account: None,
             inline: 0,
-            owner: Owner::new()?,
+            owner: new_owner()?,
             id: id.clone(),
         })
     }

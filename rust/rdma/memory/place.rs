@@ -2,23 +2,12 @@
 
 //! Indices into the lists of one owner, which name nothing in the lists of another.
 
-use kernel::{
-    prelude::*,
-    sync::atomic::{
-        Atomic,
-        Relaxed, //
-    }, //
-};
-
 /// Bits of a place that are the index. Those above are the number of the owner: at one owner a
 /// microsecond there are enough for half a year.
 const INDEX_BITS: u32 = 20;
 
 /// The largest number of an owner.
 const LAST_OWNER: u64 = u64::MAX >> INDEX_BITS;
-
-/// The number of owners that there have been.
-static OWNERS: Atomic<u64> = Atomic::new(0);
 
 /// The number by which an owner tells its own places from those of others. No other has had it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,17 +19,9 @@ pub(crate) struct Owner(u64);
 pub(crate) struct Place(u64);
 
 impl Owner {
-    /// Makes a new owner. Any context.
-    ///
-    /// # Errors
-    ///
-    /// `EOVERFLOW` where there have been as many as there are numbers.
-    pub(crate) fn new() -> Result<Self> {
-        // It counts on where there are no more, and does not get to its own end.
-        match OWNERS.fetch_add(1, Relaxed) {
-            number @ 0..=LAST_OWNER => Ok(Self(number)),
-            _ => Err(EOVERFLOW),
-        }
+    /// Returns the owner with a `number`; `None` beyond the last one.
+    pub(crate) fn of_number(number: u64) -> Option<Self> {
+        (number <= LAST_OWNER).then_some(Self(number))
     }
 
     /// Returns the place at `index` of one of its lists; `None` beyond what a place can name.
