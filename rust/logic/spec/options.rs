@@ -520,7 +520,7 @@ options! {
     /// The most that the buffers of all connections of a server take, in bytes.
     MaxMemory = optional!("max_memory", "1G", limits::MAX_MEMORY, SIZE, max_memory)
         .goes(server);
-    /// The longest time for which a client of a server may be silent, in milliseconds.
+    /// The longest silence of a client of a server, in milliseconds.
     Silence = optional!("silence", "60000", limits::TIMEOUT_MS, MILLISECONDS, most_silence_ms)
         .goes(server);
     /// The type of service of the connection.

@@ -60,9 +60,9 @@ const GEOMETRY: Geometry = Geometry {
         boot: 0x6162_6364_6566_6768,
         topology: Topology {
             physical: 0x1000,
-            minimum: 0x0004_0800,
-            optimal: 0x0102_0800,
-            discard: 0x8800,
+            minimum: 0x0004_9000,
+            optimal: 0x0102_a000,
+            discard: 0xb000,
         },
     },
 };
@@ -76,7 +76,7 @@ const GEOMETRY_BYTES: [u8; 92] = [
     0, 0, 0, 0, 0x2b, 0x66, 0, 1,
     0x6b, 0x72, 0x70, 0x78, 0, 0, 0, 7,
     0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68,
-    0, 0, 0x10, 0, 0, 4, 8, 0, 1, 2, 8, 0, 0, 0, 0x88, 0,
+    0, 0, 0x10, 0, 0, 4, 0x90, 0, 1, 2, 0xa0, 0, 0, 0, 0xb0, 0,
 ];
 
 fn hello_with(place: usize, bytes: &[u8]) -> Result<Hello, PrivateDataError> {
