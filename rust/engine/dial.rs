@@ -44,8 +44,8 @@ use kernel::{
 ///
 /// # Errors
 ///
-/// Those of [`source`], and the error of the kernel: `ENETUNREACH`, `EHOSTUNREACH`, `ENODEV` if no RDMA device leads to the
-/// address, `ETIMEDOUT`.
+/// Those of [`source`], and the error of the kernel: `ENETUNREACH`, `EHOSTUNREACH`, `ENODEV` if no
+/// RDMA device leads to the address, `ETIMEDOUT`.
 pub(crate) fn dial(
     session: &Session,
     worker: &Worker,

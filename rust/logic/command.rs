@@ -90,8 +90,8 @@ pub(crate) use stream_options::StreamOptions;
 ///   server.
 /// - `stream` is [`StreamOptions::NONE`] where the test is not [`Test::Stream`], but for `echo` of
 ///   [`Test::Messenger`], without which `messenger` is [`MessengerOptions::NONE`].
-/// - [`Test::Caps`] is a client's, and all but the address, `source`, `timeout_ms`, `expect` and `tag` have
-///   their defaults.
+/// - [`Test::Caps`] is a client's, and all but the address, `source`, `timeout_ms`, `expect` and
+///   `tag` have their defaults.
 /// - [`Test::Conformance`] is a loopback's, and has `cases`; no other test has any.
 /// - `max_p99_ns` is set only for tests that measure the latency and `min_bw` only for tests that
 ///   measure the bandwidth, or either for a server that leaves the test to its client.

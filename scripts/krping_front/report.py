@@ -31,7 +31,7 @@ examples:
 
 exit status:
   0    printed
-  1    there are no such results; or a FILE has a run of perftest's that failed, or
+  1    there are no such results; or a FILE has a failed run of perftest's, or
        figures that are none, as stderr says, and all else was printed
   2    usage, a file that cannot be read or is no result, or (without FILE) the
        module is not loaded, not root, or debugfs is not mounted; too few

@@ -227,7 +227,7 @@ def bounds():
 	# No limit was set, so none was missed.
 	accept(device(missed), "--only", "microbench", status=1)
 	for words, sentence in ((["--max-p99", "bw=20us"], "'bw' is none of wlat, rlat"),
-				(["--max-p99", "20m"], "is no time"),
+				(["--max-p99", "20x"], "is no time"),
 				(["--min-bw", "=1"], "'' is none of bw"),
 				(["--min-bw", "wlat=1G"], "'wlat' is none of bw"),
 				(["--min-bw", "bw="], "is no bandwidth")):

@@ -299,8 +299,8 @@ def each_errno():
 					f"{name} ({number}): its: own (7) sentence")
 				assert (out, err) == ("", f"krping: {expected}\n"), (command, err)
 				refused = answer is refuse and number in runner.REFUSALS
-				expected = 130 if number == errno.EINTR else 1 + refused
-				assert status == expected, (name, status)
+				wanted = 130 if number == errno.EINTR else 1 + refused
+				assert status == wanted, (name, status)
 
 
 @suite.test("stop= is refused, and the list cannot be read: the log's sentence")

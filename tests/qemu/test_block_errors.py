@@ -167,7 +167,8 @@ def full():
 	try:
 		with Server(f"store={where}/store,size=8M") as server, server.disk() as disk, \
 		     Raw(disk) as raw:
-			log.wait("store [0-9a-f]{16}: its file system has 1 MiB free, and it may need 8 MiB")
+			log.wait("store [0-9a-f]{16}: its file system has 1 MiB free, "
+				 "and it may need 8 MiB")
 			raw.put(0, b"a" * 65536)
 			with failing(errno.ENOSPC, errno.EIO):
 				raw.put(4 * MIB, b"b" * 4 * MIB)

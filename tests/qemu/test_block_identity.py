@@ -4,7 +4,6 @@
 other: files of several file systems, and block devices that are set up anew."""
 
 import contextlib
-import errno
 import os
 import subprocess
 

@@ -309,7 +309,7 @@ def connecting():
 		for _ in range(3):
 			run_ok(f"server,port={port},detach,persist")
 			server = f"stop=server:{port},force"
-			wait_for(lambda: krping.lines())
+			wait_for(krping.lines)
 			run_ok(server)
 			wait_for(lambda: krping.unload() == "")
 			krping.load()

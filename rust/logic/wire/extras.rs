@@ -73,7 +73,8 @@ impl Extras {
     /// Bytes of private data with extensions and these.
     pub(crate) const END: usize = Self::FIRST_END + 16;
 
-    /// Bytes of private data up to the number of the boot. Servers of earlier versions send no more.
+    /// Bytes of private data up to the number of the boot. Servers of earlier versions send no
+    /// more.
     const FIRST_END: usize = Extensions::END + 16;
 
     /// The extras of a server that says nothing.

@@ -55,8 +55,8 @@ pub(in crate::rdma) enum Key {
 /// It is mapped over parts of buffers of that `Memory`, or over the object of its
 /// [`Segments`]. What it is
 /// mapped over only changes while it is not valid, and where that is not a buffer, the device
-/// has said that it is not: a completion names the key, and no key is registered twice, so that each
-/// completion is the end of one registration.
+/// has said that it is not: a completion names the key, and no key is registered twice, so that
+/// each completion is the end of one registration.
 pub(in crate::rdma) struct Region<F> {
     pub(super) mr: MemoryRegion,
     pub(super) cover: Cover<F>,
@@ -127,8 +127,8 @@ impl<F: ForeignMemory> Memory<F> {
         }
     }
 
-    /// Gives `region` a new key for its next registration, unless the one that it has has never
-    /// been registered. Any context.
+    /// Gives `region` a new key for its next registration, unless its present one was never
+    /// registered. Any context.
     ///
     /// # Errors
     ///

@@ -153,8 +153,8 @@ enum State {
 /// - In any state but [`State::Idle`] `context` is one that the core has initialised, for the queue
 ///   pair whose memory has the transfer, with `list` and `direction`. It stays in its place.
 /// - `list` is of `pieces`.
-/// - `entry`, where there is one, is of the queue pair whose memory has the transfer. No request but
-///   the last of a posted context has it, and only in state [`State::Made`] its tag changes.
+/// - `entry`, where there is one, is of the queue pair whose memory has the transfer. No request
+///   but the last of a posted context has it, and only in state [`State::Made`] its tag changes.
 pub(in crate::rdma) struct Transfer {
     context: Opaque<bindings::rdma_rw_ctx>,
     list: List,
@@ -276,8 +276,8 @@ impl Transfer {
     /// # Safety
     ///
     /// The queue pair of `target` is alive, and is the one whose memory has the transfer. The
-    /// entries live until it has been drained or destroyed. `last` is from [`last`](Self::last). The
-    /// answer is a valid list of requests, of which the last has that entry.
+    /// entries live until it has been drained or destroyed. `last` is from [`last`](Self::last).
+    /// The answer is a valid list of requests, of which the last has that entry.
     pub(in crate::rdma) unsafe fn post(
         &mut self,
         target: Target,

@@ -281,8 +281,8 @@ impl Pool {
     }
 
     /// Returns true where a connection that sends from `held` chunks may take another one: it has
-    /// none, or fewer than are left for the others. So whoever takes all it can leaves as much as it
-    /// has.
+    /// none, or fewer than are left for the others. So whoever takes all it can leaves as much as
+    /// it has.
     pub(super) fn may_claim(&self, held: u32) -> bool {
         let left = self.most_sends.saturating_sub(self.chunks.claimed());
         held == 0 || held < left

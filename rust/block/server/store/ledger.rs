@@ -318,8 +318,8 @@ impl Ledger {
         }
     }
 
-    /// Waits until [`keep_module`](Self::keep_module) need not keep the module any more. The body of
-    /// a thread.
+    /// Waits until [`keep_module`](Self::keep_module) need not keep the module any more. The body
+    /// of a thread.
     fn wait_until_told(&self) {
         loop {
             let next = {
