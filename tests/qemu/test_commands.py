@@ -575,7 +575,11 @@ def well_formed():
 			seen[number] = seen.get(number, 0) + 1
 			# There is no such disk to tap.
 			no_disk = number == errno.ENOENT and "tap=" in text
-			assert number in allowed or no_disk or (number == 0 and "expect=" in text), \
+			# Nor such a device, or such an address of this host, to connect from.
+			no_source = ((number == errno.ENODEV and ",dev=" in text)
+				     or (number == errno.EADDRNOTAVAIL and ",src=" in text))
+			assert number in allowed or no_disk or no_source \
+				or (number == 0 and "expect=" in text), \
 				f"{krping.name(number)} from {text}"
 	diag(", ".join(f"{krping.name(number)}: {times}" for number, times in seen.items()))
 	assert errno.EINVAL in seen and len(seen) > 2, seen
