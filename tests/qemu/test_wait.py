@@ -67,7 +67,8 @@ def refused():
 @suite.test("what does not go with it")
 def apart():
 	"""Servers, caps and disks have waits of their own, or none."""
-	run_fails(f"server,port={new_port()},wait=5", errno.EINVAL, "wait is for a client; give client,wait")
+	run_fails(f"server,port={new_port()},wait=5", errno.EINVAL,
+		  "wait is for a client; give client,wait")
 	run_fails(f"client,addr={ADDR},caps,wait=5", errno.EINVAL, "wait does not go with caps")
 	run_fails(f"client,addr={ADDR},blk,wait=5", errno.EINVAL, "wait does not go with")
 
