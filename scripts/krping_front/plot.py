@@ -49,7 +49,8 @@ examples:
 
 exit status:
   0    written
-  1    there are no such results; or of a FILE not all is drawn, as for 'krping report'
+  1    there are no such results; or of a FILE not all is drawn, as for
+       'krping report'
   2    usage, a file that cannot be read, or that cannot be written
   4    matplotlib is not installed
 """
