@@ -135,9 +135,9 @@ impl Drain {
 
     /// Puts `raw` into error, and waits until there is room for the last requests, and until all
     /// have completed, at most `timeout_ms`; a driver that has a way of its own to find that out
-    /// takes its time. Where receives are shared, `shared` is completed when it takes none any more,
-    /// which is waited for first. `last` is posted to the send queue. Process context; sleeps, or
-    /// gives the CPU away where `cq` is polled.
+    /// takes its time. Where receives are shared, `shared` is completed when it takes none any
+    /// more, which is waited for first. `last` is posted to the send queue. Process context;
+    /// sleeps, or gives the CPU away where `cq` is polled.
     ///
     /// # Errors
     ///
