@@ -27,7 +27,7 @@ from .text import Reader
 OWN = {Kind.TITLE, Kind.HEADING, Kind.ADDRESS, Kind.WAITING}
 # Lines that say nothing of a run.
 ASIDE = {Kind.BLANK, Kind.RULE, Kind.REMARK}
-# What a terminal shows, and no program prints to a file.
+# Control characters, which a terminal shows and no program prints to a file.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 # All that --output prints.
 ALONE = re.compile(r"\s*\d+\.\d{6}\s*")

@@ -53,19 +53,19 @@ KEYS = {column.key: column for column in COLUMNS.values() if column.key}
 BANDWIDTH = ("size", "iterations", "peak", "average", "rate")
 LATENCY = ("size", "iterations", "min", "max", "typical", "mean", "deviation", "p99", "p99_9")
 DURATION = ("size", "iterations", "mean", "tps")
-# What follows the last column of a table with --cpu_util.
+# The figure behind the last column of a table with --cpu_util.
 EXTRA = "cpu"
 TABLES = {
 	"bandwidth": (BANDWIDTH, BANDWIDTH + ("bw1", "rate1", "bw2", "rate2"),
 		      ("size", "sl", *BANDWIDTH[1:])),
 	"latency": (LATENCY, DURATION),
 }
-# Those whose values a clock that counts cycles makes whole or half numbers.
+# Columns of latencies: whole or half numbers, where the clock counts cycles.
 QUANTILES = ("min", "max", "typical", "p99", "p99_9")
 
 HEADING = re.compile(r"[ \t]*(#\w+|BW (?:peak|average|Port[12])|MsgRate(?: Port[12])?|t_\w+"
 		     r"|99(?:\.9)?% percentile|tps average|CPU_Util)(?:\[([^\]]*)\])?")
-# What stands for a number that there is not.
+# Text in place of a number that there is not.
 NONE = re.compile(r"-?(?:nan|inf)")
 
 

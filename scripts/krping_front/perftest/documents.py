@@ -12,11 +12,11 @@ from . import facts, tests
 from .columns import KEYS, NONE, TABLES
 from .figures import Figures, bandwidth_unit
 
-# What begins such an object.
+# The beginning of such an object.
 BEGIN = re.compile(r'[\s\[,]*\{\s*"?(?:test_info"?\s*:|results"?\s*:\s*\{)')
 TOKEN = re.compile(r'\s*(?:([{}\[\]:,])|"((?:[^"\\\n]|\\.)*)"|([^\s{}\[\]:,"][^{}\[\]:,"\n]*))')
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
-# Those of --output, which say neither size nor iterations.
+# Results of --output, which say neither size nor iterations.
 ALONE = ("bw_avg", "msgRate_avg", "avg_lat")
 
 # Objects in objects.
