@@ -78,11 +78,6 @@ class Mapping:
 		"""It is well again, with what it had."""
 		self.become("linear")
 
-	def resize(self, sectors):
-		"""Have so many SECTORS from now on."""
-		self.sectors = sectors
-		self.become("linear")
-
 
 class Scsi:
 	"""A disk of SCSI, which can be unplugged and comes back with its identifier. Within, it is
@@ -207,6 +202,13 @@ def forget():
 			file.write("3")
 
 
+def remount(place):
+	"""Unmount the file system and mount it, with the inodes forgotten in between."""
+	place.unmount()
+	forget()
+	place.mount()
+
+
 def outcome(place, options, trouble, starter=krping.Command):
 	"""What becomes of a write that was answered, and not flushed, before TROUBLE(server)."""
 	server = Server(f"store={place},persist{options}", command=starter)
@@ -217,6 +219,7 @@ def outcome(place, options, trouble, starter=krping.Command):
 			assert flush(raw) == "ok"
 			raw.put(0, NEW)
 			trouble(server)
+			# A device that was unplugged has another name.
 			server.options = f"store={place},persist{options}"
 			server.start()
 			found = raw.get(0, 4096)
@@ -241,9 +244,7 @@ def stays(place, server):
 def remounted(place, server):
 	"""The file system is unmounted and mounted, or the inode of the device forgotten."""
 	server.kill()
-	place.unmount()
-	forget()
-	place.mount()
+	remount(place)
 
 
 def fails(place, server):
@@ -256,13 +257,8 @@ def fails(place, server):
 
 def fails_forgotten(place, server):
 	"""The same, and the kernel has forgotten meanwhile that anything failed."""
-	place.medium.fail()
-	write_back()
-	server.kill()
-	place.medium.mend()
-	place.unmount()
-	forget()
-	place.mount()
+	fails(place, server)
+	remount(place)
 
 
 def fails_between(place, server):
@@ -271,9 +267,7 @@ def fails_between(place, server):
 	place.medium.fail()
 	write_back()
 	place.medium.mend()
-	place.unmount()
-	forget()
-	place.mount()
+	remount(place)
 
 
 def unplugged(place, server):
