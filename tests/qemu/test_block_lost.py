@@ -102,7 +102,16 @@ class Scsi:
 			return [each for each in os.listdir("/sys/block")
 				if f"/{self.host}/" in os.path.realpath(f"/sys/block/{each}")]
 		self.path = f"/dev/{wait_for(name)[0]}"
-		wait_for(lambda: os.path.exists(self.path))
+		# It has a name before it can be opened.
+		wait_for(self.ready)
+
+	def ready(self):
+		"""Whether it can be opened."""
+		try:
+			os.close(os.open(self.path, os.O_RDONLY))
+		except OSError:
+			return False
+		return True
 
 	def fail(self):
 		"""Be unplugged."""
