@@ -341,6 +341,14 @@ class Raw:
 			found += self.area[:part]
 		return bytes(found)
 
+	def flush(self):
+		"""Have the disk flush, and return the name of the errno, or ok."""
+		try:
+			os.fsync(self.fd)
+		except OSError as error:
+			return errno.errorcode[error.errno]
+		return "ok"
+
 
 def compare(found, expected, where=""):
 	"""FOUND and EXPECTED are the same bytes."""

@@ -15,6 +15,7 @@ import network
 import puppet
 import tap
 from block import MIB, Raw, Server, call
+from fragile import Mapping
 from krping import Log, new_port, run_fails, wait_for
 from ktap import Suite, diag
 from puppet import CLOSE, DATA, FLUSH, FUA, IO, OK, PING, READ, WRITE, geometry, hello, request, response
@@ -42,64 +43,6 @@ def bad_device():
 		yield disk.path
 
 
-class Mapped:
-	"""A device that can lose what is written back to it: a mapping of memory. Within, it is
-	there."""
-
-	NAME = "krpinglost"
-	SLOW = "krpingslow"
-
-	def __enter__(self):
-		call("modprobe", "brd", "rd_nr=1", "rd_size=65536")
-		call("modprobe", "dm-mod")
-		self.path = f"/dev/mapper/{self.NAME}"
-		self.sectors = 65536 * 2
-		create(self.NAME, self.table("linear"))
-		return self
-
-	def __exit__(self, *_):
-		call("dmsetup", "remove", "--noudevsync", "--retry", self.NAME)
-		call("rmmod", "brd")
-
-	def table(self, kind):
-		"""A table of one target."""
-		rest = "/dev/ram0 0" if kind == "linear" else ""
-		return f"0 {self.sectors} {kind} {rest}".strip()
-
-	def become(self, kind):
-		"""Be of another KIND from now on: linear or error."""
-		call("dmsetup", "suspend", "--noflush", "--nolockfs", self.NAME)
-		call("dmsetup", "load", self.NAME, "--table", self.table(kind))
-		call("dmsetup", "resume", "--noudevsync", self.NAME)
-
-	@contextlib.contextmanager
-	def slow(self, milliseconds):
-		"""Within, another device that is this one, but for writes that take so long. Gives
-		its path."""
-		call("modprobe", "dm-delay")
-		create(self.SLOW, f"0 {self.sectors} delay {self.path} 0 0 {self.path} 0 {milliseconds}")
-		try:
-			yield f"/dev/mapper/{self.SLOW}"
-		finally:
-			call("dmsetup", "remove", "--noudevsync", "--retry", self.SLOW)
-
-
-def create(name, table):
-	"""Make the mapped device NAME."""
-	call("dmsetup", "create", name, "--noudevsync", "--table", table)
-	if not os.path.exists(f"/dev/mapper/{name}"):
-		call("dmsetup", "mknodes", name)
-
-
-def sync(raw):
-	"""Flush a Raw, and return the name of the errno, or ok."""
-	try:
-		os.fsync(raw.fd)
-	except OSError as error:
-		return errno.errorcode[error.errno]
-	return "ok"
-
-
 def on_cpu(cpu, function):
 	"""FUNCTION() on CPU, so by the hardware queue of that."""
 	before = os.sched_getaffinity(0)
@@ -125,7 +68,7 @@ def two_disks():
 		with Raw(first) as good, Raw(second) as bad:
 			good.put(0, BLOCK)
 			bad.put(BAD, BLOCK)
-			assert (sync(good), sync(bad)) == ("EIO", "EIO")
+			assert (good.flush(), bad.flush()) == ("EIO", "EIO")
 
 
 @suite.test("a disk that is attached after the loss has nothing to do with it")
@@ -133,10 +76,10 @@ def later_disk():
 	with bad_device() as device, Server(f"store={device},threads=2") as server:
 		with server.disk() as first, Raw(first) as raw:
 			raw.put(BAD, BLOCK)
-			assert sync(raw) == "EIO"
+			assert raw.flush() == "EIO"
 		with server.disk() as second, Raw(second) as raw:
 			raw.put(0, BLOCK)
-			assert sync(raw) == "ok"
+			assert raw.flush() == "ok"
 
 
 def lose(device, raws):
@@ -144,22 +87,22 @@ def lose(device, raws):
 	flushes. Return how the flush of each ends."""
 	for number, raw in enumerate(raws):
 		on_cpu(number % 2, lambda raw=raw, at=number * MIB: raw.put(at, BLOCK))
-	device.become("error")
-	ended = [on_cpu(0, lambda: sync(raws[0]))]
-	device.become("linear")
+	device.fail()
+	ended = [on_cpu(0, raws[0].flush)]
+	device.mend()
 	drop_caches()
-	return ended + [on_cpu(number % 2, lambda raw=raw: sync(raw))
+	return ended + [on_cpu(number % 2, raw.flush)
 			for number, raw in enumerate(raws) if number]
 
 
 @suite.test("two programs on two queues of one disk: both are told, on a block device and a file")
 def two_queues():
-	with Mapped() as device:
+	with Mapping() as device:
 		with Server(f"size=8M,store={device.path}") as server, \
 		     server.disk("queues=2") as disk, Raw(disk) as one, Raw(disk) as other:
 			assert lose(device, (one, other)) == ["EIO", "EIO"]
 			block.compare(other.get(MIB, 4096), bytes(4096), "what was lost")
-	with Mapped() as device:
+	with Mapping() as device:
 		call("mkfs.ext4", "-q", "-F", "-O", "^has_journal", device.path)
 		os.makedirs("/tmp/lost", exist_ok=True)
 		call("mount", "-t", "ext4", device.path, "/tmp/lost")
@@ -177,7 +120,7 @@ def two_queues():
 
 @suite.test("programs on one queue: each flush and FUA fails until all have closed the disk")
 def until_closed():
-	with Mapped() as device, Server(f"size=8M,store={device.path},persist") as server, \
+	with Mapping() as device, Server(f"size=8M,store={device.path},persist") as server, \
 	     server.disk("timeout=3000") as disk:
 		with Raw(disk) as one:
 			with Raw(disk) as other:
@@ -189,17 +132,17 @@ def until_closed():
 						raise AssertionError("a write with FUA succeeded")
 					except OSError as error:
 						assert error.errno == errno.EIO, error
-				assert sync(other) == "EIO" and sync(one) == "EIO"
+				assert other.flush() == "EIO" and one.flush() == "EIO"
 			# One of them has it open still.
-			assert sync(one) == "EIO"
+			assert one.flush() == "EIO"
 			one.put(MIB, BLOCK)
-			assert sync(one) == "EIO"
+			assert one.flush() == "EIO"
 			assert "has lost" not in log.text(), log.text()
 
 		def healed():
 			with Raw(disk) as raw:
 				raw.put(2 * MIB, BLOCK)
-				return sync(raw) == "ok"
+				return raw.flush() == "ok"
 		# The server hears that the disk was told by its next pings, if not before.
 		try:
 			wait_for(healed, what="a flush after all have closed the disk")
@@ -303,7 +246,7 @@ def between_servers():
 
 @suite.test("a flush fails while its connection is lost: the disk is told when it is back")
 def lost_flush():
-	with Mapped() as device, device.slow(10000) as slow, \
+	with Mapping() as device, device.slow(10000) as slow, \
 	     Server(f"size=8M,store={slow},persist") as server, server.disk() as disk, \
 	     Raw(disk) as raw:
 		raw.put(0, BLOCK)
@@ -313,10 +256,10 @@ def lost_flush():
 		try:
 			wait_for(lambda: disk.figures()["in_flight"], what="the flush to be under way")
 			failures = write_failures()
-			device.become("error")
+			device.fail()
 			network.unplug(limit=30)
 			wait_for(lambda: write_failures() > failures, what="the write-back to fail")
-			device.become("linear")
+			device.mend()
 			network.plug()
 			_, said = flush.communicate(timeout=60)
 		finally:
@@ -381,17 +324,17 @@ def host_restarted():
 		raw.put(0, BLOCK)
 	with Far(port, 7) as far:
 		# Another server of the same start: it has all.
-		assert sync(raw) == "ok" and far.flushes == 1, far.flushes
+		assert raw.flush() == "ok" and far.flushes == 1, far.flushes
 		raw.put(4096, BLOCK)
 	with Far(port, 8) as far:
-		assert sync(raw) == "EIO" and sync(raw) == "EIO" and far.flushes == 0, far.flushes
+		assert raw.flush() == "EIO" and raw.flush() == "EIO" and far.flushes == 0, far.flushes
 		os.close(raw.fd)
 		raw = Raw(disk)
 		raw.put(0, BLOCK)
-		assert sync(raw) == "ok" and far.flushes == 1, far.flushes
+		assert raw.flush() == "ok" and far.flushes == 1, far.flushes
 	with Far(port, 9) as far:
 		# Nothing had been written that was not flushed.
-		assert sync(raw) == "ok", far.flushes
+		assert raw.flush() == "ok", far.flushes
 		os.close(raw.fd)
 		assert block.stop(block.numbers()[0]) == 0 and command.wait() == 0
 

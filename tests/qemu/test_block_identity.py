@@ -10,6 +10,7 @@ import subprocess
 import block
 import krping
 from block import MIB, Raw, Server, call
+from fragile import Scsi
 from krping import wait_for
 from ktap import Suite
 
@@ -291,18 +292,8 @@ def loop_device():
 
 @suite.test("a disk says what sizes its store does its work best with")
 def topology():
-	call("modprobe", "sd_mod")
-	call("modprobe", "scsi_debug", "dev_size_mb=32", "delay=0", "physblk_exp=3", "lbpu=1",
-	     "opt_xferlen_exp=9", "opt_blks=1024", "unmap_granularity=64")
 	names = ("logical_block_size", "physical_block_size", "minimum_io_size", "optimal_io_size",
 		 "discard_granularity")
-
-	def found():
-		for name in os.listdir("/sys/block"):
-			if "/adapter0/" in os.path.realpath(f"/sys/block/{name}"):
-				return name
-		return None
-	name = wait_for(found)
 
 	def sizes(disk):
 		said = []
@@ -310,12 +301,12 @@ def topology():
 			with open(f"/sys/block/{disk}/queue/{each}", encoding="ascii") as file:
 				said.append(int(file.read()))
 		return said
-	store = f"/dev/{name}"
-	wait_for(lambda: os.path.exists(store))
-	wanted = sizes(name)
-	assert wanted == [512, 4096, 512 << 9, 512 * 1024, 512 * 64], wanted
-	with Server(f"store={store}") as server, server.disk() as disk:
-		assert sizes(disk.name) == wanted, (sizes(disk.name), wanted)
+	with Scsi("dev_size_mb=32", "physblk_exp=3", "lbpu=1", "opt_xferlen_exp=9", "opt_blks=1024",
+		  "unmap_granularity=64") as medium:
+		wanted = sizes(medium.name)
+		assert wanted == [512, 4096, 512 << 9, 512 * 1024, 512 * 64], wanted
+		with Server(f"store={medium.path}") as server, server.disk() as disk:
+			assert sizes(disk.name) == wanted, (sizes(disk.name), wanted)
 	# Of a file nothing is known.
 	with Server("size=1M,store=/tmp/topology") as server, server.disk() as disk:
 		assert sizes(disk.name) == [512, 512, 512, 0, 512], sizes(disk.name)

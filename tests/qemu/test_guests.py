@@ -13,6 +13,7 @@ import block
 import guests
 import krping
 from block import MIB, Raw
+from fragile import Mapping
 from krping import ADDR, ADDR6, Program, new_port, new_tag, run_ok, wait_for
 from ktap import Suite
 
@@ -254,65 +255,43 @@ def unflushed():
 			block.compare(raw.get(4096, 4096), pattern(3), "the block written again")
 
 
-def flush(raw):
-	"""Flush a Raw, and return the name of the errno, or ok."""
-	try:
-		os.fsync(raw.fd)
-	except OSError as error:
-		return errno.errorcode[error.errno]
-	return "ok"
-
-
 @suite.test("a disk has all data when the module of its server was unloaded and loaded meanwhile")
 def module_anew():
 	other = far()
 	with Store(other) as store, store.disk() as disk, Raw(disk) as raw:
 		raw.put(0, pattern(1))
-		assert flush(raw) == "ok"
+		assert raw.flush() == "ok"
 		raw.put(4096, pattern(2))
 		assert store.server.interrupt() == errno.EINTR
 		other.exec("rmmod", "krping")
 		other.exec("insmod", krping.MODULE)
 		store.start()
 		block.compare(raw.get(4096, 4096), pattern(2), "the block that was not flushed")
-		assert flush(raw) == "ok"
+		assert raw.flush() == "ok"
 
 
 @suite.test("the module of a server stays while a disk has not been told of what was lost there")
 def module_stays():
 	other = far()
-	other.exec("modprobe", "-a", "brd", "dm-mod")
-	sectors = other.exec("blockdev", "--getsz", "/dev/ram0").strip()
-	device = "/dev/mapper/lost"
-
-	def table(kind):
-		return f"0 {sectors} linear /dev/ram0 0" if kind == "linear" else f"0 {sectors} error"
-
-	def become(kind):
-		other.exec("sh", "-c", f"dmsetup suspend --noflush --nolockfs lost && "
-			   f"dmsetup load lost --table '{table(kind)}' && "
-			   "dmsetup resume --noudevsync lost")
-	other.exec("sh", "-c", f"dmsetup create lost --uuid LVM-lost --noudevsync "
-		   f"--table '{table('linear')}' && dmsetup mknodes lost")
-	port = new_port()
-	text = f"server,blk,persist,port={port},store={device},size={MIB}"
-	server = other.serve(text)
-	with block.Disk(f"client,blk,addr={other.addr},port={port},reconnect=600") as disk:
-		with Raw(disk) as raw:
-			raw.put(0, pattern(1))
-			become("error")
-			other.exec("sync")
-			assert server.interrupt() == errno.EINTR
-			become("linear")
-			status, said = other.program("rmmod", "krping").finish()
-			assert status and "in use" in said, said
-			server = other.serve(text)
-			assert flush(raw) == "EIO" and disk.figures()["reconnects"] == 1
-	assert server.interrupt() == errno.EINTR
-	# Nobody is left to be told.
-	wait_for(lambda: other.program("rmmod", "krping").finish()[0] == 0)
-	other.exec("insmod", krping.MODULE)
-	other.exec("sh", "-c", "dmsetup remove --noudevsync --retry lost && rmmod brd")
+	with Mapping(other.exec) as device:
+		port = new_port()
+		text = f"server,blk,persist,port={port},store={device.path},size={MIB}"
+		server = other.serve(text)
+		with block.Disk(f"client,blk,addr={other.addr},port={port},reconnect=600") as disk:
+			with Raw(disk) as raw:
+				raw.put(0, pattern(1))
+				device.fail()
+				other.exec("sync")
+				assert server.interrupt() == errno.EINTR
+				device.mend()
+				status, said = other.program("rmmod", "krping").finish()
+				assert status and "in use" in said, said
+				server = other.serve(text)
+				assert raw.flush() == "EIO" and disk.figures()["reconnects"] == 1
+		assert server.interrupt() == errno.EINTR
+		# Nobody is left to be told.
+		wait_for(lambda: other.program("rmmod", "krping").finish()[0] == 0)
+		other.exec("insmod", krping.MODULE)
 
 
 @suite.test("a client whose server's machine hangs ends by itself; later ones are served again")
