@@ -357,7 +357,8 @@ def false_lists():
 
 @suite.test("a request that is never answered fails after 15 repetitions and reconnect=, not before")
 def repeated():
-	patience = 15 * krping.SLOW
+	# Longer than seventeen connections take, between which the disk waits for up to two seconds.
+	patience = 40 * krping.SLOW
 	# The puppet answers nothing while this test sleeps, no keepalive either.
 	with Played(f"reconnect={patience}", timeout=4000 * patience) as played:
 		number = block.numbers()[0]
