@@ -38,6 +38,11 @@ class Played(Launcher):
 	passing = {}
 	# By the same names, how many packets of a run are lost, by a client twice as many.
 	lossy = {}
+	# By a round, how many times slower all are from then on.
+	slow_from = {}
+	# By host, how many ns its runs take longer.
+	late = {}
+	spread = SPREAD
 	seed = 1
 	# Called with the number of each round.
 	at_round = staticmethod(lambda number: None)
@@ -189,7 +194,9 @@ class Played(Launcher):
 		factor = (self.slow.get(host, 1) * self.slow.get(server, 1)
 			  * self.slow.get((host, server), 1)
 			  * self._passing(host) * self._passing(server) * self._passing((host, server))
-			  * math.exp(self.rng.gauss(0, SPREAD)))
+			  * math.exp(self.rng.gauss(0, self.spread)))
+		factor *= self._machine()
+		late = self.late.get(host, 0) + self.late.get(server, 0)
 		lost = poisson(self.rng, 2 * self.lossy.get(host, 0) + self.lossy.get(server, 0)
 			       + 2 * self.lossy.get((host, server), 0)
 			       + self.lossy.get((server, host), 0))
@@ -197,7 +204,8 @@ class Played(Launcher):
 		if client.split(",")[0] in ("bw", "rbw", "sbw"):
 			figures = {"bytes_per_s": int(1e10 / factor)}
 		else:
-			figures = {"p50_ns": int(TYPICAL * factor), "p99_ns": int(3 * TYPICAL * factor)}
+			figures = {"p50_ns": int(TYPICAL * factor) + late,
+				   "p99_ns": int(3 * TYPICAL * factor) + late}
 		# The second part of an address is the number of the device that it is of.
 		address = self.addresses[self.number[host]][self.round["rail"]]
 		device = 0 if self._fault(host, "strays") else int(address.split(".")[1])
@@ -207,6 +215,10 @@ class Played(Launcher):
 			# It fails after it has measured something.
 			run |= {"errno": "ECONNRESET", "reason": "the connection is lost"}
 		return run
+
+	def _machine(self):
+		return math.prod(factor for first, factor in self.slow_from.items()
+				 if self.round["n"] >= first)
 
 	def _passing(self, who):
 		factor, until = self.passing.get(who, (1, 0))
@@ -219,17 +231,18 @@ class Played(Launcher):
 		self.stopped = True
 
 
-def play(*words, hosts="h[0-7]", faults=None, slow=None, passing=None, lossy=None, at_round=None,
-	 offsets=None, status=0):
+def play(*words, hosts="h[0-7]", faults=None, slow=None, passing=None, lossy=None, late=None,
+	 slow_from=None, at_round=None, offsets=None, spread=SPREAD, seed=1, status=0):
 	"""Run krping mesh WORDS with HOSTS, some of which have FAULTS, are SLOW, or are so in
-	PASSING, or LOSSY: the launcher, stdout and stderr."""
+	PASSING, or LOSSY or LATE: the launcher, stdout and stderr. Healthy figures have a SPREAD."""
 	class Hosts(Played):
 		"""Those of this mesh."""
 
 		made = []
 
 	Hosts.faults, Hosts.slow, Hosts.clock_offsets = faults or {}, slow or {}, offsets or {}
-	Hosts.passing, Hosts.lossy = passing or {}, lossy or {}
+	Hosts.passing, Hosts.lossy, Hosts.late = passing or {}, lossy or {}, late or {}
+	Hosts.slow_from, Hosts.spread, Hosts.seed = slow_from or {}, spread, seed
 	Hosts.at_round = staticmethod(at_round or (lambda number: None))
 	with front.patched(launch, LAUNCHERS={"ssh": Hosts}), \
 			front.patched(controller, LEADS=(0, 0, 0)):

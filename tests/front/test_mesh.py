@@ -633,6 +633,10 @@ def schema():
 		jsonschema.validate(found, rules)
 		assert found["misses"] and found["outliers"] and found["failures"]
 		assert any(matrix["again"] for matrix in found["matrices"])
+		play("--json", "x", hosts="h[0-3]", spread=1.2)
+		noisy = loaded()
+		jsonschema.validate(noisy, rules)
+		assert noisy["unjudged"] and noisy["unjudged"][0]["noise"], noisy["unjudged"]
 		for name in ("krping_mesh", "hosts", "matrices"):
 			less = {key: value for key, value in found.items() if key != name}
 			try:

@@ -51,7 +51,7 @@ def judge(rng, rate, count=8, by_pair=True):
 			fresh.runs[client][server] += 1
 		second = counts.again(whole, fresh, series, finding, found)
 		assert second, finding
-		if counts.stands(finding, second):
+		if second.stands:
 			accused.append((finding.kind, finding.client, finding.server))
 	return accused
 

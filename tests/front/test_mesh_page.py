@@ -158,6 +158,25 @@ def lost():
 		fine(found)
 
 
+@suite.test("what is not judged is listed with its noise, and is not put as none")
+def not_judged():
+	with opened() as (found, path):
+		play("--html", "x.html", "--json", "x", "--test", "wlat", "--sizes", "64",
+		     hosts="h[0-3]", spread=1.2)
+		with open("x", encoding="utf-8") as file:
+			sentences = [each["sentence"] for each in json.load(file)["unjudged"]]
+		found.open(f"{path}/x.html#h1,h2")
+		verdict = "no outliers by 1 of 3 figures, and the others not judged"
+		assert found.text("#outliers") == verdict and verdict in found.text("#summary")
+		listed = found.text("#unjudged")
+		assert len(sentences) == 4 and all(each in listed for each in sentences), listed
+		# A click shows its figure, of the pair that was chosen.
+		found.value("document.querySelectorAll('#unjudged button')[2].click()")
+		assert found.value("document.getElementById('figure').value") == "p99_ns"
+		assert found.text("#pair") == "h1 to h2", found.text("#pair")
+		fine(found)
+
+
 @suite.test("light, dark, narrow, and with 64 hosts: the map fits, and is drawn")
 def looks():
 	with opened() as (found, path):

@@ -27,6 +27,8 @@ Without I/O:
 	clock		offsets of clocks
 	wire		the lines between controller and nodes
 	matrix		what pairs measured
+	apart		a matrix, taken apart
+	power		how much worse somebody must be to be named
 	outliers	who is worse than the others
 	counts		who has more retransmits than the others
 	outcome		all of it, with limits and the exit status

@@ -87,7 +87,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 	then.add_argument("--min-bw", metavar="BYTES", type=options.bandwidth,
 			  help="the limit of bandwidths, in bytes per second, such as 10G")
 	then.add_argument("--fail-on-outliers", action="store_true",
-			  help="hosts or pairs that are worse than the others are a missed limit")
+			  help="hosts or pairs that are worse than the others are a missed limit, and "
+			       "that it cannot be told is one, too")
 	then.add_argument("--json", metavar="FILE",
 			  help="write everything there; - is stdout, without tables")
 	then.add_argument("--html", metavar="FILE", help="write a page for a browser there")

@@ -11,7 +11,7 @@ from typing import Any
 from krping_front import progress, results
 from krping_front.errors import FAILED, INTERRUPTED, OK, Quit, printing
 
-from . import again, document, html, nodeset, plan, table
+from . import again, document, html, nodeset, plan, power, table
 from . import arguments as given
 from .journal import Journal, Start, refuse_left
 from .matrix import FIGURES, Run, label
@@ -39,7 +39,7 @@ exit status:
   2    nothing was run: usage, or fewer than two hosts are ready; or a file
        could not be written
   3    a run missed --max-p99 or --min-bw, or with --fail-on-outliers some host
-       or pair is worse than the others; all were run
+       or pair is worse than the others, or that cannot be told; all were run
   130  interrupted
 An interrupted mesh prints the results until then, and writes them to --json and
 --html.
@@ -78,6 +78,9 @@ def _refuse(arguments: argparse.Namespace, hosts: list[str]) -> None:
 		if limit is not None and not any(
 				figure in FIGURES[kind.measure] for kind in arguments.test):
 			raise Quit(f"{name}: no test measures {label(figure)}; --test is {tests}")
+	if arguments.fail_on_outliers and len(hosts) < power.ENOUGH:
+		raise Quit(f"--fail-on-outliers: {len(hosts)} hosts are too few to tell who is worse than "
+			   f"the others; it takes {power.ENOUGH}")
 	if arguments.html == "-":
 		raise Quit("--html -: a page is for a file")
 	if arguments.resume and arguments.json in (None, "-"):
@@ -168,13 +171,12 @@ class Mesh:
 		if self.outcome is None:
 			return self._nobody(controller)
 		self.outcome.interrupted = self.interrupted
-		found, misses = self.outcome.accusations(), list(self.outcome.misses())
-		status = self.outcome.status(
-			bool(misses), any(not each.dismissed for each in found))
+		verdict, misses = self.outcome.judge(), list(self.outcome.misses())
+		status = self.outcome.status(bool(misses), verdict)
 		if self.arguments.json != "-":
 			with printing():
-				print("\n".join(table.lines(self.outcome, found, misses)))
-		whole = document.document(self.outcome, found, misses, status, self._about())
+				print("\n".join(table.lines(self.outcome, verdict, misses)))
+		whole = document.document(self.outcome, verdict, misses, status, self._about())
 		# Where the disk is full the journal stays, and --resume writes what is missing here.
 		if self.arguments.json is not None:
 			results.replace(self.arguments.json, document.text(whole))
@@ -237,8 +239,8 @@ class Mesh:
 			return
 		import asyncio
 		# It takes long where there are many hosts, which hear of the controller meanwhile.
-		accused = await asyncio.to_thread(self.outcome.accusations)
-		found = [(each.key, each.finding) for each in accused if each.figure != ERRORS]
+		verdict = await asyncio.to_thread(self.outcome.judge)
+		found = [(each.key, each.finding) for each in verdict.found if each.figure != ERRORS]
 		chosen = again.wanted(whole, found, times)
 		await self._run(controller, again.steps(whole, chosen, times),
 				whole.step_count + again.count(chosen))

@@ -19,7 +19,8 @@ import math
 import statistics
 from collections.abc import Iterable
 
-from .outliers import CELLS, NORMAL, SURE, Finding, Matrix
+from .apart import CELLS, NORMAL, Matrix
+from .outliers import SURE, Again, Finding
 
 # A rate below that, in a run, is none: a timer may fire too early once in a while.
 FEW = 0.02
@@ -87,7 +88,7 @@ def _hosts_of(found: Iterable[Finding]) -> frozenset[int]:
 
 
 def again(counts: Counts, fresh: Counts, series: list[float], finding: Finding,
-	  found: list[Finding]) -> Finding | None:
+	  found: list[Finding]) -> Again | None:
 	"""FINDING, one of those that were FOUND in COUNTS, as the FRESH ones make it. SERIES are the
 	fresh counts of its pair, one after the other. None is returned where too little was measured
 	again to say."""
@@ -99,13 +100,12 @@ def again(counts: Counts, fresh: Counts, series: list[float], finding: Finding,
 			return None
 		score = min(_score(sum(series), len(series) * others),
 			    _often(series, rates))
-		return dataclasses.replace(finding, factor=statistics.median(series), score=score)
+		return _again(finding, statistics.median(series), score)
 	if not counts.by_pair:
 		assert finding.client is not None
 		cells = fresh.row(finding.client)
 		rate = statistics.median(map(_rate, cells)) if cells else 0.0
-		return dataclasses.replace(finding, factor=rate, score=_score(rate, others)) \
-			if cells else None
+		return _again(finding, rate, _score(rate, others)) if cells else None
 	sides = [side(host) for side, host in ((fresh.row, finding.client),
 					       (fresh.column, finding.server)) if host is not None]
 	if min(map(len, sides)) < CELLS:
@@ -113,12 +113,11 @@ def again(counts: Counts, fresh: Counts, series: list[float], finding: Finding,
 	score, rate = max(
 		(min(_score(total, runs * others), _often([*map(_rate, side)], rates)), total / runs)
 		for side in sides for total, runs in [_without_most(side)])
-	return dataclasses.replace(finding, factor=rate, score=score)
+	return _again(finding, rate, score)
 
 
-def stands(first: Finding, second: Finding) -> bool:
-	"""Whether who is accused by the FIRST finding is so by the SECOND one, too."""
-	return second.score > SURE and second.factor >= SHARE * first.factor
+def _again(first: Finding, rate: float, score: float) -> Again:
+	return Again(rate, score, score > SURE and rate >= SHARE * first.factor)
 
 
 def _rate(cell: Cell) -> float:

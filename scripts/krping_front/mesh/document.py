@@ -6,18 +6,18 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from .matrix import Grid
-from .outcome import Accusation, Miss, Outcome
+from .matrix import Grid, label
+from .outcome import Accusation, Gap, Miss, Outcome, Verdict
 
 VERSION = 1
 
 Document = dict[str, Any]
 
 
-def document(outcome: Outcome, found: list[Accusation], misses: list[Miss], status: int,
+def document(outcome: Outcome, verdict: Verdict, misses: list[Miss], status: int,
 	     about: Document) -> Document:
-	"""The document of OUTCOME, in which those that were FOUND stood out. ABOUT is what it was
-	asked for, and when."""
+	"""The document of OUTCOME, with the VERDICT on outliers. ABOUT is what it was asked for, and
+	when."""
 	names = [host.name for host in outcome.hosts]
 
 	def key(each: tuple[str, int, str]) -> Document:
@@ -33,6 +33,14 @@ def document(outcome: Outcome, found: list[Accusation], misses: list[Miss], stat
 			"factor": round(each.finding.factor, 4), "score": round(each.finding.score, 2),
 			"again": again, "sentence": outcome.accuse(each)}
 
+	def unjudged(each: Gap) -> Document:
+		known = each.unjudged
+		return key(each.key) | {
+			"figure": each.figure, "who": known.who, "count": known.count,
+			"noise": None if known.noise is None else round(known.noise, 4),
+			"factor": None if known.factor is None else round(known.factor, 4),
+			"sentence": known.sentence(label(each.figure))}
+
 	return {
 		"krping_mesh": VERSION, **about, "status": status,
 		"interrupted": outcome.interrupted,
@@ -44,8 +52,11 @@ def document(outcome: Outcome, found: list[Accusation], misses: list[Miss], stat
 		"hosts": [_host(host, outcome.plan.rails) for host in outcome.hosts],
 		"matrices": [_matrix(grid, outcome.again.get(name))
 			     for name, grid in outcome.grids.items()],
-		"outliers": [accusation(each) for each in found if not each.dismissed],
-		"dismissed": [accusation(each) for each in found if each.dismissed],
+		"verdict": str(verdict),
+		"outliers": [accusation(each) for each in verdict.accused],
+		"dismissed": [accusation(each) for each in verdict.dismissed],
+		"doubtful": [accusation(each) for each in verdict.doubtful],
+		"unjudged": [unjudged(each) for each in verdict.gaps],
 		"misses": [key(each.key) | {
 			"client": names[each.pair[0]], "server": names[each.pair[1]],
 			"figure": each.figure, "value": each.value, "limit": each.limit}

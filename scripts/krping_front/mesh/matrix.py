@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 from krping_front.kinds import KINDS
 
-from .outliers import Finding, Matrix
+from .apart import Matrix
+from .outliers import Finding
 from .plan import Pair
 
 # The figure that is a count: of several runs of a pair it is the sum.

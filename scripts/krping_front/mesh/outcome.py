@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from krping_front.errors import FAILED, INTERRUPTED, MISSED, OK
 
-from . import counts, outliers, rails
+from . import counts, outliers, power, rails
 from .counts import Counts
 from .host import Host
 from .matrix import RETRANSMITS, Grid, Key, Run, label, sentence
-from .outliers import Finding
+from .outliers import Again, Finding, Judgement
 from .plan import Pair, Plan, Step
+from .power import Unjudged
 from .rounds import NO_DATA
 
 # Failures whose sentences are kept; all are counted.
@@ -27,7 +28,7 @@ class Limits:
 
 	max_p99_ns: int | None = None
 	min_bytes_per_s: int | None = None
-	# Whether an outlier is as bad as a missed limit.
+	# Whether an outlier, or one that could not be told, is as bad as a missed limit.
 	outliers: bool = False
 
 
@@ -64,13 +65,65 @@ class Accusation:
 	figure: str
 	finding: Finding
 	# The same when it was measured again, None where it was not.
-	second: Finding | None = None
+	second: Again | None = None
 
 	@property
-	def dismissed(self) -> bool:
-		"""Whether they did not stand out again, where that was measured."""
-		stands = counts.stands if self.figure == RETRANSMITS else outliers.stands
-		return self.second is not None and not stands(self.finding, self.second)
+	def stands(self) -> bool | None:
+		"""Whether they did not stand out by chance; None where they were measured again and that
+		cannot be told."""
+		return True if self.second is None else self.second.stands
+
+
+@dataclasses.dataclass(frozen=True)
+class Gap:
+	"""Hosts or pairs that a figure of a matrix does not judge."""
+
+	key: Key
+	figure: str
+	unjudged: Unjudged
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+	"""Who is worse than the others, as far as that can be told."""
+
+	# All that stood out, also those that do not stand.
+	found: list[Accusation]
+	gaps: list[Gap]
+	# The figures of all matrices.
+	figures: int
+
+	@property
+	def accused(self) -> list[Accusation]:
+		"""Who is worse than the others."""
+		return [each for each in self.found if each.stands]
+
+	@property
+	def dismissed(self) -> list[Accusation]:
+		"""Who stood out once, and not again."""
+		return [each for each in self.found if each.stands is False]
+
+	@property
+	def doubtful(self) -> list[Accusation]:
+		"""Who stood out once, and it cannot be told whether again."""
+		return [each for each in self.found if each.stands is None]
+
+	@property
+	def unjudged(self) -> int:
+		"""How many figures there are of which it cannot be said that nobody else is worse."""
+		return len({(each.key, each.figure) for each in self.gaps}
+			   | {(each.key, each.figure) for each in self.doubtful})
+
+	def __str__(self) -> str:
+		count, unjudged = len(self.accused), self.unjudged
+		if not unjudged:
+			return f"{count} outliers"
+		if count:
+			return f"{count} outliers, and {unjudged} of {self.figures} figures not judged"
+		if unjudged == self.figures:
+			return "outliers not judged"
+		judged = self.figures - unjudged
+		return f"no outliers by {judged} of {self.figures} figures, and the others not judged"
 
 
 @dataclasses.dataclass
@@ -176,31 +229,34 @@ class Outcome:
 							yield Miss(key, (client, server), figure,
 								   value, limit)
 
-	def accusations(self) -> list[Accusation]:
-		"""Who is worse than the others, or seemed to be so: see Accusation.dismissed."""
-		found = []
+	def judge(self) -> Verdict:
+		"""Who is worse than the others, or seemed to be so, and of whom that cannot be said."""
+		found, gaps, figures = [], [], 0
 		for key, grid in self.grids.items():
 			found += [Accusation(key, ERRORS, finding)
 				  for finding in outliers.failing(grid.tried, grid.errors)]
 			for figure in grid.figures:
-				findings = self._find(grid, figure)
+				judged = self._judge(grid, figure)
 				found += [Accusation(key, figure, finding,
-						     self._second(key, figure, finding, findings))
-					  for finding in findings]
-		return found
+						     self._second(key, figure, finding, judged.found))
+					  for finding in judged.found]
+				gaps += [Gap(key, figure, each) for each in judged.unjudged]
+				figures += bool(grid.known(figure))
+		return Verdict(found, gaps, figures)
 
-	def _find(self, grid: Grid, figure: str) -> list[Finding]:
-		"""Who stands out in FIGURE of GRID."""
+	def _judge(self, grid: Grid, figure: str) -> Judgement:
+		"""What FIGURE of GRID says of hosts and pairs."""
+		matrix = grid.values[figure]
 		if figure == RETRANSMITS:
-			return counts.find(self._counts(grid))
-		return outliers.find(grid.values[figure], grid.figures[figure])
+			return Judgement(counts.find(self._counts(grid)), power.too_few(matrix))
+		return outliers.judge(matrix, grid.figures[figure])
 
 	def _counts(self, grid: Grid) -> Counts:
 		"""The retransmits of GRID."""
 		return Counts(grid.values[RETRANSMITS], grid.counted, self.plan.by_pair)
 
 	def _second(self, key: Key, figure: str, finding: Finding,
-		    found: list[Finding]) -> Finding | None:
+		    found: list[Finding]) -> Again | None:
 		"""FINDING, one of those that were FOUND, as it is by what was measured again."""
 		if key not in self.again:
 			return None
@@ -212,13 +268,14 @@ class Outcome:
 		return outliers.again(grid.values[figure], fresh.best(figure), finding,
 				      grid.figures[figure])
 
-	def status(self, missed: bool, accused: bool) -> int:
-		"""The exit status, where limits were MISSED and somebody is ACCUSED."""
+	def status(self, missed: bool, verdict: Verdict) -> int:
+		"""The exit status, where limits were MISSED, and VERDICT is that on outliers."""
 		if self.interrupted:
 			return INTERRUPTED
 		if self.failed or self.failed_again or any(host.reason for host in self.hosts):
 			return FAILED
-		return MISSED if missed or (accused and self.limits.outliers) else OK
+		doubtful = self.limits.outliers and bool(verdict.accused or verdict.unjudged)
+		return MISSED if missed or doubtful else OK
 
 	def names(self, pair: Pair) -> str:
 		"""PAIR for people."""

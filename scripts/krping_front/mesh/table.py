@@ -9,7 +9,7 @@ from krping_front.kinds import KINDS
 
 from . import nodeset
 from .matrix import RETRANSMITS, Grid, label, sentence, summary
-from .outcome import ERRORS, Accusation, Miss, Outcome, title
+from .outcome import ERRORS, Accusation, Gap, Miss, Outcome, Verdict, title
 
 # Matrices of more hosts do not fit; then the worst hosts are shown.
 FITS = 12
@@ -26,19 +26,19 @@ def columns(rows: list[list[str]]) -> list[str]:
 		for row in rows]
 
 
-def lines(outcome: Outcome, found: list[Accusation], misses: list[Miss]) -> Iterator[str]:
-	"""All that is to be said of OUTCOME, in which those that were FOUND stood out and MISSES
-	are beyond limits."""
-	accused = [each for each in found if not each.dismissed]
+def lines(outcome: Outcome, verdict: Verdict, misses: list[Miss]) -> Iterator[str]:
+	"""All that is to be said of OUTCOME, with the VERDICT on outliers; MISSES are beyond limits."""
 	names = [host.name for host in outcome.hosts]
 	for grid in outcome.grids.values():
 		if any(map(any, grid.tried)):
 			yield from _grid(grid, names)
 			yield ""
-	yield from _listed("worse than the others", _accusations(outcome, accused))
+	yield from _listed("worse than the others", _accusations(outcome, verdict.accused))
 	yield from _listed("stood out once, and not when they were run again", [
-		f"{outcome.accuse(each)}; {title(each.key)}"
-		for each in found if each.dismissed])
+		f"{outcome.accuse(each)}; {title(each.key)}" for each in verdict.dismissed])
+	yield from _listed("not judged; there is less noise with --repeat, --count or --duration", [
+		*(f"{outcome.accuse(each)}; {title(each.key)}" for each in verdict.doubtful),
+		*_gaps(outcome, verdict.gaps)])
 	yield from _listed("beyond limits", [
 		f"{title(each.key)}: {outcome.names(each.pair)}: {label(each.figure)} is "
 		f"{sentence(each.figure, each.value)}, and the limit {sentence(each.figure, each.limit)}"
@@ -54,7 +54,7 @@ def lines(outcome: Outcome, found: list[Accusation], misses: list[Miss]) -> Iter
 	yield from _times(outcome)
 	again = f"{outcome.failed_again} failed when run again, " * bool(outcome.failed_again)
 	yield (f"# {outcome.runs} runs of {well} of {len(outcome.hosts)} hosts; {outcome.failed} "
-	       f"failed, {again}{len(misses)} beyond limits, {len(accused)} outliers")
+	       f"failed, {again}{len(misses)} beyond limits, {verdict}")
 
 
 def _times(outcome: Outcome) -> Iterator[str]:
@@ -103,6 +103,22 @@ def _worse(figure: str, factor: float) -> str:
 	if figure == RETRANSMITS:
 		return f"up to {factor:.3g} retransmits in a run"
 	return f"{label(figure)} is up to {factor:.3g} times worse than typical"
+
+
+def _gaps(outcome: Outcome, gaps: list[Gap]) -> list[str]:
+	"""GAPS, those of a figure together, with the worst of them, and those with too few hosts."""
+	groups: dict[object, list[Gap]] = collections.defaultdict(list)
+	for each in gaps:
+		known = each.unjudged
+		groups[known if known.noise is None else (each.figure, known.who)].append(each)
+	found = []
+	for many in groups.values():
+		worst = max(many, key=lambda each: each.unjudged.factor or 0.0)
+		figures = ", ".join(dict.fromkeys(label(each.figure) for each in many))
+		count = len({each.key for each in many})
+		where = f"in {count} of {len(outcome.grids)} matrices, such as " if count > 1 else ""
+		found.append(f"{worst.unjudged.sentence(figures)}; {where}{title(worst.key)}")
+	return found
 
 
 def _failures(outcome: Outcome) -> Iterator[str]:

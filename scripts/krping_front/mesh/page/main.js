@@ -54,10 +54,10 @@ function choose(number, figure) {
 	show(true);
 }
 
-function listed(id, groups, text) {
+function listed(id, groups, text, none = "none") {
 	const list = byId(id);
 	if (!groups.length)
-		element("li", "none", list);
+		element("li", none, list);
 	for (const group of groups) {
 		const button = element("button", text(group), element("li", null, list));
 		button.type = "button";
@@ -72,6 +72,8 @@ function listed(id, groups, text) {
 }
 
 function pairOf(each) {
+	if (each.client === undefined)
+		return [state.client, state.server];
 	const client = each.client === null ? null : numbers.get(each.client);
 	const server = each.server === null ? null : numbers.get(each.server);
 	// Of a host one of its pairs.
@@ -137,8 +139,7 @@ function hosts() {
 byId("summary").textContent = `${mesh.started}: ${names.length} hosts, ${mesh.asked.pattern}, `
 	+ `${mesh.runs.all} runs, ${mesh.runs.failed} failed, `
 	+ (mesh.again.failed ? `${mesh.again.failed} failed when run again, ` : "")
-	+ `${mesh.misses.length} beyond limits, `
-	+ `${mesh.outliers.length} outliers${mesh.interrupted ? "; interrupted" : ""}`;
+	+ `${mesh.misses.length} beyond limits, ${mesh.verdict}${mesh.interrupted ? "; interrupted" : ""}`;
 mesh.matrices.forEach((matrix, number) => {
 	const option = element("option", title(matrix), byId("matrix"));
 	option.value = `${number}`;
@@ -169,8 +170,10 @@ map.addEventListener("keydown", (event) => {
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 window.addEventListener("resize", draw);
 window.addEventListener("hashchange", addressed);
-listed("outliers", together(mesh.outliers), accused);
+listed("outliers", together(mesh.outliers), accused, mesh.verdict);
 listed("dismissed", together(mesh.dismissed), accused);
+listed("unjudged", [...mesh.doubtful, ...mesh.unjudged].map((each) => [each]), ([each]) =>
+	 `${title(each)}: ${each.sentence}`);
 listed("misses", mesh.misses.map((each) => [each]), ([each]) => `${title(each)}: ${each.client} to `
 	+ `${each.server}: ${label(each.figure)} is ${sentence(each.figure, each.value)}, and the `
 	+ `limit ${sentence(each.figure, each.limit)}`);
