@@ -7,6 +7,7 @@
 	kinds		the tests, and what each measures
 	options		what the values of the program's own options may be
 	address		addresses in commands, and names of hosts
+	units		the unit of bandwidths
 	command		a command's text: its options, its tag, its progress
 	proc		/proc/krping: read its lines, write a command and interrupt it
 	failed		the module's list of failed commands, with a sentence for each

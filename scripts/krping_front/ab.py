@@ -3,13 +3,13 @@
 
 from typing import Any
 
-from . import drawings, picture, rows
+from . import drawings, picture, units
 from .curves import Points
 from .rows import Row
 
 # Name, unit, style and text of what is compared.
 LATENCIES = (("p50_ns", 1e3, "-", "50%"), ("p99_ns", 1e3, "--", "99%"))
-BANDWIDTH = (("bytes_per_s", float(rows.MIB), "-", ""),)
+BANDWIDTH = (("bytes_per_s", float(units.MIB), "-", ""),)
 
 
 def draw(pyplot: Any, sides: list[tuple[str, Points]]) -> Any:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from .command import split, variant
 from .kinds import KINDS
 from .result import Result, Stage
-from .rows import MIB, device
+from .rows import device
 from .table import Column, Table, fixed
+from .units import MIB
 
 UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (MIB, "MiB"), (1 << 10, "KiB"))
 

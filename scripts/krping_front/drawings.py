@@ -4,7 +4,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from . import picture, rows, stats
+from . import picture, stats, units
 from .curves import Curves, Points
 from .rows import Row
 
@@ -123,7 +123,7 @@ def bandwidth(pyplot: Any, curves: Curves) -> Any:
 	handles = []
 	for colour, marker, (label, points) in zip(picture.COLOURS, picture.MARKERS, curves):
 		for axes, name, unit, value in (
-				(above, "bytes_per_s", rows.MIB, lambda row: row.mib_per_s),
+				(above, "bytes_per_s", units.MIB, lambda row: row.mib_per_s),
 				(below, "rate", 1e6, lambda row: row.mpps)):
 			curve, = axes.plot(list(points), values(points, value), color=colour,
 					   marker=marker, markersize=4, label=label)
@@ -148,7 +148,7 @@ def bandwidth_axis(axes: Any, logarithmic: bool = False) -> None:
 	else:
 		axes.set_ylim(bottom=0)
 	axes.set_ylabel("bandwidth [MiB/s]")
-	per_mib = rows.MIB * 8 / 1e9
+	per_mib = units.MIB * 8 / 1e9
 	right = axes.secondary_yaxis("right", functions=(lambda value: value * per_mib,
 							 lambda value: value / per_mib))
 	right.set_ylabel("bandwidth [Gbit/s]")
@@ -167,11 +167,11 @@ def link_lines(axes: Any, found: list[Row]) -> list[Any]:
 	top = max((row.mib_per_s or 0 for row in found), default=0)
 	handles = []
 	for megabits in rates:
-		mib = megabits * 1e6 / 8 / rows.MIB
+		mib = megabits * 1e6 / 8 / units.MIB
 		if mib <= LINK_ABOVE * top:
 			handles.append(axes.axhline(mib, color="#555555", linestyle="-.", linewidth=1,
 						    label=f"link rate, {megabits / 1000:g} Gbit/s"))
 	if handles:
-		axes.set_ylim(top=max(axes.get_ylim()[1], 1.05 * rates[-1] * 1e6 / 8 / rows.MIB
+		axes.set_ylim(top=max(axes.get_ylim()[1], 1.05 * rates[-1] * 1e6 / 8 / units.MIB
 				      if len(handles) == len(rates) else 0))
 	return handles

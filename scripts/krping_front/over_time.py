@@ -5,7 +5,7 @@ import dataclasses
 import math
 from typing import Any
 
-from . import picture, rows
+from . import picture, rows, units
 from .command import split
 from .result import Result
 from .rows import Row
@@ -66,7 +66,7 @@ def draw(pyplot: Any, runs: list[tuple[str, Run]]) -> Any:
 	above, below = axes[0][0], axes[-1][0]
 	# Requests of a disk are of many sizes.
 	wide = all(run.row.kind.measure in ("bandwidth", "requests") for _, run in runs)
-	column, unit = ("bytes", float(rows.MIB)) if wide else ("operations", 1e3)
+	column, unit = ("bytes", float(units.MIB)) if wide else ("operations", 1e3)
 	handles = []
 	for colour, (label, run) in zip(picture.COLOURS, runs):
 		steps = {"drawstyle": "steps-post", "color": colour}

@@ -13,6 +13,7 @@ from .counters import Counters
 from .kinds import KINDS, SIZED, Kind
 from .result import Histogram, Result
 from .tables import option, units_of
+from .units import MIB
 
 Number = TypeVar("Number", int, float)
 
@@ -22,7 +23,6 @@ PERCENTILES = {"p50_ns": 50_000, "p90_ns": 90_000, "p99_ns": 99_000, "p99_9_ns":
 LATENCIES = ("min_ns", "max_ns", "mean_ns", "stddev_ns", *PERCENTILES)
 # The figures of a row that are none.
 OTHERS = ("bytes_per_s", "peak_bytes_per_s", "rate", "late")
-MIB = 1 << 20
 
 
 @dataclasses.dataclass

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from . import drawings, picture, rows
+from . import drawings, picture, units
 from .curves import Curves, Points
 from .rows import Row
 
@@ -22,7 +22,7 @@ def draw(pyplot: Any, choice: tuple[str, Curves]) -> Any:
 	# A line in proportion is straight where both axes are of a kind.
 	logarithmic = places[0] > 0 and places[-1] >= 8 * places[0]
 	wide = all(row.kind.measure == "bandwidth" for row in found)
-	figure_name, unit = ("bytes_per_s", float(rows.MIB)) if wide else ("rate", 1e3)
+	figure_name, unit = ("bytes_per_s", float(units.MIB)) if wide else ("rate", 1e3)
 	handles = []
 	for colour, marker, (label, points) in zip(picture.COLOURS, picture.MARKERS, curves):
 		curve, = above.plot(list(points), _rates(points, figure_name, unit), color=colour,

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from .rows import MIB, Row
+from .rows import Row
+from .units import MIB
 
 
 class Column(NamedTuple):

@@ -13,7 +13,7 @@ from . import openmetrics, options, proc
 from .errors import OK
 from .proc import DIRECTIONS, Line
 from .progress import scaled
-from .rows import MIB
+from .units import MIB, bandwidth
 
 DESCRIPTION = """\
 Show what each thread of krping moves per second, from /proc/krping: messages
@@ -183,7 +183,7 @@ def _picture_lines(each: Moved) -> list[str]:
 		 else _picture_line(f"{each.thread}-{each.device}", each.counters)]
 	if each.name:
 		words = [f"{scaled(each.figures.get('requests', 0), '').rstrip()} requests/s",
-			 f"{each.figures.get('bytes', 0) / MIB:.1f} MiB/s"]
+			 bandwidth(each.figures.get("bytes", 0), digits=1)]
 		words += [f"{value} {name.replace('_', ' ')}"
 			  for name, value in each.figures.items() if name not in GROWING]
 		lines.append(f"  {each.name}: {', '.join(words)}")

@@ -353,8 +353,9 @@ def repeats():
 def units():
 	for name, value, text in (("p50_ns", 12, "12 ns"), ("p99_ns", 23_570, "23.57 us"),
 				  ("p99_ns", 1_835_010, "1.835 ms"), ("p99_ns", 12e9, "12 s"),
-				  ("bytes_per_s", 11_870_000_000, "11.87 GB/s"),
-				  ("bytes_per_s", 950, "950 B/s"), ("rate", 2_500_000, "2.5 M/s"),
+				  ("bytes_per_s", 11_870_000_000, "11320 MiB/s"),
+				  ("bytes_per_s", 1 << 29, "512 MiB/s"),
+				  ("bytes_per_s", 950, "0.000906 MiB/s"), ("rate", 2_500_000, "2.5 M/s"),
 				  ("p50_ns", None, "-")):
 		assert sentence(name, value) == text, (name, value, sentence(name, value))
 

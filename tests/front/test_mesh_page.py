@@ -10,6 +10,7 @@ import zlib
 
 import browser
 import front
+from krping_front.mesh import matrix
 from ktap import Skip, Suite
 from mesh_hosts import play
 
@@ -112,11 +113,16 @@ def clicks():
 @suite.test("an address chooses a pair, and what is chosen is in the address")
 def addresses():
 	with opened() as (found, path):
-		play("--html", "x.html", "--test", "wlat,bw", "--sizes", "64,4K", slow={"h4": 5},
-		     passing={("h0", "h3"): (20, 56)})
+		play("--html", "x.html", "--json", "x", "--test", "wlat,bw", "--sizes", "64,4K",
+		     slow={"h4": 5}, passing={("h0", "h3"): (20, 56)})
 		found.open(f"{path}/x.html#h4,h2,bw,4096")
 		assert found.text("#pair") == "h4 to h2"
 		assert found.value("document.getElementById('figure').value") == "bytes_per_s"
+		# The page and the table have the same unit.
+		with open("x", encoding="utf-8") as file:
+			value = json.load(file)["matrices"][3]["figures"]["bytes_per_s"][4][2]
+		assert found.text("#cell") == f"h4 to h2: {matrix.sentence('bytes_per_s', value)}"
+		assert found.text("#cell").endswith(" MiB/s"), found.text("#cell")
 		assert found.value("document.getElementById('matrix').value") == "3"
 		click(found, 3, 5, 8)
 		assert found.value("location.hash") == "#h3,h5,bw,4096,10.0.0.0%2F16,bytes_per_s", \
@@ -146,11 +152,11 @@ def lost():
 		play("--html", "x.html", "--json", "x", "--test", "wlat,bw", "--sizes", "64",
 		     lossy={("h1", "h2"): 9})
 		with open("x", encoding="utf-8") as file:
-			matrix = json.load(file)["matrices"][0]["figures"]["retransmits"]
+			counts = json.load(file)["matrices"][0]["figures"]["retransmits"]
 		found.open(f"{path}/x.html#h1,h2,wlat,64,,retransmits")
 		assert found.value("document.getElementById('figure').value") == "retransmits"
 		assert found.text("#low") == "better 0", found.text("#low")
-		assert found.text("#cell") == f"h1 to h2: {matrix[1][2]}", found.text("#cell")
+		assert found.text("#cell") == f"h1 to h2: {counts[1][2]}", found.text("#cell")
 		assert "retransmits in a run" in found.text("#details")
 		assert "pair h1 -> h2: up to" in found.text("#outliers"), found.text("#outliers")
 		click(found, 5, 3, 8)

@@ -9,6 +9,7 @@ from krping_front.command import Command
 from krping_front.result import Result
 from krping_front.rows import Row
 from krping_front.table import fixed
+from krping_front.units import bandwidth
 
 # A check of a client's result of a command. Returns the mistake that it finds, or "".
 Check = Callable[[Mapping[str, Any], Command], str]
@@ -77,7 +78,7 @@ def text(clients: list[Result]) -> str:
 def _measured(row: Row) -> list[str]:
 	"""What ROW has of its measure."""
 	if row.measure == "bandwidth":
-		return [f"{fixed(row.mib_per_s)} MiB/s", f"{fixed(row.rate, 0)}/s"]
+		return [bandwidth(row.bytes_per_s or 0.0, digits=2), f"{fixed(row.rate, 0)}/s"]
 	if row.measure == "rate":
 		return [f"{fixed(row.rate, 0)}/s"]
 	return [f"{name} {fixed(row.microseconds(field))} us"

@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Iterable
 
 from krping_front.kinds import KINDS
+from krping_front.units import bandwidth
 
 from .apart import Matrix
 from .outliers import Finding
@@ -131,7 +132,9 @@ def sentence(name: str, value: float | None) -> str:
 			if value < 1000 * scale:
 				return f"{value / scale:.4g} {unit}"
 		return f"{value / 1e9:.4g} s"
-	units = ("B/s", "kB/s", "MB/s", "GB/s") if name == "bytes_per_s" else ("/s", "k/s", "M/s", "G/s")
+	if name == "bytes_per_s":
+		return bandwidth(value)
+	units = ("/s", "k/s", "M/s", "G/s")
 	for power, unit in enumerate(units[:-1]):
 		if value < 1000 ** (power + 1):
 			return f"{value / 1000 ** power:.4g} {unit}"

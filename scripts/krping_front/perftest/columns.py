@@ -4,8 +4,10 @@
 import re
 from typing import NamedTuple
 
+from krping_front import units
+
 # Bytes per second. Its MB are MiB, too.
-MIB, GBIT = float(1 << 20), 1e9 / 8
+MIB, GBIT = float(units.MIB), 1e9 / 8
 UNITS = {"MiB/sec": MIB, "MB/sec": MIB, "Gb/sec": GBIT}
 RATES = ("MiB/sec", "MB/sec", "Gb/sec")
 

@@ -8,8 +8,8 @@ const byId = (id) => document.getElementById(id);
 // cividis: it ascends in brightness, and is alike for all kinds of colour vision.
 const COLOURS = [[0, 34, 78], [53, 69, 108], [102, 105, 112], [148, 142, 119], [200, 184, 102],
 		 [254, 232, 56]];
-const UNITS = { time: ["ns", "us", "ms", "s"], bytes: ["B/s", "kB/s", "MB/s", "GB/s"],
-		rate: ["/s", "k/s", "M/s", "G/s"] };
+const UNITS = { time: ["ns", "us", "ms", "s"], rate: ["/s", "k/s", "M/s", "G/s"] };
+const MIB = 1 << 20;
 // Figures without units, most of which may be 0.
 const COUNTS = ["errors", "retransmits"];
 // What is chosen, and how the map is drawn.
@@ -35,7 +35,11 @@ function sentence(figure, value, digits = 4) {
 		return `${value} failed`;
 	if (COUNTS.includes(figure))
 		return `${Number(value.toPrecision(digits))}`;
-	const units = UNITS[figure.endsWith("_ns") ? "time" : figure === "rate" ? "rate" : "bytes"];
+	if (figure === "bytes_per_s") {
+		const mib = value / MIB;
+		return `${mib >= 1000 ? Math.round(mib) : Number(mib.toPrecision(digits))} MiB/s`;
+	}
+	const units = UNITS[figure.endsWith("_ns") ? "time" : "rate"];
 	let power = 0;
 	while (value >= 1000 && power < 3) {
 		value /= 1000;
