@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
 """Addresses of commands, which may be IPv4 or IPv6, or names of hosts."""
 
+import argparse
 import re
 
 from .errors import Quit
 
 # The module says what is wrong with such a one, if anything is.
 NUMERIC = re.compile(r"[0-9.]*")
+
+
+def add_argument(group: argparse._MutuallyExclusiveGroup, text: str) -> None:
+	"""Add the address ADDR to GROUP; TEXT says what it is of. It was --addr once."""
+	group.add_argument("addr", metavar="ADDR", nargs="?", default=argparse.SUPPRESS, help=text)
+	group.add_argument("--addr", help=argparse.SUPPRESS)
 
 
 def place(addr: str) -> str:

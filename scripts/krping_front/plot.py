@@ -41,9 +41,9 @@ examples:
   krping plot monday.json friday.json --kind bandwidth -o bandwidth.svg
   krping run loopback,addr=192.0.2.2,bw,duration=60,interval=500 --json >a.json
   krping plot a.json --kind series -o series.svg
-  krping sweep --addr 192.0.2.1 --test rlat --rates 1000..64000 --json load.json
+  krping sweep 192.0.2.1 --test rlat --rates 1000..64000 --json load.json
   krping plot load.json --kind load -o load.svg
-  krping sweep --addr 192.0.2.1 --test bw --axis qps=1..16 --json qps.json
+  krping sweep 192.0.2.1 --test bw --axis qps=1..16 --json qps.json
   krping plot qps.json --kind scaling --x qps -o scaling.svg
   krping plot monday.json friday.json --kind ab --test wlat -o ab.svg
 

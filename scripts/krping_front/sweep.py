@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from . import options, points, progress, provenance, repeats, results, rows, runner, table, tables
-from .address import place
+from .address import add_argument, place
 from .command import PLACE, Command, variant
 from .errors import FAILED, INTERRUPTED, MISSED, OK, Quit, stdout_gone
 from .kinds import SIZED, Kind
@@ -27,15 +27,15 @@ address (krping run server,persist); with --loopback both sides are here.
 """
 EXAMPLES = """\
 examples:
-  krping sweep --loopback --addr 192.0.2.2
-  krping sweep --addr 192.0.2.1 --test wlat,rlat --option poll --json poll.json
-  krping sweep --addr 192.0.2.1 --test bw --sizes 64..1M --duration 5
-  krping sweep --addr 192.0.2.1 --test bw,rbw --option qps=4,postlist=8 --csv -
-  krping sweep --addr 192.0.2.1 --test all --sizes 64,64K --count 1000
-  krping sweep --addr 192.0.2.1 --test rlat,bw --rates 1000..64000
-  krping sweep --addr 192.0.2.1 --test bw --sizes 4K --axis qps=1..8 --axis poll
-  krping sweep --addr 192.0.2.1 --repeat 5 --json night.json
-  krping sweep --addr 192.0.2.1 --repeat 5 --json night.json --resume
+  krping sweep --loopback 192.0.2.2
+  krping sweep 192.0.2.1 --test wlat,rlat --option poll --json poll.json
+  krping sweep 192.0.2.1 --test bw --sizes 64..1M --duration 5
+  krping sweep 192.0.2.1 --test bw,rbw --option qps=4,postlist=8 --csv -
+  krping sweep 192.0.2.1 --test all --sizes 64,64K --count 1000
+  krping sweep 192.0.2.1 --test rlat,bw --rates 1000..64000
+  krping sweep 192.0.2.1 --test bw --sizes 4K --axis qps=1..8 --axis poll
+  krping sweep 192.0.2.1 --repeat 5 --json night.json
+  krping sweep 192.0.2.1 --repeat 5 --json night.json --resume
 
 Tests whose operations have one size, such as alat, are run once, with that.
 
@@ -70,8 +70,8 @@ RATES_SECONDS = 5
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
 	"""Add the arguments of this subcommand to PARSER."""
-	parser.add_argument("--addr", metavar="A", required=True,
-			    help="the server's address, IPv4 or IPv6")
+	add_argument(parser.add_mutually_exclusive_group(required=True),
+		     "the server's address, IPv4 or IPv6, or the name of a host")
 	role = parser.add_mutually_exclusive_group()
 	role.add_argument("--client", dest="role", action="store_const", const="client",
 			  default="client", help="a server runs at the address (default)")

@@ -125,7 +125,7 @@ def accept(answer, *words, status=0):
 	"""Run krping test WORDS with a Module that has ANSWER: the module, the lines of stdout,
 	stderr, and what the JUnit file has."""
 	with front.directory(), Module(answer) as module:
-		ended, out, err = krping("test", "--addr", ADDR, "--junit", "junit.xml", *words)
+		ended, out, err = krping("test", ADDR, "--junit", "junit.xml", *words)
 		assert ended == status, (ended, out, err)
 		found = of_junit("junit.xml") if os.path.exists("junit.xml") else None
 	return module, out.splitlines(), err, found

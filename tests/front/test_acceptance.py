@@ -154,12 +154,12 @@ def conformance():
 	assert junit["conform"]["rnr"] == "failure", junit
 	with front.directory(), Module(device(found=canned.CASES)):
 		front.write("known", "rnr: how the request ended\n")
-		status, out, _ = krping("test", "--addr", ADDR, "--only", "conform", "--known", "known",
+		status, out, _ = krping("test", ADDR, "--only", "conform", "--known", "known",
 					"--junit", "junit.xml")
 		assert status == 0 and "  ok 2 rnr # XFAIL how the request ended" in out.splitlines(), out
 		assert of_junit("junit.xml")["conform"]["rnr"] == "skipped"
 		# The names of those that come with the program.
-		assert krping("test", "--addr", ADDR, "--only", "conform", "--known", "siw")[0] == 1
+		assert krping("test", ADDR, "--only", "conform", "--known", "siw")[0] == 1
 
 	def ends(module, text):
 		module.keep(canned.conformance(PASSED, module.next, tag=text.tag, options=text.text,
@@ -244,7 +244,7 @@ def options():
 	assert all(",timeout=500" in text.text for text in module.commands)
 	with front.directory(), Module(lambda module, text: device()(module, text) if "caps" in text.options
 				       else run(module, text)) as module:
-		status, out, _ = krping("test", "--addr", ADDR, "--only", "pingpong.dma,microbench.bw",
+		status, out, _ = krping("test", ADDR, "--only", "pingpong.dma,microbench.bw",
 					"--duration", "3")
 	assert status == 0, out
 	assert ["duration" in text.options for text in module.commands] == [False, False, True]
@@ -260,7 +260,7 @@ def iwarp():
 		assert found == {"wlat": polls, "bw": False}, (transport, found)
 
 
-@suite.test("--client: this side only, and what needs both is skipped; it needs --addr")
+@suite.test("--client: this side only, and what needs both is skipped; it needs an address")
 def client():
 	module, lines, _, junit = accept(device(), "--client")
 	assert all(text.text.startswith(f"client,addr={ADDR},") for text in module.commands)
@@ -275,7 +275,7 @@ def client():
 @suite.test("--json has all results of the module, which report takes")
 def kept():
 	with front.directory(), Module(device()):
-		assert krping("test", "--addr", ADDR, "--json", "found.json")[0] == 0
+		assert krping("test", ADDR, "--json", "found.json")[0] == 0
 		with open("found.json", encoding="utf-8") as file:
 			found = [json.loads(line) for line in file]
 		assert [each["test"] for each in found[:2]] == ["caps", "pingpong"], found[:2]
@@ -283,7 +283,7 @@ def kept():
 		status, out, _ = krping("report", "found.json", "--test", "wlat")
 		assert status == 0 and "# wlat: " in out, out
 		for words in (["--json", "-"], ["--junit", "-"], ["--json", "no/such/file"]):
-			status, out, err = krping("test", "--addr", ADDR, *words)
+			status, out, err = krping("test", ADDR, *words)
 			assert (status, out) == (2, "") and err, (words, err)
 
 

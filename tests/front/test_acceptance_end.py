@@ -23,7 +23,7 @@ suite = Suite(limit=60)
 
 # The device
 
-@suite.test("without --addr: the only device, or the one of --device; else those that there are")
+@suite.test("without an address: the only device, or the one of --device; else those that there are")
 def devices():
 	rails = [Rail("mlx5_0", "eth0", "192.0.2.1", 24), Rail("mlx5_0", "eth0", "2001:db8::1", 64),
 		 Rail("rxe0", "eth1", "198.51.100.1", 24)]
@@ -54,15 +54,15 @@ def missing():
 	assert err == f"krping: ENODEV (19): {sentence}\n", err
 	assert junit == {"end": {"completed": "error"}}, junit
 	with front.directory(), front.patched(front.paths, PROC="nothing"):
-		status, out, err = krping("test", "--addr", ADDR, "--junit", "junit.xml")
+		status, out, err = krping("test", ADDR, "--junit", "junit.xml")
 		assert status == 2 and out.splitlines()[2].startswith("Bail out! nothing is not there"), out
 		assert "the module is not loaded" in err and of_junit("junit.xml")["end"], err
 	with front.directory(), Module(device()) as module, front.patched(front.paths, RESULTS="nothing"):
-		status, _, err = krping("test", "--addr", ADDR)
+		status, _, err = krping("test", ADDR)
 		assert (status, module.commands) == (2, []) and "nothing is not there" in err, err
 
 
-@suite.test("--addr takes the name of a host, and a name that is none is refused")
+@suite.test("an address may be the name of a host, and a name that is none is refused")
 def names():
 	def find(name, *_):
 		if name != "six.example":
@@ -70,10 +70,10 @@ def names():
 		return [(socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("2001:db8::6", 0))]
 
 	with front.directory(), Module(device()) as module, front.patched(socket, getaddrinfo=find):
-		status, out, _ = krping("test", "--addr", "six.example", "--only", "pingpong.dma")
+		status, out, _ = krping("test", "six.example", "--only", "pingpong.dma")
 		assert status == 0 and "address six.example" in out, out
 		assert {text.options["addr6"] for text in module.commands} == {"2001:db8::6"}
-		status, out, err = krping("test", "--addr", "nobody.example")
+		status, out, err = krping("test", "nobody.example")
 	assert status == 2 and err == "krping: addr=nobody.example: Name or service not known\n", err
 
 

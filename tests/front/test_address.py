@@ -64,7 +64,7 @@ def taken():
 def unknown():
 	with front.directory(), Module(lambda *_: 0) as module, hosts():
 		for words in (("run", "client,addr=nobody.example"), ("caps", "nobody.example"),
-			      ("conform", "nobody.example"), ("sweep", "--addr", "nobody.example")):
+			      ("conform", "nobody.example"), ("sweep", "nobody.example")):
 			status, out, err = krping(*words)
 			assert (status, out, module.commands) == (2, "", []), (words, err)
 			assert err == "krping: addr=nobody.example: Name or service not known\n", err
@@ -84,10 +84,20 @@ def elsewhere():
 		return 0
 
 	with front.directory(), Module(answer) as module, hosts() as asked:
-		krping("sweep", "--addr", "four.example", "--test", "bw", "--sizes", "64,128",
+		krping("sweep", "four.example", "--test", "bw", "--sizes", "64,128",
 		       "--count", 10)
 		assert [each.options["addr"] for each in module.commands] == ["192.0.2.7"] * 2
 		assert asked == ["four.example"], asked
+		# The address may stand anywhere, and older scripts name it.
+		for words in (("fe80::1%eth0", "--quiet"), ("--quiet", "fe80::1%eth0"),
+			      ("--addr", "fe80::1%eth0", "--quiet"), ("--addr=fe80::1%eth0",)):
+			krping("sweep", "--test", "bw", "--sizes", "64", "--loopback", *words)
+			text = module.commands[-1].text
+			assert text.startswith("loopback,addr6=fe80::1%eth0,bw"), (words, text)
+		for words, word in ((("four.example", "--addr", "four.example"), "not allowed with"),
+				    ((), "ADDR is required")):
+			status, _, err = krping("sweep", *words)
+			assert status == 2 and word in err, (words, err)
 		krping("caps", "six.example")
 		assert module.commands[-1].options["addr6"] == "2001:db8::6", module.commands[-1].text
 

@@ -83,7 +83,7 @@ def absent():
 def sweep():
 	with front.directory(), sysfs():
 		with Module(answer):
-			status, out, err = krping("sweep", "--addr", "192.0.2.1", "--test", "bw",
+			status, out, err = krping("sweep", "192.0.2.1", "--test", "bw",
 						  "--sizes", "64,128", "--csv", "-", "--json", "x")
 		assert status == 0, err
 		whole = json.load(open("x", encoding="utf-8"))

@@ -342,7 +342,7 @@ def usage():
 	for given in (["run"], ["run", ""], ["run", "  "], ["run", TEXT, "--wat"], [], ["walk"],
 		      ["watch", "--interval", "0"], ["watch", "--interval", "x"],
 		      ["watch", "--interval", "nan"], ["watch", "--count", "0"],
-		      ["sweep"], ["sweep", "--addr", "192.0.2.1", "--client", "--loopback"]):
+		      ["sweep"], ["sweep", "192.0.2.1", "--client", "--loopback"]):
 		with front.directory(), Module(succeed) as module:
 			status, out, err = krping(*given)
 		assert (status, out, module.commands) == (2, "", []) and err, (given, status, err)
@@ -354,7 +354,7 @@ def unusable():
 		os.unlink("proc")
 		os.unlink("results")
 		for given in (["run", TEXT], ["watch"], ["report"],
-			      ["sweep", "--addr", "192.0.2.1"]):
+			      ["sweep", "192.0.2.1"]):
 			status, out, err = krping(*given)
 			assert (status, out) == (2, ""), (given, status, out)
 			assert "module is not loaded" in err, (given, err)
@@ -364,7 +364,7 @@ def unusable():
 		assert status == 2 and "not understood: 'nonsense'" in err, err
 		front.write("proc", "")
 		os.unlink("results")
-		for given in (["report"], ["sweep", "--addr", "192.0.2.1"]):
+		for given in (["report"], ["sweep", "192.0.2.1"]):
 			status, out, err = krping(*given)
 			assert status == 2 and "another krping" in err, (given, err)
 			front.write("mounts", "none /sys/kernel/tracing tracefs rw 0 0\n")
@@ -499,7 +499,7 @@ def reader_leaves():
 	for words, how, status, expected in (
 			(["run", TEXT], answer, 1, "krping: EIO (5): why\n"),
 			(["run", TEXT, "--json"], answer, 1, "krping: EIO (5): why\n"),
-			(["sweep", "--addr", "192.0.2.1"], succeed, 1, "")):
+			(["sweep", "192.0.2.1"], succeed, 1, "")):
 		gone = Gone()
 
 		def redirect(_out, gone=gone):

@@ -15,7 +15,7 @@ from ktap import Suite
 
 suite = Suite(limit=60)
 
-ADDR = ("sweep", "--addr", "192.0.2.1", "--quiet")
+ADDR = ("sweep", "192.0.2.1", "--quiet")
 
 
 def sweep(answer, *words, status=0):

@@ -92,13 +92,13 @@ def limits():
 
 @suite.test("over IPv6, by the name of the device, and to a server")
 def elsewhere():
-	lines, _, _ = accept("--addr", ADDR6, "--only", "pingpong.small")
+	lines, _, _ = accept(ADDR6, "--only", "pingpong.small")
 	assert f"address {ADDR6}" in lines[2], lines
 	lines, _, _ = accept("--device", DEVICE, "--only", "pingpong.small")
 	assert f"address {ADDR}" in lines[2], lines
 	port = krping.new_port()
 	server = krping.serve(f"server,persist,port={port}")
-	lines, _, found = accept("--client", "--addr", ADDR, "--port", str(port), "--only",
+	lines, _, found = accept("--client", ADDR, "--port", str(port), "--only",
 				 "caps,pingpong.threads,pingpong.local_dma_lkey,microbench.sbw,conform")
 	server.interrupt()
 	assert {path: found[path] for path in found if not path.startswith("caps.")} == {
@@ -134,7 +134,7 @@ def missing():
 
 	assert f"--device mlx5_0: this host has no such RDMA device with an IP address; it has {DEVICE} " \
 		f"({ADDR})" in refused("--device", "mlx5_0")
-	assert "ENODEV" in refused("--addr", "127.0.0.1")
+	assert "ENODEV" in refused("127.0.0.1")
 	network.unplug()
 	try:
 		assert "no RDMA device has an IP address here" in refused()
@@ -143,7 +143,7 @@ def missing():
 		network.plug()
 	assert krping.unload() == ""
 	try:
-		assert "module is not loaded" in refused("--addr", ADDR)
+		assert "module is not loaded" in refused(ADDR)
 	finally:
 		krping.load()
 

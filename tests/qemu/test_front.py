@@ -262,7 +262,7 @@ def run_terminal():
 @suite.test("sweep: a loopback, as tables, JSON and CSV, and the report of it")
 def sweep_loopback():
 	path = f"/tmp/{new_tag()}"
-	tables, err = front("sweep", "--loopback", "--addr", ADDR, "--sizes", "64..256,4K",
+	tables, err = front("sweep", "--loopback", ADDR, "--sizes", "64..256,4K",
 			    "--count", 40, "--option", "poll", "--json", f"{path}.json",
 			    "--csv", f"{path}.csv")
 	assert err == "", err
@@ -292,25 +292,25 @@ def sweep_loopback():
 def sweep_client():
 	port = new_port()
 	with server(port):
-		out, err = front("sweep", "--addr", ADDR, "--port", port, "--test", "rbw",
+		out, err = front("sweep", ADDR, "--port", port, "--test", "rbw",
 				 "--sizes", "1M..8M", "--count", 2)
 		lines = out.splitlines()
 		assert [line.split()[0] for line in lines[2:4]] == ["1048576", "2097152"], out
 		assert lines[4:] == ["# ended before 4194304 bytes: the size is above "
 				     f"{LIMIT} bytes, the most that can be registered here"], out
 		assert err == "", err
-	out, err = front("sweep", "--addr", ADDR6, "--loopback", "--test", "slat", "--sizes", "64",
+	out, err = front("sweep", ADDR6, "--loopback", "--test", "slat", "--sizes", "64",
 			 "--duration", 1)
 	assert int(out.splitlines()[-1].split()[1]) > 10 and err == "", (out, err)
 
 
 @suite.test("sweep: a server that is not there, a refused option, a missed limit")
 def sweep_failed():
-	_, err = front("sweep", "--addr", ADDR, "--port", new_port(), status=1)
+	_, err = front("sweep", ADDR, "--port", new_port(), status=1)
 	assert "wlat of 2 bytes: ECONNREFUSED" in err and "server,persist" in err, err
-	_, err = front("sweep", "--addr", ADDR, "--loopback", "--option", "duplex", status=2)
+	_, err = front("sweep", ADDR, "--loopback", "--option", "duplex", status=2)
 	assert "wlat of 2 bytes: EINVAL" in err and "duplex" in err, err
-	out, err = front("sweep", "--addr", ADDR, "--loopback", "--test", "wlat",
+	out, err = front("sweep", ADDR, "--loopback", "--test", "wlat",
 			 "--sizes", "64,128", "--count", 20, "--option", "max_p99=1ns", status=3)
 	assert [line.endswith("ERANGE") for line in out.splitlines()[2:]] == [True, True], out
 	assert err.count("of max_p99") == 2, err
@@ -499,7 +499,7 @@ def amiss():
 	assert krping.unload() == ""
 	try:
 		for absent in (("run", f"{LOOPBACK},count=1"), ("report",), ("watch",),
-			       ("sweep", "--addr", ADDR)):
+			       ("sweep", ADDR)):
 			_, err = front(*absent, status=2)
 			assert "module is not loaded" in err, (absent, err)
 	finally:

@@ -34,7 +34,7 @@ def path():
 
 def sweep(file, *words, status=0):
 	"""Sweep a loopback into FILE."""
-	return front("sweep", "--loopback", "--addr", ADDR, "--json", file, "--quiet", *words,
+	return front("sweep", "--loopback", ADDR, "--json", file, "--quiet", *words,
 		     status=status)
 
 
@@ -102,7 +102,7 @@ def regression():
 @suite.test("a sweep whose server goes away goes on with --resume, and measures nothing twice")
 def resumed():
 	file, port = path(), new_port()
-	words = ("sweep", "--addr", ADDR, "--port", port, "--json", file, "--quiet", "--test", "wlat",
+	words = ("sweep", ADDR, "--port", port, "--json", file, "--quiet", "--test", "wlat",
 		 "--sizes", "64..512", "--count", 20)
 	server = krping.serve(f"server,port={port},persist")
 	try:

@@ -7,7 +7,7 @@ import json
 import sys
 
 from krping_front import options, proc, results, rows, version
-from krping_front.address import place
+from krping_front.address import add_argument, place
 from krping_front.errors import FAILED, INTERRUPTED, OK, Quit, stdout_gone
 
 from . import cases, junit, target
@@ -20,16 +20,16 @@ DESCRIPTION = """\
 Run a standard set of cases against an RDMA device, and print KTAP: what the
 device can do, ping/pong in all modes, microbenchmarks, conformance. Both sides
 run on this host, unless --client says that a server runs at the address.
-Without --device and --addr it is the only RDMA device of this host.
+Without --device and ADDR it is the only RDMA device of this host.
 """
 EXAMPLES = """\
 examples:
   krping test
   krping test --device rxe0 --known rxe
-  krping test --addr 192.0.2.2 --junit krping.xml --json results.json
+  krping test 192.0.2.2 --junit krping.xml --json results.json
   krping test --max-p99 20us --max-p99 rlat=40us --min-bw 10G --duration 5
   krping test --only caps,pingpong,microbench.wlat
-  krping test --client --addr 192.0.2.1
+  krping test --client 192.0.2.1
   krping test --list
 
 exit status:
@@ -48,10 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 	"""Add the arguments of this subcommand to PARSER."""
 	where = parser.add_mutually_exclusive_group()
 	where.add_argument("--device", metavar="DEV", help="the RDMA device, such as mlx5_0")
-	where.add_argument("--addr", metavar="A",
-			   help="an address of the device, or with --client the server's; or a host")
+	add_argument(where, "an address of the device, or with --client the server's; or a host")
 	parser.add_argument("--client", dest="role", action="store_const", const="client",
-			    default="loopback", help="a server runs at --addr; nothing of conform is run")
+			    default="loopback", help="a server runs at ADDR; nothing of conform is run")
 	parser.add_argument("--port", metavar="P", type=options.number_of("port"),
 			    help="the server's port")
 	parser.add_argument("--only", metavar="GROUP,...",
@@ -82,7 +81,7 @@ def main(arguments: argparse.Namespace) -> int:
 		listed(chosen)
 		return OK
 	if arguments.role == "client" and arguments.addr is None:
-		raise Quit("--client needs --addr, the server's address")
+		raise Quit("--client needs ADDR, the server's address")
 	for path in (arguments.junit, arguments.json):
 		if path == "-":
 			raise Quit("--junit and --json need the name of a file; stdout has the KTAP")

@@ -13,7 +13,7 @@ def address(device: str | None) -> str:
 	if device is None and len(names) != 1:
 		if names:
 			raise Quit(f"there are several RDMA devices, {_listed(rails)}; choose one with "
-				   "--device, or an address with --addr")
+				   "--device, or give an address")
 		raise Quit("; ".join([devices.NO_RAILS, *troubles]))
 	found = [rail.address for rail in rails if rail.device == (device or names[0])]
 	if not found:
