@@ -2,7 +2,7 @@
 """Conformance: the results of neg, as text and as KTAP."""
 
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from .result import Result
 from .rows import device
@@ -24,6 +24,12 @@ class Case(typing.NamedTuple):
 	reason: str = ""
 	# The parts in which it is known to fail.
 	known: Sequence[str] = ()
+
+	@property
+	def why(self) -> str:
+		"""Why it failed, with what was expected and seen, in one line."""
+		notes = [f"{name} {text}" for name in ("expected", "seen") if (text := getattr(self, name))]
+		return _plain("; ".join(part for part in (self.reason, *notes) if part)) or "no reason"
 
 	def ktap(self, number: int) -> list[str]:
 		"""Its lines in KTAP, as test NUMBER: what is to be said of it comes first."""
@@ -53,6 +59,13 @@ def totals(cases: list[Case], outcomes: tuple[str, ...] = OUTCOMES) -> str:
 	"""How many of CASES ended how, for each of OUTCOMES, in KTAP's words."""
 	count = {outcome: sum(case.outcome == outcome for case in cases) for outcome in outcomes}
 	return " ".join(f"{outcome}:{count[outcome]}" for outcome in outcomes)
+
+
+def failed(named: Iterable[tuple[str, Case]]) -> list[str]:
+	"""The list of those of NAMED, pairs of a name and a Case, that failed: comments of KTAP, none
+	where all is well."""
+	found = [f"#   {name}: {case.why}" for name, case in named if case.outcome == "fail"]
+	return ["# Failed:", *found] if found else []
 
 
 def lines(result: Result) -> list[str]:

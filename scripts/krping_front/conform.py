@@ -101,6 +101,12 @@ def judge(found: Result | None, asked: list[str]) -> list[Case]:
 	return judged
 
 
+def again(options: str, name: str) -> str:
+	"""The command that repeats the case NAME of one with OPTIONS."""
+	kept = [each for each in options.split(",") if each.partition("=")[0] not in ("neg", "tag")]
+	return ",".join([f"neg={name}", *kept])
+
+
 def ended(outcome: Outcome, judged: list[Case]) -> bool:
 	"""Whether the run came to its end: what failed is a case, and nothing else."""
 	failed = any(case.outcome in ("fail", "xfail") for case in judged)
@@ -112,9 +118,12 @@ def ktap(found: Result, judged: list[Case], outcome: Outcome) -> list[str]:
 	lines = ["KTAP version 1", f"1..{len(judged)}",
 		 f"# {device(found)}, Linux {results.host()[1]}"]
 	for number, case in enumerate(judged, 1):
+		if case.outcome == "fail":
+			lines.append(f"# {case.name}: command: {again(found['options'], case.name)}")
 		lines += case.ktap(number)
 	if not ended(outcome, judged):
 		lines.append(f"Bail out! {outcome.message}")
+	lines += cases.failed((case.name, case) for case in judged)
 	lines.append(f"# Totals: {cases.totals(judged, cases.TOTALS)} error:0")
 	return lines
 

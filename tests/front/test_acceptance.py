@@ -4,6 +4,7 @@
 import errno
 import json
 import re
+from xml.etree import ElementTree
 
 import canned
 import front
@@ -108,7 +109,8 @@ def fails():
 	assert found["pingpong"]["pool"] == "pass" and found["conform"][""] == "pass", found
 	at = lines.index("  not ok 6 poll")
 	assert re.fullmatch(rf"  # poll: command: loopback,addr={ADDR},size=8K,count=100,validate,poll,"
-			    r"tag=\S+", lines[at - 2]), lines[at - 2]
+			    r"tag=\S+", lines[at - 3]), lines[at - 3]
+	assert lines[at - 2] == "  # poll: expected: success", lines[at - 2]
 	# No directive.
 	assert lines[at - 1] == "  # poll: reason: ECONNREFUSED (111): nothing listens on that port", lines
 	assert junit["pingpong"]["poll"] == "failure" and err == "", (junit, err)
@@ -134,7 +136,45 @@ def wrong():
 		group, name = path.split(".")
 		reason, = [line for line in lines if line.startswith(f"  # {name}: reason: ")]
 		assert reason.startswith(f"  # {name}: reason: {sentence}"), (reason, sentence)
+		assert [line for line in lines if line.startswith(f"  # {name}: expected: ")], lines
 		assert junit[group] == {name: "failure"}, junit
+
+
+@suite.test("what failed is listed at the end, and JUnit's message has it: why, expected, seen")
+def at_the_end():
+	missed = "p99 of 30 us is above the 20 us of max_p99"
+	answer = device(
+		("pingpong.poll", refuses),
+		("pingpong.dma", lambda module, text: run(module, text, recv_msgs=199)),
+		("microbench.wlat", lambda module, text: module.fail(
+			text, errno.ERANGE, missed, iterations=1000, elapsed_ns=10**9)),
+		found=canned.CASES)
+	why = {"pingpong.dma": r"recv_msgs is 199 in place of 200; expected recv_msgs 200; "
+			       r"seen 100 iterations of 8192 bytes, p50 .*",
+	       "pingpong.poll": r"ECONNREFUSED \(111\): nothing listens +on that port; expected success",
+	       "microbench.wlat": rf"ERANGE \(34\): {missed}; expected max_p99=20us; seen 1000 .*",
+	       "conform.rnr": "how the request ended; expected RNR +retries; seen nothing at all"}
+	with front.directory(), Module(answer) as module:
+		status, out, _ = krping("test", "--addr", ADDR, "--junit", "junit.xml", "--max-p99",
+					"wlat=20us", "--timeout", "500")
+		top = ElementTree.parse("junit.xml").getroot()
+	lines = out.splitlines()
+	at = lines.index("# Failed:")
+	assert status == 1 and lines[-1].startswith("# Totals:"), lines
+	listed = dict(line.removeprefix("#   ").split(": ", 1) for line in lines[at + 1:-1])
+	assert list(listed) == list(why), listed
+	messages = {f"{each.get('classname')}.{each.get('name')}".removeprefix("krping."):
+		    each.find("failure") for each in top.iter("testcase")}
+	for name, sentence in why.items():
+		assert re.fullmatch(sentence, listed[name]), (name, listed[name])
+		message = messages[name].get("message")
+		assert re.fullmatch(sentence, message) and messages[name].text == message, message
+	# The command is of this case alone.
+	command, = [line for line in lines if "# rnr: command: " in line]
+	text = command.partition(" command: ")[2]
+	assert text == f"neg=rnr,loopback,addr={ADDR},timeout=500", command
+	assert text in ElementTree.tostring(top, "unicode")
+	assert "neg=all" in [text.text for text in module.commands][-1], module.commands
 
 
 @suite.test("a size above the device's limit is a skip")
@@ -168,8 +208,9 @@ def conformance():
 		return errno.ETIMEDOUT
 
 	_, lines, _, _ = accept(device(("conform", ends)), "--only", "conform", status=1)
-	assert lines[-4:-2] == ["  # end: reason: ETIMEDOUT (110): nothing happened",
-				"  not ok 3 end"], lines
+	at = lines.index("  not ok 3 end")
+	assert lines[at - 1] == "  # end: reason: ETIMEDOUT (110): nothing happened", lines
+	assert re.fullmatch(rf"  # end: command: loopback,addr={ADDR},neg=all,tag=\S+", lines[at - 2])
 
 
 # What is run

@@ -65,10 +65,12 @@ def ktap():
 	assert lines[3:] == [
 		"# stale_rkey: expected: remote access error",
 		"# stale_rkey: seen: remote access error (10)", "ok 1 stale_rkey",
+		"# rnr: command: neg=rnr,addr=192.0.2.1",
 		# Neither a directive nor a line of its own.
 		"# rnr: expected: RNR retries", "# rnr: seen: nothing at all",
 		"# rnr: reason: how the request ended", "not ok 2 rnr",
-		"ok 3 read_inv # SKIP the device has none",
+		"ok 3 read_inv # SKIP the device has none", "# Failed:",
+		"#   rnr: how the request ended; expected RNR retries; seen nothing at all",
 		"# Totals: pass:1 fail:1 xfail:0 xpass:0 skip:1 error:0"], lines
 	assert err == "", err
 
@@ -79,6 +81,14 @@ def passed():
 	assert lines[1] == "1..2" and lines[-1] == \
 		"# Totals: pass:1 fail:0 xfail:0 xpass:0 skip:1 error:0", lines
 	assert err == "" and not [line for line in lines if line.startswith("not")], lines
+	assert "# Failed:" not in lines, lines
+
+
+@suite.test("the command of a failed case repeats this one, with the options of the run")
+def repeats():
+	_, lines, _ = conform(found(), "--timeout", "500", "fe80::1%eth0", status=1)
+	assert [line for line in lines if ": command: " in line] == [
+		"# rnr: command: neg=rnr,addr6=fe80::1%eth0,timeout=500"], lines
 
 
 @suite.test("a case that was asked for and is not there has failed")
@@ -157,6 +167,11 @@ def shipped():
 		assert found and not {part for each in found.values() for part in each} - {*parts}, found
 
 
+def plain(lines):
+	"""Those of LINES that are no comments."""
+	return [line for line in lines if not line.startswith("#")]
+
+
 @suite.test("a run that did not come to its end bails out: 2, and 130 for an interrupt")
 def bails_out():
 	sentence = "connecting: nothing happened for 10000 ms"
@@ -164,7 +179,7 @@ def bails_out():
 		_, lines, err = conform(
 			found(cases, status="failed", errno="ETIMEDOUT", errno_number=110,
 			      reason=sentence), "192.0.2.1", status=2)
-		assert lines[-2] == f"Bail out! ETIMEDOUT (110): {sentence}", lines
+		assert plain(lines)[-1] == f"Bail out! ETIMEDOUT (110): {sentence}", lines
 		assert err == f"krping: ETIMEDOUT (110): {sentence}\n", err
 	_, lines, err = conform(found(PASSED, status="failed", errno="EINTR", errno_number=4,
 				      reason="interrupted by a signal"), "192.0.2.1", status=130)

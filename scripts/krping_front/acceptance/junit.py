@@ -48,7 +48,8 @@ def _case(group: str, done: Done) -> ElementTree.Element:
 	reason = _plain(case.reason)
 	if case.outcome == "fail":
 		kind = "limit" if done.missed else "failed"
-		ElementTree.SubElement(found, "failure", message=reason, type=kind).text = reason
+		why = _plain(case.why)
+		ElementTree.SubElement(found, "failure", message=why, type=kind).text = why
 	elif case.outcome == "skip":
 		ElementTree.SubElement(found, "skipped", message=reason)
 	elif case.outcome == "xfail":

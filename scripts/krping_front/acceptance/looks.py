@@ -16,6 +16,7 @@ class Found(NamedTuple):
 	# What is wrong, or why there is nothing to be checked; "" for neither.
 	wrong: str = ""
 	skip: str = ""
+	expected: str = ""
 
 
 Look = Callable[[Result], Found]
@@ -37,7 +38,8 @@ def port(result: Result) -> Found:
 	seen = (f"port {about.get('number', 1)} {state}, {about.get('link_layer', 'unknown link')}, "
 		f"MTU {amount(about.get('active_mtu_bytes', 0))}, "
 		f"{f'{rate / 1000:g} Gbit/s' if rate else 'rate unknown'}")
-	return Found(seen, "" if state == "ACTIVE" else f"the port is {state}, not ACTIVE")
+	return Found(seen, "" if state == "ACTIVE" else f"the port is {state}, not ACTIVE",
+		     expected="ACTIVE")
 
 
 def management(result: Result) -> Found:
@@ -46,7 +48,8 @@ def management(result: Result) -> Found:
 	said = about.get("connection_management", "not asked")
 	if said == "not asked" and result.get("transport") == "iWARP":
 		return Found(said, skip="iWARP: TCP makes the connections")
-	return Found(said, "" if said == "answers" else f"the connection management: {said}")
+	return Found(said, "" if said == "answers" else f"the connection management: {said}",
+		     expected="answers")
 
 
 def objects(result: Result) -> Found:
@@ -55,11 +58,13 @@ def objects(result: Result) -> Found:
 	made = ", ".join(f"{each['item']} {each['made']}" for each in items)
 	failed = [f"{each['item']} of {each['asked']}: {each.get('errno', 'failed')}"
 		  for each in items if each["status"] == "failed"]
-	return Found(made, ", ".join(failed))
+	return Found(made, ", ".join(failed), expected=", ".join(
+		f"{each['item']} {each['asked']}" for each in items if each["status"] == "failed"))
 
 
 def limits(result: Result) -> Found:
 	"""Commands can ask for something: all works that they need."""
 	found: dict[str, Any] = dict(result["caps"].get("limits", {}))
 	seen = ", ".join(f"{name} {value}" for name, value in found.items() if isinstance(value, int))
-	return Found(seen, "" if found else result.get("reason", "there are none"))
+	return Found(seen, "" if found else result.get("reason", "there are none"),
+		     expected="limits of size=, txdepth= and others")

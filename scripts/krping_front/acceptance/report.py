@@ -3,7 +3,7 @@
 
 import dataclasses
 
-from krping_front.cases import TOTALS, totals
+from krping_front.cases import TOTALS, failed, totals
 from krping_front.errors import FAILED, MISSED, OK
 
 from .session import Done
@@ -71,8 +71,11 @@ class Report:
 		_print(f"Bail out! {reason}")
 
 	def close(self) -> None:
-		"""Print how many cases ended how."""
-		_print(f"# Totals: {totals([each.case for each in self.done], TOTALS)} error:0")
+		"""Print what failed, and how many cases ended how."""
+		named = [(f"{suite.name}.{each.case.name}", each.case)
+			 for suite in self.suites for each in suite.done]
+		_print(*failed(named),
+		       f"# Totals: {totals([each.case for each in self.done], TOTALS)} error:0")
 
 	@property
 	def done(self) -> list[Done]:

@@ -14,6 +14,7 @@ from krping_front.runner import Outcome
 
 from . import figures, limits
 from .cases import Case
+from .figures import Wrong
 
 
 class Done(NamedTuple):
@@ -86,14 +87,16 @@ class Session:
 			judged.append(Judged("end", "fail", reason=outcome.message if outcome.errno else
 					     "the module says of no case how it ended"))
 		share = self.seconds / max(len(judged), 1)
-		return [Done(case, share, command.text) for case in judged]
+		return [Done(case, share, command.text if case.name == "end" else
+			     conform.again(command.text, case.name)) for case in judged]
 
 	def _looked(self, case: Case) -> Done:
 		"""CASE, which is a look at the device."""
 		assert case.look is not None
 		found = case.look(self.look)
 		outcome = "fail" if found.wrong else "skip" if found.skip else "pass"
-		return Done(Judged(case.name, outcome, seen=found.seen, reason=found.wrong or found.skip),
+		return Done(Judged(case.name, outcome, seen=found.seen, reason=found.wrong or found.skip,
+				   expected=found.expected if found.wrong else ""),
 			    0.0, self.command.text)
 
 	def _why_not(self, case: Case) -> str:
@@ -149,5 +152,14 @@ def _judge(case: Case, command: Command, outcome: Outcome) -> Judged:
 	seen = figures.text(clients) if clients and any(each["iterations"] for each in clients) else ""
 	if outcome.above is not None:
 		return Judged(case.name, "skip", reason=outcome.sentence)
-	reason = outcome.message if outcome.errno else figures.wrong(clients, command, case.checks)
-	return Judged(case.name, "fail" if reason else "pass", seen=seen, reason=reason)
+	wrong = (Wrong(outcome.message, _limit(command) if outcome.missed else "success")
+		 if outcome.errno else figures.wrong(clients, command, case.checks))
+	if wrong is None:
+		return Judged(case.name, "pass", seen=seen)
+	return Judged(case.name, "fail", wrong.expected, seen, wrong.reason)
+
+
+def _limit(command: Command) -> str:
+	"""The limits that COMMAND sets."""
+	return ",".join(f"{name}={command.options[name]}" for name in ("max_p99", "min_bw")
+			if name in command.options)
