@@ -159,6 +159,11 @@ impl Case {
             .map_or("", |(_, name)| name)
     }
 
+    /// Returns the names of all cases.
+    pub(crate) fn names() -> impl Iterator<Item = &'static str> + Clone {
+        NAMES.iter().map(|(_, name)| *name)
+    }
+
     /// Returns the case called `name`.
     pub(crate) fn find(name: &str) -> Option<Self> {
         NAMES

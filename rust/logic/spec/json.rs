@@ -18,6 +18,7 @@ use super::{
 };
 use crate::logic::{
     command::Command,
+    conformance::Case,
     text::json::{
         Array,
         Object, //
@@ -29,7 +30,7 @@ use core::fmt::{
     Write, //
 };
 
-/// Writes the module's version and both tables as one object.
+/// Writes the module's version, both tables and the names of conformance tests as one object.
 pub(crate) fn write(out: &mut dyn Write) -> fmt::Result {
     let mut tables = Object::new(out)?;
     tables.str("version", VERSION)?;
@@ -48,6 +49,7 @@ pub(crate) fn write(out: &mut dyn Write) -> fmt::Result {
         words.str(word, opt.spec().name())?;
     }
     words.finish()?;
+    names("cases", Case::names(), &mut tables)?;
     tables.finish()
 }
 
