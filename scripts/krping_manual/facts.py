@@ -11,7 +11,11 @@ import pathlib
 from typing import Any, Self
 
 from krping_front import paths
+from krping_front.acceptance import cases as acceptance
 
+# Where the names of devices, interfaces and disks are, by what stands for a value.
+DIRECTORIES = {"DEV": paths.INFINIBAND, "DEVICE|SUBNET": paths.INFINIBAND, "NETDEV": paths.NET,
+	       "dev": paths.INFINIBAND, "tap": paths.BLOCK}
 # The tables of a module that happens to be loaded here do not matter.
 paths.OPTIONS = os.devnull
 PROGRAM = pathlib.Path(__file__).resolve().parent.parent / "krping"
@@ -30,6 +34,8 @@ class Argument:
 	# Whether it may be given more than once, or has several values.
 	many: bool
 	required: bool
+	# What completion offers.
+	words: list[str]
 
 	@classmethod
 	def of(cls, action: argparse.Action) -> Self:
@@ -40,12 +46,23 @@ class Argument:
 		value = metavar or (action.dest.upper() if action.option_strings else action.dest)
 		return cls(flags=list(action.option_strings), value=value if takes else "",
 			   help=(action.help or "") % {"default": action.default, "prog": "krping"},
-			   choices=choices, many=action.nargs in ("*", "+"), required=action.required)
+			   choices=choices, many=action.nargs in ("*", "+"), required=action.required,
+			   words=list(choices))
 
 	@property
 	def is_file(self) -> bool:
 		"""Whether its value is the name of a file."""
 		return self.value in ("FILE", "OUT", "PATH")
+
+	@property
+	def directory(self) -> str:
+		"""The directory whose names are its values; "" for none."""
+		return DIRECTORIES.get(self.value, "")
+
+	@property
+	def is_list(self) -> bool:
+		"""Whether several words may be given, with commas between them."""
+		return self.value.endswith(",...")
 
 
 @dataclasses.dataclass
@@ -79,6 +96,8 @@ class Facts:
 	# Rows of the tables.
 	options: list[dict[str, Any]]
 	tests: list[dict[str, Any]]
+	# Of conformance.
+	cases: list[str]
 	subcommands: list[Subcommand]
 
 	@classmethod
@@ -87,8 +106,31 @@ class Facts:
 		with open(paths.SHIPPED, encoding="utf-8") as file:
 			tables = json.load(file)
 		program = load_program()
-		return cls(tables["version"], tables["options"], tables["tests"],
-			   [subcommand(name, *where) for name, where in program.SUBCOMMANDS.items()])
+		facts = cls(tables["version"], tables["options"], tables["tests"], tables["cases"],
+			    [subcommand(name, *where) for name, where in program.SUBCOMMANDS.items()])
+		facts.fill_in()
+		return facts
+
+	def fill_in(self) -> None:
+		"""Give arguments the words that tables have of them."""
+		tests = [test["name"] for test in self.tests]
+		paths_of = [case.path for case in acceptance.CASES if case.name]
+		words = {"TEST": tests, "TEST,...": tests, "CASE": self.cases,
+			 "GROUP,...": [*acceptance.GROUPS, *paths_of]}
+		for each in self.subcommands:
+			for argument in each.arguments:
+				argument.words += words.get(argument.value, [])
+				if "--known" in argument.flags:
+					argument.words += self.known
+
+	@property
+	def known(self) -> list[str]:
+		"""The drivers of whose defects the program has a file."""
+		return sorted(os.listdir(paths.KNOWN))
+
+	def words(self, option: dict[str, Any]) -> list[str]:
+		"""The values of OPTION that are words."""
+		return ["all", *self.cases] if option["name"] == "neg" else option.get("words", [])
 
 
 def load_program() -> Any:

@@ -129,7 +129,27 @@ TYPED = {
 	"krping run loopback,addr=::1,mem_mode=f": "krping run loopback,addr=::1,mem_mode=fastreg",
 	"krping plot --kind perc": "krping plot --kind percentiles ",
 	"krping options max_mem": "krping options max_memory ",
+	# What goes with those that are there: no second test, and nothing of another test or role.
+	"krping run loopback,wlat,rla": "krping run loopback,wlat,rla",
+	"krping run loopback wlat rla": "krping run loopback wlat rla",
+	"krping run loopback,rla": "krping run loopback,rlat",
+	"krping run loopback,addr=::1,sto": "krping run loopback,addr=::1,sto",
+	"krping run server,stor": "krping run server,store=",
+	"krping run client,poll,spi": "krping run client,poll,spi",
+	# Names of conformance tests, devices, interfaces, disks and drivers.
+	"krping run neg=stale_r": "krping run neg=stale_rkey",
+	"krping run neg=stale_rkey+port_d": "krping run neg=stale_rkey+port_down",
+	"krping run client,dev=ml": "krping run client,dev=mlx5_0",
+	"krping run client,tap=sd": "krping run client,tap=sda",
+	"krping conform 192.0.2.1 stale_r": "krping conform 192.0.2.1 stale_rkey ",
+	"krping conform --link et": "krping conform --link eth0 ",
+	"krping conform --known rx": "krping conform --known rxe ",
+	"krping test --device ml": "krping test --device mlx5_0 ",
+	"krping test --only pingpong,caps.po": "krping test --only pingpong,caps.port",
+	"krping sweep --test wlat,sl": "krping sweep --test wlat,slat",
 }
+# What is in a directory of the kernel's.
+NAMES = "case $1 in */infiniband) echo mlx5_0 ;; */net) echo eth0 ;; */block) echo sda ;; esac"
 
 
 def completes(terminal, typed):
@@ -149,7 +169,7 @@ def in_bash():
 		terminal = Terminal(["bash", "--norc", "--noprofile", "-i"], {"PS1": "$ "})
 		try:
 			terminal.type(f"krping() {{ echo \"<$*>\"; }}; source {path}/krping.bash; "
-				      "echo ready''.\r")
+				      f"_krping_names() {{ {NAMES}; }}; echo ready''.\r")
 			terminal.read_until("ready.")
 			check(terminal)
 		finally:
@@ -171,6 +191,10 @@ def in_zsh():
 				      "autoload -Uz compinit && compinit -u -D; "
 				      "krping() { echo \"<$*>\"; }; echo ready''.\r")
 			terminal.read_until("ready.")
+			# The first use loads all of its functions.
+			completes(terminal, "krping ru")
+			terminal.type(f"_krping_list() {{ {NAMES}; }}; echo again''.\r")
+			terminal.read_until("again.")
 			check(terminal)
 		finally:
 			terminal.close()
