@@ -284,6 +284,7 @@ impl<'a> Report<'a> {
             .num("write_msgs", counters.write_msgs)?
             .num("read_bytes", counters.read_bytes)?
             .num("read_msgs", counters.read_msgs)?;
+        self.write_validated(&mut object)?;
         if let Some(measured) = &self.measured {
             self.write_measured(&mut object, measured)?;
         }
@@ -331,6 +332,25 @@ impl<'a> Report<'a> {
             cases.finish()?;
         }
         object.finish()
+    }
+
+    /// Writes how much data was compared with what was sent, where some was, or should have been.
+    fn write_validated(&self, object: &mut Object<'_>) -> fmt::Result {
+        let counters = &self.counters;
+        let peer = self.measured.and_then(|found| found.figures.peer_mismatch);
+        let wrong = matches!(self.failure, Some(Failure::Mismatch(_)));
+        if !(self.command.validate || wrong || counters.validated_msgs > 0) {
+            return Ok(());
+        }
+        let mut validated = object.object("validated")?;
+        validated
+            .num("msgs", counters.validated_msgs)?
+            .num("bytes", counters.validated_bytes)?
+            .num("wrong", u32::from(wrong))?;
+        if let Some(mismatch) = peer {
+            validated.str("peer", if mismatch { "wrong" } else { "right" })?;
+        }
+        validated.finish()
     }
 
     fn write_block(&self, object: &mut Object<'_>, figures: &BlockFigures) -> fmt::Result {

@@ -47,6 +47,9 @@ pub(crate) struct Figures {
     pub(crate) halvings: u32,
     /// Number of operations and nanoseconds that the peer measured.
     pub(crate) peer: Option<(u64, u64)>,
+    /// True where the peer has found a difference in the data that has arrived there, and false
+    /// where it has found none; `None` where it does not compare, or has not told.
+    pub(crate) peer_mismatch: Option<bool>,
     /// Figures of messages that may be lost.
     pub(crate) loss: Option<LossFigures>,
 }
@@ -65,6 +68,10 @@ impl Figures {
                 }
                 (one, other) => one.or(other),
             },
+            peer_mismatch: self
+                .peer_mismatch
+                .zip(other.peer_mismatch)
+                .map(|(one, other)| one || other),
             loss: match (self.loss, other.loss) {
                 (Some(one), Some(other)) => Some(one.and(&other)),
                 (one, other) => one.or(other),

@@ -27,6 +27,8 @@ pub(crate) struct Traffic {
     receive: Direction,
     write: Direction,
     read: Direction,
+    /// Messages whose data was compared with what was sent, and was that.
+    validated: Direction,
     /// The series of the connection's thread, if it has one.
     series: Option<Arc<ThreadSeries>>,
 }
@@ -132,6 +134,12 @@ impl Traffic {
         }
     }
 
+    /// Counts a message whose `bytes` of data have been compared with what was sent, and are that.
+    /// Any context.
+    pub(crate) fn validated(&self, bytes: u32) {
+        self.validated.add(1, bytes);
+    }
+
     /// Returns the current values of the counters.
     pub(crate) fn snapshot(&self) -> Counters {
         Counters {
@@ -143,6 +151,8 @@ impl Traffic {
             write_msgs: self.write.messages.load(Relaxed),
             read_bytes: self.read.bytes.load(Relaxed),
             read_msgs: self.read.messages.load(Relaxed),
+            validated_bytes: self.validated.bytes.load(Relaxed),
+            validated_msgs: self.validated.messages.load(Relaxed),
         }
     }
 }

@@ -404,6 +404,14 @@ impl Microbench {
         }
     }
 
+    /// Returns whether the peer has found a difference in the data that this side, which leads, has
+    /// had arrive there; `None` where none does, or the peer has not said it.
+    fn peers_verdict(&self) -> Option<bool> {
+        let plan = &self.plan;
+        let tells = plan.validate && plan.leading && plan.posts() && !plan.fetches();
+        (tells && self.peer.is_some()).then_some(self.peer_mismatch)
+    }
+
     fn elapsed_ns(&self) -> u64 {
         match &self.work {
             Work::Latency(latency) => elapsed_ns(latency.times()),

@@ -48,6 +48,17 @@ class OpenLoop(typing.TypedDict):
 	unposted: int
 
 
+class Validated(typing.TypedDict):
+	"""What was compared of the data that came."""
+
+	# Messages and bytes that were right.
+	msgs: int
+	bytes: int
+	wrong: int
+	# What the peer says of what arrived there.
+	peer: typing.NotRequired[Literal["right", "wrong"]]
+
+
 class Trial(typing.TypedDict):
 	"""A case of conformance."""
 
@@ -182,6 +193,7 @@ class Result(_Always, total=False):
 	peer_iterations: int
 	peer_elapsed_ns: int
 	peer_bytes_per_s: int
+	validated: Validated
 	disk: str
 	state: str
 	size_bytes: int

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from . import cases, device, disks, progress, provenance, results, rows, runner, table
+from . import cases, device, disks, progress, provenance, results, rows, runner, table, validation
 from .command import Command
 from .errors import INTERRUPTED, Quit, printing
 from .kinds import SIZED
@@ -110,6 +110,7 @@ def show(found: list[Result], style: table.Style = table.PLAIN) -> None:
 		if named and group[0].role == "client":
 			group = group + [rows.together(group)]
 		tables.append([f"# {table.title(group[0])}"] + table.lines(group, named, style))
+	tables += filter(None, [validation.lines(found)])
 	print("\n\n".join("\n".join(lines) for lines in tables), end="\n" * bool(tables))
 
 

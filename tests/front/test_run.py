@@ -105,6 +105,51 @@ def threads():
 	assert lines[-1][3] == "1500", out
 
 
+def validates(role, msgs, size, wrong=0, **more):
+	"""The changes of a result of ROLE that has compared MSGS messages of SIZE bytes."""
+	peer = more.pop("peer", None)
+	said = {"msgs": msgs, "bytes": msgs * size, "wrong": wrong} | ({"peer": peer} if peer else {})
+	return {"role": role, "size": size, "validated": said} | more
+
+
+@suite.test("validate: the messages that were compared, on each side, and how many were wrong")
+def validated():
+	mib = 1 << 20
+	for test, found, expected in (
+			("", [validates("client", 1000, 64), validates("server", 1000, 64)],
+			 ["# client: 1000 messages of 64 bytes validated, 0 wrong",
+			  "# server: 1000 messages of 64 bytes validated, 0 wrong"]),
+			("", [validates("client", 600, 64), validates("client", 400, 64, thread=9)],
+			 ["# client: 1000 messages of 64 bytes validated, 0 wrong"]),
+			("", [validates("client", 41, 64, 1)],
+			 ["# client: 41 messages of 64 bytes validated, 1 wrong"]),
+			("bw,", [validates("client", 0, mib, peer="right"), validates("server", 1, mib)],
+			 ["# server: 1 message of 1048576 bytes validated, 0 wrong: the last that came; "
+			  "validate=full compares all"]),
+			("bw,", [validates("client", 0, mib, peer="right")],
+			 ["# server: has compared what arrived there, and found nothing wrong"]),
+			("bw,", [validates("client", 0, mib, peer="wrong")],
+			 ["# server: has compared what arrived there, and found something wrong"]),
+			("rbw,validate=full,", [validates("client", 550, mib)],
+			 ["# client: 550 messages of 1048576 bytes validated, 0 wrong"]),
+			("alat,", [validates("client", 1, 8)],
+			 ["# client: 1 message of 8 bytes validated, 0 wrong: the last that came"]),
+			("stream,", [validates("server", 3, 64) | {"validated": {
+				"msgs": 3, "bytes": 200, "wrong": 0}}],
+			 ["# server: 3 messages with 200 bytes validated, 0 wrong"]),
+			("fr,", [validates("client", 0, 64)],
+			 ["# nothing was validated: no data came that could be compared"]),
+			("", [{"role": "client"}], [])):
+		def answer(module, text, found=found):
+			for changes in found:
+				module.result(text, **changes)
+			return 0
+
+		_, out, _ = run(answer, f"loopback,{test}addr=192.0.2.2,count=10")
+		lines = [line for line in out.splitlines() if "validated" in line or "compared" in line]
+		assert lines == expected, (lines, expected)
+
+
 @suite.test("a disk: its requests, and how long they took by stage")
 def disk():
 	def answer(module, text):

@@ -63,11 +63,13 @@ def fails(text, number, sentence, role="client", least=0, most=SOON):
 
 
 def meets(deeds, number, sentence, options="", seen=(), **more):
-	"""A client with OPTIONS of a peer that does DEEDS fails so, and the peer has SEEN it."""
+	"""A client with OPTIONS of a peer that does DEEDS fails so, and the peer has SEEN it. Return the
+	client's result."""
 	port = new_port()
 	server = peer.server(port, *deeds)
-	fails(f"client,addr={ADDR},port={port}{options}", number, sentence, **more)
+	found = fails(f"client,addr={ADDR},port={port}{options}", number, sentence, **more)
 	peer.end(server, *seen)
+	return found
 
 
 # Where to, and whether anybody is there
@@ -532,9 +534,10 @@ def unacknowledged():
 @suite.test("a peer that returns other data: EBADMSG")
 def other_data():
 	# "rdma-ping-2: CDEFG"
-	meets(("on=sink", "at=2", "scribble=17:64:1"), errno.EBADMSG,
-	      "in iteration 2: byte 17 is 0x07 instead of 0x47, 1 wrong in all",
-	      ",count=5,validate")
+	found = meets(("on=sink", "at=2", "scribble=17:64:1"), errno.EBADMSG,
+		      "in iteration 2: byte 17 is 0x07 instead of 0x47, 1 wrong in all",
+		      ",count=5,validate")
+	assert found["validated"] == {"msgs": 2, "bytes": 128, "wrong": 1}, found
 
 
 @suite.test("a peer with a key that does not open its buffer: EREMOTEIO")

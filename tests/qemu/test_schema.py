@@ -58,6 +58,44 @@ def tests():
 	assert {"open_loop", "series", "usage"} <= members, members
 
 
+def validated(words):
+	"""What a loopback with WORDS has compared: messages and bytes of the client and the server, None
+	for a side that has nothing to say; and the results."""
+	found = {each["role"]: each for each in tagged(f"{LOOPBACK},{words}")}
+	said = [found[role].get("validated") for role in ("client", "server")]
+	assert all(each is None or each["wrong"] == 0 for each in said), said
+	return [each and (each["msgs"], each["bytes"]) for each in said], found
+
+
+@suite.test("validate: what was compared is counted where it arrived")
+def compared():
+	for words, client, server in (
+			("count=50", None, None), ("bw,count=50", None, None),
+			("count=50,size=4K,validate", (50, 50 << 12), (50, 50 << 12)),
+			("count=50,mem_mode=reg,validate,threads=1", (50, 3200), (50, 3200)),
+			# What has arrived last on each queue pair.
+			("bw,count=50,size=4K,qps=2,validate", (0, 0), (1, 4096)),
+			("sbw,count=50,duplex,validate", (1, 64), (1, 64)),
+			("rbw,count=50,qps=2,validate", (2, 128), (0, 0)),
+			("alat,count=20,validate", (1, 8), (0, 0)),
+			("rwread,count=20,size=4K", None, (20, 20 << 12)),
+			("rwwrite,count=20,size=4K", (20, 20 << 12), None),
+			("fr,count=20,validate", (0, 0), (0, 0))):
+		found, _ = validated(words)
+		assert found == [client, server], (words, found)
+	for test, side in (("bw", "server"), ("sbw", "server"), ("rbw", "client")):
+		found, results = validated(f"{test},count=50,validate=full")
+		count = 50 + results["client"]["warmup"]
+		expected = [(0, 0), (0, 0)]
+		expected[side == "server"] = (count, 64 * count)
+		assert found == expected, (test, found, count)
+		peer = results["client"]["validated"].get("peer")
+		assert peer == ("right" if side == "server" else None), (test, peer)
+	for words in ("stream,count=20,echo,validate", "messenger,count=20,echo,validate"):
+		found, _ = validated(words)
+		assert [bytes_ for _, bytes_ in found] == [20 * 64] * 2, (words, found)
+
+
 @suite.test("what the front adds")
 def front():
 	program = load(os.path.join(schema.TOP, "scripts", "krping"))

@@ -13,7 +13,8 @@ use core::{
 
 /// Bytes and messages by operation.
 ///
-/// Its `Display` is the part of a line of `/proc/krping` that follows the device's name.
+/// Its `Display` is the part of a line of `/proc/krping` that follows the device's name. It does not
+/// have the last two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counters {
     /// Bytes sent.
@@ -32,6 +33,10 @@ pub(crate) struct Counters {
     pub(crate) read_bytes: u64,
     /// RDMA READs.
     pub(crate) read_msgs: u64,
+    /// Bytes that were compared with what was sent, and were right.
+    pub(crate) validated_bytes: u64,
+    /// Messages that were compared, and were right.
+    pub(crate) validated_msgs: u64,
 }
 
 impl Add for Counters {
@@ -48,6 +53,8 @@ impl Add for Counters {
             write_msgs: self.write_msgs.wrapping_add(other.write_msgs),
             read_bytes: self.read_bytes.wrapping_add(other.read_bytes),
             read_msgs: self.read_msgs.wrapping_add(other.read_msgs),
+            validated_bytes: self.validated_bytes.wrapping_add(other.validated_bytes),
+            validated_msgs: self.validated_msgs.wrapping_add(other.validated_msgs),
         }
     }
 }
@@ -66,6 +73,8 @@ impl Sub for Counters {
             write_msgs: self.write_msgs.wrapping_sub(before.write_msgs),
             read_bytes: self.read_bytes.wrapping_sub(before.read_bytes),
             read_msgs: self.read_msgs.wrapping_sub(before.read_msgs),
+            validated_bytes: self.validated_bytes.wrapping_sub(before.validated_bytes),
+            validated_msgs: self.validated_msgs.wrapping_sub(before.validated_msgs),
         }
     }
 }

@@ -263,6 +263,7 @@ impl Connection {
     fn take(&mut self, slot: usize, piece: Piece) -> Result<(), Failure> {
         if self.validate {
             content::check(self.pool.chunks(), slot as u32, &piece)?;
+            self.traffic.validated(piece.len);
         }
         self.note_time();
         self.traffic.received(piece.len);

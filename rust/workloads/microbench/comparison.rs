@@ -44,12 +44,19 @@ impl Microbench {
         } else {
             self.buffers.sink
         };
-        match buffer {
-            Some(buffer) => {
-                let place = (buffer, offset);
-                verb::compare(plan.verb, &plan.data(), queue, place, self.iteration())
-            }
-            None => Ok(None),
+        let Some(buffer) = buffer else {
+            return Ok(None);
+        };
+        let place = (buffer, offset);
+        let found = verb::compare(plan.verb, &plan.data(), queue, place, self.iteration())?;
+        self.compared(found.as_ref());
+        Ok(found)
+    }
+
+    /// Counts a message that has been compared, with the difference that was found, if any.
+    pub(super) fn compared(&self, found: Option<&Mismatch>) {
+        if found.is_none() {
+            self.channel.traffic().validated(self.plan.size);
         }
     }
 
@@ -72,6 +79,7 @@ impl Microbench {
             let sink = self.buffers.sink.ok_or_else(|| memory_failed(EINVAL))?;
             numbered.compare(queue, sink, number)?
         };
+        self.compared(self.mismatch.as_ref());
         Ok(())
     }
 }

@@ -217,6 +217,11 @@ impl ControlChannel {
         Ok(arrival)
     }
 
+    /// Returns the connection's traffic counters.
+    pub(super) fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
     /// Returns the number of buffers.
     pub(super) fn buffers(&self) -> usize {
         self.incoming.len()

@@ -81,6 +81,7 @@ impl Microbench {
         let offset = self.messages_mut()?.offset();
         if let Some(numbered) = self.plan.numbered().filter(|_| self.mismatch.is_none()) {
             self.mismatch = numbered.compare_at(queue, buffer, offset, number)?;
+            self.compared(self.mismatch.as_ref());
         }
         self.arrivals += 1;
         if let Work::Latency(latency) = &mut self.work {

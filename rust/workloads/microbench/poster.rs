@@ -243,8 +243,10 @@ impl Poster {
         let mut first = None;
         if let Some((numbered, sink)) = self.numbered {
             for number in before..self.window.done() {
-                let found = numbered.compare_read(queue, sink, number)?;
-                first = first.or(found);
+                match numbered.compare_read(queue, sink, number)? {
+                    None => self.traffic.validated(self.size),
+                    found => first = first.or(found),
+                }
             }
         }
         Ok(first)

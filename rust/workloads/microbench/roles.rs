@@ -185,6 +185,7 @@ impl Side for Microbench {
             busy_ns: self.elapsed_ns(),
             halvings,
             peer: self.peer,
+            peer_mismatch: self.peers_verdict(),
             loss: self.loss(),
         };
         let open_loop = self.open_loop().map(OpenLoop::figures);

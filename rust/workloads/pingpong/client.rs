@@ -281,6 +281,7 @@ impl PingPongClient {
         self.ended_ns = now;
         if self.validate {
             self.check_sink(queue)?;
+            self.exchange.traffic().validated(self.size as u32);
         }
         if self.verbose {
             print_start(queue, self.sink.buffer, self.size, "ping data");

@@ -258,6 +258,7 @@ impl PingPongServer {
         if let Some(pattern) = self.service.check {
             let data = Data::new(pattern, self.iteration, size as usize);
             compare(queue, self.buffer, 0, &data)?;
+            self.exchange.traffic().validated(size);
         }
         if self.service.verbose {
             print_start(queue, self.buffer, size as usize, "server ping data");

@@ -302,6 +302,7 @@ impl RwClient {
             })
             .map_err(memory_failed)?
             .map_err(Failure::Mismatch)?;
+            self.messages.traffic().validated(self.size as u32);
         }
         if let Some(region) = slot.region.filter(|_| self.reregister) {
             queue.post(&[WorkRequest::Invalidate {

@@ -229,6 +229,9 @@ impl RwServer {
         let (_, asked) = self.transfers.get(index)?;
         self.transfers.ended(index, !self.writes());
         if !self.writes() {
+            self.messages
+                .traffic()
+                .validated(self.service.shape.size as u32);
             let answer = self.messages.send(queue, index, &asked)?;
             queue.post_for(index, &[answer])?;
             self.count_answer();

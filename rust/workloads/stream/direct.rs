@@ -141,16 +141,18 @@ impl Direct {
         Ok(true)
     }
 
+    /// Returns true where what comes is compared.
+    pub(super) fn compares(&self) -> bool {
+        self.validate
+    }
+
     /// Compares all of the target, when writes that take no turns have ended.
     ///
     /// # Errors
     ///
     /// As of [`take`](Self::take).
     pub(super) fn check(&self, queue: &Queue<'_>) -> Result<(), Failure> {
-        match self.validate {
-            true => self.compare(queue, self.size, 0),
-            false => Ok(()),
-        }
+        self.compare(queue, self.size, 0)
     }
 
     fn compare(&self, queue: &Queue<'_>, len: u32, position: u64) -> Result<(), Failure> {

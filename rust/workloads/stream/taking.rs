@@ -88,10 +88,8 @@ impl Taking {
 
     /// Ends the direction to the peer, which has ended the other one, once everything is sent.
     fn end(&self, flow: &mut Flow, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        if let (true, false, Some(direct)) =
-            (flow.endpoint.control.sends(), self.echo, &flow.direct)
-        {
-            direct.check(queue)?;
+        if flow.endpoint.control.sends() && !self.echo {
+            flow.check_direct(queue)?;
         }
         flow.end(queue)
     }

@@ -118,8 +118,28 @@ impl Flow {
         if !direct.take(queue)? {
             return Ok(false);
         }
-        let size = direct.size();
+        let (size, compares) = (direct.size(), direct.compares());
+        if compares {
+            self.traffic.validated(size);
+        }
         self.came(size);
         Ok(true)
+    }
+
+    /// Compares all that the peer's direct writes have left, when those that take no turns have
+    /// ended.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Mismatch`].
+    pub(in crate::workloads::stream) fn check_direct(
+        &self,
+        queue: &Queue<'_>,
+    ) -> Result<(), Failure> {
+        if let Some(direct) = self.direct.as_ref().filter(|direct| direct.compares()) {
+            direct.check(queue)?;
+            self.traffic.validated(direct.size());
+        }
+        Ok(())
     }
 }

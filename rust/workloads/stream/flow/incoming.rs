@@ -111,6 +111,7 @@ impl Flow {
         let position = self.figures.received_bytes;
         if self.validate {
             self.buffers.check(queue, piece, position, self.messages)?;
+            self.traffic.validated(piece.len);
         }
         self.figures.received_bytes = position.wrapping_add(piece.len.into());
         self.came(piece.len);

@@ -17,7 +17,21 @@ fn counters(n: [u64; 8]) -> Counters {
         write_msgs: n[5],
         read_bytes: n[6],
         read_msgs: n[7],
+        ..Counters::default()
     }
+}
+
+#[test]
+fn what_was_validated_is_added_up_and_not_shown() {
+    let one = Counters {
+        validated_bytes: 128,
+        validated_msgs: 2,
+        ..Counters::default()
+    };
+    let sum = one + one;
+    assert_eq!((sum.validated_bytes, sum.validated_msgs), (256, 4));
+    assert_eq!(sum - one, one);
+    assert_eq!(one.to_string(), Counters::default().to_string());
 }
 
 #[test]
