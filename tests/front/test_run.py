@@ -348,6 +348,35 @@ def each_errno():
 				assert status == wanted, (name, status)
 
 
+def documented():
+	"""Each sentence of docs/troubleshooting.md, which has all of the module's: a host test compares it
+	with the table of failures. Numbers are some."""
+	with open(os.path.join(front.TOP, "docs/troubleshooting.md"), encoding="utf-8") as file:
+		page = file.read()
+	found = re.findall(r"^(?:###+|\|) `([^`]+)`", page, re.MULTILINE)
+	assert len(found) > 400, len(found)
+	return [re.sub(r"\b[NM]\b", "4096", each) for each in found]
+
+
+@suite.test("each sentence of the table of failures is shown as it is, from the list and from the log")
+def each_sentence():
+	def lists(module, text, sentence):
+		module.list(f"9: client,addr=::1,tag={text.tag},expect=EIO", errno.EIO, sentence)
+		os.unlink("kmsg")
+		return errno.EIO
+
+	def logs(module, text, sentence):
+		module.log(f"9: client,addr=::1,tag={text.tag},expect=EIO: EIO (5): {sentence}")
+		os.unlink("errors")
+		return errno.EIO
+
+	for sentence in documented():
+		for answer in (lists, logs):
+			with front.directory(), Module(functools.partial(answer, sentence=sentence)):
+				_, out, err = krping("run", TEXT)
+			assert (out, err) == ("", f"krping: EIO (5): {sentence}\n"), (sentence, err)
+
+
 @suite.test("stop= is refused, and the list cannot be read: the log's sentence")
 def stop_from_log():
 	def busy(module, text):
