@@ -454,6 +454,10 @@ impl fmt::Display for Failure {
                 status_name(status),
                 usual_cause(status, op)
             ),
+            Self::Protocol(Violation::NoReads, _) => f.write_str(
+                "the client's request offers no RDMA READ: it is no krping or rping (perftest's \
+                 programs serve only each other), or its device has none",
+            ),
             Self::Protocol(violation, iteration) => {
                 write!(f, "the peer {violation} in iteration {iteration}")
             }
@@ -474,7 +478,7 @@ impl fmt::Display for Failure {
             }
             Self::LegacyDisconnected => f.write_str(
                 "the peer disconnected before the end: it is not this krping, so give both sides \
-                 the same size (rping: -S)",
+                 the same size (rping: -S); perftest's programs serve only each other",
             ),
             Self::Replaced => f.write_str("the client has connected anew"),
             Self::OtherStore(why) => {

@@ -6,6 +6,7 @@ counts is what it prints. Its largest size is 65535.
 """
 
 import errno
+import re
 import signal
 import time
 
@@ -200,6 +201,38 @@ def other_size():
 		  "the peer disconnected")
 	status, output = server.finish()
 	assert status != 0, (status, output)
+
+
+@suite.test("programs that are no krping: each side says what the other may be")
+def other_programs():
+	for program in ("ib_write_bw", "ib_read_lat"):
+		words = (program, "-R", "-d", krping.DEVICE, "-n", "100", "-p")
+		port = new_port()
+		server = krping.serve(f"server,addr={ADDR},port={port}")
+		log = krping.Log()
+		client = Program(*words, str(port), ADDR)
+		assert server.wait() == errno.EPROTO
+		log.wait(re.escape("EPROTO (71): the client's request offers no RDMA READ: it is no "
+				   "krping or rping (perftest's programs serve only each other)"))
+		client.stop(signal.SIGKILL)
+		port = new_port()
+		theirs = Program(*words, str(port))
+		wait_for(lambda port=port: listens(port))
+		run_fails(f"client,addr={ADDR},port={port},count=10", errno.ECONNRESET,
+			  re.escape("(rping: -S); perftest's programs serve only each other"))
+		theirs.stop(signal.SIGKILL)
+	for options, number, sentence in (
+			(",stream", errno.EPROTO, "no private data of rsocket's protocol: it is no socket "
+			 "program of rdma-core, but perhaps rping"),
+			(",messenger", errno.EPROTO, "the peer's private data is missing, or not that"),
+			(",bw", errno.EOPNOTSUPP, "the client asks for another test than the one that is")):
+		port = new_port()
+		server = krping.serve(f"server,addr={ADDR},port={port}{options}")
+		log = krping.Log()
+		client = Program("rping", "-c", "-a", ADDR, "-p", str(port), "-C", "3")
+		assert server.wait() == number
+		log.wait(f"{name(number)} .*{re.escape(sentence)}")
+		client.stop(signal.SIGKILL)
 
 
 @suite.test("an rping that is killed is noticed at once")

@@ -193,6 +193,10 @@ impl fmt::Display for HelloError {
                 "private data of {bytes} bytes, where a stream's has {}",
                 Hello::LEN
             ),
+            Self::Version(0) => f.write_str(
+                "no private data of rsocket's protocol: it is no socket program of rdma-core, but \
+                 perhaps rping, which a server without stream serves",
+            ),
             Self::Version(version) => write!(
                 f,
                 "private data of version {version} of rsocket's protocol, and this side has \

@@ -172,6 +172,8 @@ fn failures() -> Vec<Failure> {
     );
     let others = [
         Failure::Rejected(8, "invalid service ID", None),
+        Failure::StreamHello(HelloError::Version(0)),
+        Failure::Protocol(Violation::NoReads, 0),
         Failure::Kernel("STEP", -200),
         Failure::Kernel(BINDING, -errno::EADDRNOTAVAIL),
         Failure::Kernel(RESOLVING_ADDRESS, -errno::EADDRNOTAVAIL),
