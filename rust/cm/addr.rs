@@ -10,7 +10,10 @@ use crate::{
     kernel_ext::net::Netns,
     logic::{
         command::addr::Addr,
-        failure::Failure, //
+        failure::{
+            Failure,
+            FINDING_INTERFACE, //
+        }, //
     }, //
 };
 
@@ -31,7 +34,7 @@ pub(crate) fn socket_address(
                 None => 0,
                 Some(name) => net
                     .interface_index(name.as_str())
-                    .map_err(|e| Failure::Kernel("finding the interface", e.to_errno()))?,
+                    .map_err(|e| Failure::Kernel(FINDING_INTERFACE, e.to_errno()))?,
             };
             SocketAddress::v6(*addr, port, index)
         }

@@ -226,6 +226,9 @@ pub(crate) const RESOLVING_ROUTE: &str = "resolving the route";
 /// The step of [`Failure::Kernel`] that binds a listener to an address.
 pub(crate) const BINDING: &str = "binding to the address";
 
+/// The step of [`Failure::Kernel`] that finds the interface of a link-local address.
+pub(crate) const FINDING_INTERFACE: &str = "finding the interface";
+
 /// The step of [`Failure::Kernel`] that has a listener listen.
 pub(crate) const LISTENING: &str = "listening";
 
@@ -270,6 +273,7 @@ fn what_to_do(step: &str, errno: i32) -> &'static str {
         (RESOLVING_ADDRESS, errno::ENETUNREACH | errno::EHOSTUNREACH | errno::EACCES) => {
             ": see 'ip route get' of that address"
         }
+        (FINDING_INTERFACE, errno::ENODEV) => ": see 'ip link' for those that there are",
         (BINDING | LISTENING, errno::EADDRINUSE) => {
             ": another server has the port; give another port=, or see 'rdma resource show cm_id'"
         }

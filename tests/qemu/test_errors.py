@@ -143,13 +143,24 @@ def devices_named():
 		krping.run_fails(command, errno.ENODEV, re.escape(sentence))
 		with open("/sys/kernel/debug/krping/errors", encoding="ascii") as file:
 			assert file.read().endswith(f"{sentence}\n"), command
-	# Those that are not of this host.
+	# Those that are not of this host, whatever the server serves.
+	blocks = "store=ram,size=1M"
 	for command in (f"server,addr={ABSENT}", f"loopback,addr={ELSEWHERE}",
-			f"server,messenger,addr6={ABSENT6}"):
+			f"server,detach,addr={ABSENT}", f"server,messenger,addr6={ABSENT6}",
+			f"server,messenger,tcp,addr={ABSENT}", f"server,stream,addr={ABSENT}",
+			f"server,blk,{blocks},addr={ABSENT}",
+			f"loopback,blk,{blocks},addr={ABSENT}", f"server,tap,{blocks},addr={ABSENT}",
+			f"server,mcast=239.1.2.3,addr={ABSENT}", f"neg=all,addr={ABSENT}"):
 		krping.run_fails(command, errno.EADDRNOTAVAIL,
 				 re.escape("binding to the address failed with EADDRNOTAVAIL: this host "
 					   "does not have the address; addresses with an RDMA "
 					   f"device are {ADDR} "))
+	# Link-local ones: nobody's, without an interface, and of one that is not there.
+	krping.run_fails(f"server,addr6=fe80::dead%{krping.NETDEV}", errno.ENODEV, re.escape(sentence))
+	krping.run_fails("server,addr6=fe80::dead", errno.EINVAL,
+			 "must say on which interface, as in fe80::dead%eth0")
+	krping.run_fails("server,addr6=fe80::dead%none9", errno.ENODEV,
+			 "finding the interface failed with ENODEV: see 'ip link' for those that there are")
 	# One that has just lost its device.
 	network.unplug()
 	try:
@@ -180,13 +191,16 @@ def source():
 	finally:
 		network.ip(f"address del {other}/24 dev {krping.NETDEV}")
 	own = f"; addresses with an RDMA device are {ADDR} ({krping.DEVICE})"
-	krping.run_fails(f"client,addr={ADDR},src={ABSENT}", errno.EADDRNOTAVAIL,
-			 re.escape("resolving the address failed with EADDRNOTAVAIL: this host does "
-				   f"not have the address{own}"))
+	for test in ("client", "caps", "client,blk", "client,stream", "client,messenger",
+		     "client,sbw,qp=ud,mcast=239.1.2.3"):
+		krping.run_fails(f"{test},addr={ADDR},src={ABSENT}", errno.EADDRNOTAVAIL,
+				 re.escape("resolving the address failed with EADDRNOTAVAIL: this host "
+					   f"does not have the address{own}"))
 	krping.run_fails(f"client,addr={ADDR},src=127.0.0.1", errno.ENODEV, re.escape(own))
-	krping.run_fails(f"client,addr={ADDR},dev=mlx9_9", errno.ENODEV,
-			 re.escape("there is no RDMA device of the name in dev=, or it has no "
-				   f"address of the server's family{own}"))
+	for test in ("client", "client,blk"):
+		krping.run_fails(f"{test},addr={ADDR},dev=mlx9_9", errno.ENODEV,
+				 re.escape("there is no RDMA device of the name in dev=, or it has no "
+					   f"address of the server's family{own}"))
 
 
 @suite.test("rping of another size: the client says what may be wrong")

@@ -155,7 +155,7 @@ fn an_address_without_a_device_is_said() {
         );
         assert!(!Failure::Kernel(step, -errno::ENETUNREACH).needs_another_address());
     }
-    let other = Failure::Kernel("finding the interface", -errno::ENODEV);
+    let other = Failure::Kernel("finding the device", -errno::ENODEV);
     assert!(!other.needs_another_address() && other.to_string().ends_with("failed with ENODEV"));
     assert!(!Failure::DeviceRemoved.needs_another_address());
     assert!(Failure::NoAddressOfDevice.needs_another_address());
@@ -165,11 +165,13 @@ fn an_address_without_a_device_is_said() {
 fn a_step_with_a_usual_cause_says_what_to_do() {
     use crate::logic::failure::{
         BINDING,
+        FINDING_INTERFACE,
         LISTENING,
         RESOLVING_ADDRESS, //
     };
 
     for (step, errno, hint) in [
+        (FINDING_INTERFACE, errno::ENODEV, ": see 'ip link'"),
         (
             RESOLVING_ADDRESS,
             errno::ENETUNREACH,
