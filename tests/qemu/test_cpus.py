@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# time: real (it is about which CPU does what)
 """cpu=: where the threads of a command run."""
 
 import errno

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# time: real (floods, and what goes on beside them)
 """Peers that break the protocol, in every way that they can: the run ends with the
 right errno, in time, says why, and the module stays whole."""
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# time: real (threads spin on CPUs of their own)
 """spin=: a thread polls, and sleeps where nothing comes."""
 
 import errno

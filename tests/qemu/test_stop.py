@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# time: real (stops race with what they stop)
 """stop= against a program that opens the disk at the same moment: one of them is refused."""
 
 import errno
