@@ -327,6 +327,9 @@ fn each<W: Lead>(
         .try_for_each(|connection| connection.queue_pair.with(step).unwrap_or(Ok(())))
 }
 
+/// Name of the step that a timeout reports where all is done but for the peer's end.
+const ENDING: &str = "waiting for the peer to end, which may expect more data";
+
 /// Returns how connections have ended of which one has seen `failure`: well, or with the cause.
 /// Sleeps.
 #[inline(never)]
@@ -337,6 +340,9 @@ fn end<W: Lead>(connections: &[Connected<W>], failure: Failure) -> Result<(), Fa
         |each: &Connected<W>| each.queue_pair.with(|lead, _| lead.may_end()) == Some(true);
     match cause {
         Failure::Disconnected if connections.iter().all(may_end) => Ok(()),
+        Failure::TimedOut(_, ms) if connections.iter().all(may_end) => {
+            Err(Failure::TimedOut(ENDING, ms))
+        }
         _ => Err(cause),
     }
 }

@@ -234,6 +234,17 @@ def rstream():
 	assert status == 0 and "failed" not in output, output
 
 
+@suite.test("rstream's server that expects one exchange more: the sentence says that it may")
+def rstream_expects():
+	port = new_port()
+	program = Program("rstream", "-p", str(port), "-S", "16", "-C", "1", "-I", "100")
+	wait_for(lambda: krping.listens(port))
+	run_fails(f"client,addr={ADDR},port={port},stream,echo,size=16,count=100,"
+		  f"timeout={2000 * krping.SLOW}", errno.ETIMEDOUT,
+		  "waiting for the peer to end, which may expect more data: nothing happened for")
+	program.stop(signal.SIGKILL)
+
+
 @suite.test("a program of plain sockets under librspreload.so sends back what comes")
 def preloaded():
 	peer = Peer("echo", "close", program=("env", f"LD_PRELOAD={PRELOAD}", RSOCKET, "--plain"))
