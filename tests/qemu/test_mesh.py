@@ -60,6 +60,22 @@ def outliers():
 		assert accused(found, factor=BUSY) == {frozenset(("h2", "h5"))}, (found["outliers"], text)
 
 
+@suite.test("the commands of docs/mesh.md for namespaces: a mesh, a late host, and nothing is left")
+def documented():
+	with open(os.path.join(os.path.dirname(os.path.dirname(PROGRAM)), "docs", "mesh.md"),
+		  encoding="utf-8") as file:
+		section = file.read().partition("## Network namespaces")[2].partition("\n## ")[0]
+	texts = []
+	for block in section.split("```")[1::2]:
+		done = subprocess.run(("bash", "-ec", block), capture_output=True, text=True, check=False)
+		assert done.returncode == 0, (block, done.stdout, done.stderr)
+		texts.append(done.stdout)
+	healthy, late, after = texts
+	assert f"{PAIRS} runs of {COUNT} of {COUNT} hosts; 0 failed" in healthy, healthy
+	assert "host h3" in late or "hosts: not judged (5 hosts, noise" in late, late
+	assert not after and not os.listdir("/run/netns"), after
+
+
 @suite.test("retransmits are counted, and a pair that loses 1% is named by them", limit=1200)
 def losses():
 	with hosts.Hosts(COUNT) as net:
