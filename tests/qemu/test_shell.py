@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The shell of a guest: krping is found, and what the greeting tells to try works."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -25,6 +26,15 @@ def path():
 	assert os.path.realpath(shutil.which("krping")) == os.path.realpath("scripts/krping")
 	said = call("krping", "--version").splitlines()
 	assert said[0].split()[1] == said[1].split()[1], said
+
+
+@suite.test("a file may be written where a shell begins, as quickstart.md has it")
+def written():
+	assert os.getcwd() == "/krping"
+	call("krping", "sweep", "--loopback", ADDR, "--test", "wlat", "--sizes", "64", "--count", "10",
+	     "--quiet", "--json", "sweep.json")
+	with open("sweep.json", encoding="utf-8") as file:
+		assert [each["iterations"] for each in json.load(file)["results"]] == [10]
 
 
 @suite.test("the greeting has the addresses, and three commands that work")
