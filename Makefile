@@ -43,10 +43,15 @@ install: all install-front ## install krping.ko for that kernel, its udev rule, 
 	$(if $(unsigned),@tail -c 28 krping.ko | grep -q "Module signature appended" || \
 		echo "krping.ko is unsigned. With Secure Boot see docs/install.md")
 
+# Of samples/ what runs the program in a test system; the rest is a module's source.
+samples = samples/.fmf samples/kselftest samples/ktap-cases samples/lava samples/tmt
+
 install-front: ## install the program krping, its man pages and its unit alone, below prefix=/usr/local
 	rm -rf "$(share)/krping"
 	install -d "$(DESTDIR)$(prefix)/bin" "$(share)/krping"
-	cp -r --no-preserve=ownership scripts/krping scripts/krping_front scripts/known "$(share)/krping"
+	cp -r --no-preserve=ownership scripts/krping scripts/krping_front scripts/known \
+		scripts/operation-cost.bt "$(share)/krping"
+	cp -r --parents --no-preserve=ownership $(samples) "$(share)/krping"
 	$(if $(packaged),,python3 -m compileall -q $(if $(DESTDIR),-s "$(DESTDIR)" -p /) "$(share)/krping/krping_front")
 	ln -sf ../share/krping/krping "$(DESTDIR)$(prefix)/bin/krping"
 	sed 's|/usr/bin/krping|$(prefix)/bin/krping|' scripts/systemd/krping-disk@.service | \

@@ -180,4 +180,34 @@ def converted():
 	assert found == ["completed fail"], found
 
 
+@suite.test("samples/lava: each case is told; without the program, or any result, it fails and says so")
+def lava():
+	def ask(*words):
+		"""The exit status, the cases that LAVA is told of, and what is printed."""
+		done = subprocess.run((os.path.join(front.TOP, "samples", "lava", "acceptance"), *words),
+				      capture_output=True, text=True, check=False,
+				      env=os.environ | {"PATH": "bin:/usr/bin:/bin"})
+		with open("told", encoding="utf-8") as file:
+			told = file.read().splitlines()
+		os.unlink("told")
+		return done.returncode, told, done.stdout
+
+	def program(name, text):
+		os.chmod(front.write(f"bin/{name}", f"#!/bin/sh\n{text}\n"), 0o755)
+
+	with front.directory():
+		os.mkdir("bin")
+		program("lava-test-case", "echo $* >>told")
+		status, told, out = ask()
+		assert (status, told) == (127, ["ran --result fail"]), (status, told)
+		assert "127: it is not installed" in out, out
+		program("krping", 'echo "krping: the module is not loaded" >&2; exit 2')
+		assert ask()[:2] == (2, ["ran --result fail"])
+		program("krping", 'echo "$*"; printf "  # Subtest: a\\n  ok 1 b\\n  not ok 2 c\\n"; exit 1')
+		status, told, out = ask("--device", "rxe0")
+		assert out.startswith("test --quiet --device rxe0\n"), out
+		assert (status, told) == (1, ["a.b --result pass", "a.c --result fail",
+					      "ran --result pass"]), (status, told)
+
+
 suite.main()

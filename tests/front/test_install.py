@@ -16,7 +16,7 @@ def make(*words, **environment):
 	"""Run make WORDS in a copy of what it needs, with ENVIRONMENT: its exit status and stderr."""
 	for name in ("Makefile", "VERSION"):
 		shutil.copy(os.path.join(front.TOP, name), name)
-	for name in ("scripts", "docs"):
+	for name in ("scripts", "docs", "samples"):
 		shutil.copytree(os.path.join(front.TOP, name), name, dirs_exist_ok=True)
 	done = subprocess.run(["make", "-s", *words], capture_output=True, text=True, check=False,
 			      env=os.environ | environment)
@@ -36,6 +36,12 @@ def round_trip():
 		assert status == 0, err
 		share = f"{top}/usr/local/share"
 		assert os.path.exists(f"{share}/zsh/site-functions/_krping")
+		# What runs it elsewhere comes along, and the module's own samples do not.
+		for name in ("operation-cost.bt", "samples/lava/acceptance", "samples/ktap-cases",
+			     "samples/kselftest/krping/krping.sh", "samples/tmt/acceptance.sh"):
+			assert os.access(f"{share}/krping/{name}", os.X_OK), name
+		assert os.path.exists(f"{share}/krping/samples/.fmf/version")
+		assert not [name for name in files(share) if name.endswith((".rs", ".c"))]
 		compiled = glob.glob(f"{share}/krping/krping_front/__pycache__/run.*.pyc")
 		assert len(compiled) == 1, compiled
 		with open(compiled[0], "rb") as file:

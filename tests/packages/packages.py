@@ -75,7 +75,8 @@ def front():
 	assert files["/usr/bin/krping"] == ("lrwxrwxrwx", "../share/krping/krping")
 	assert files["/usr/share/krping/krping"][0] == "-rwxr-xr-x"
 	for name in ("krping_front/run.py", "krping_front/options.json", "krping_front/mesh/page/page.html",
-		     "known/rxe"):
+		     "known/rxe", "operation-cost.bt", "samples/lava/krping.yaml", "samples/ktap-cases",
+		     "samples/tmt/acceptance.sh", "samples/kselftest/krping/krping.sh"):
 		assert f"/usr/share/krping/{name}" in files, name
 	assert "/etc/krping/disks.d/" in files
 	with tempfile.TemporaryDirectory() as top:
