@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What docs/reference.md says of tests and options, beside the tables.
+//! What docs/reference.md and docs/protocol.md say of tests and options, beside the tables.
 
 use crate::logic::{
     command::Command,
@@ -15,6 +15,7 @@ use crate::logic::{
         options::Opt,
         role::Role,
         tests::{
+            Family,
             Test,
             Verb, //
         }, //
@@ -24,6 +25,11 @@ use crate::logic::{
 const REFERENCE: &str = include_str!(concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../docs/reference.md"
+));
+
+const PROTOCOL: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../docs/protocol.md"
 ));
 
 /// Returns the rows of all tables whose header begins with `header`.
@@ -243,6 +249,29 @@ fn results_name_every_test() {
         assert!(names::find(name).is_some(), "{name} is no option");
     }
     assert!(cells[2].ends_with(", or the option of the test "));
+}
+
+#[test]
+fn the_protocol_names_the_tests_with_a_load() {
+    let mut lines = PROTOCOL.lines();
+    let said = lines.find(|line| line.starts_with("The load of a microbenchmark, tests "));
+    let mut numbers: Vec<u8> = Vec::new();
+    let mut until = false;
+    for word in said.unwrap().split_whitespace() {
+        if let Ok(number) = word.trim_end_matches([',', ':']).parse() {
+            let first = numbers.last().filter(|_| until).map_or(number, |last| last + 1);
+            numbers.extend(first..=number);
+        }
+        until = word == "to";
+    }
+    let families = [Family::Latency, Family::Bandwidth, Family::Rw];
+    let tests = Test::ALL.iter().map(|test| test.spec());
+    let mut wanted: Vec<u8> = tests
+        .filter(|spec| families.contains(&spec.family))
+        .filter_map(|spec| spec.number)
+        .collect();
+    wanted.sort_unstable();
+    assert_eq!(numbers, wanted);
 }
 
 #[test]
