@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Repetitions: runs that differ in nothing that figures depend on. They are one row, of medians."""
 
-import dataclasses
 import statistics
 from collections.abc import Iterable
 from typing import Any
@@ -39,8 +38,8 @@ def together(rows: list[Row]) -> Row:
 		   if all(row.has(name) for row in rows)}
 	medians = {name: statistics.median(found) for name, found in samples.items()}
 	notes = list(dict.fromkeys(row.note for row in rows if row.note))
-	return dataclasses.replace(
-		rows[0], note="; ".join(notes), histogram=None,
+	return rows[0]._replace(
+		note="; ".join(notes), histogram=None,
 		iterations=sum(row.iterations for row in rows),
 		elapsed_ns=sum(row.elapsed_ns for row in rows),
 		counters=counters.total(row.counters for row in rows),

@@ -70,10 +70,9 @@ def sources(arguments: argparse.Namespace) -> list[Loaded]:
 	what they ask for."""
 	if arguments.files.count("-") > 1:
 		raise Quit("stdin can be read only once")
-	loaded = [results.load(path) for path in arguments.files] or [_kept()]
-	for each in loaded:
-		each.results = [found for found in each.results if _matches(found, arguments)]
-		each.stopped = [end for end in each.stopped if _names(end, arguments)]
+	loaded = [each._replace(results=[found for found in each.results if _matches(found, arguments)],
+				stopped=[end for end in each.stopped if _names(end, arguments)])
+		  for each in [results.load(path) for path in arguments.files] or [_kept()]]
 	if not any(each.results for each in loaded):
 		complain(loaded)
 		where = ", ".join(each.name for each in loaded)
@@ -127,7 +126,7 @@ def main(arguments: argparse.Namespace) -> int:
 def complain(loaded: list[Loaded]) -> int:
 	"""Say on stderr what of LOADED is no result, and what results lack, and return the exit status
 	that goes with it."""
-	for text in [text for each in loaded for text in each.complaints + each.remarks]:
+	for text in [text for each in loaded for text in [*each.complaints, *each.remarks]]:
 		print(f"krping: {text}", file=sys.stderr)
 	return FAILED if any(each.complaints for each in loaded) else OK
 

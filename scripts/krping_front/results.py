@@ -2,13 +2,12 @@
 """Results: JSON objects, as debugfs has them one a line, and as sweeps keep them."""
 
 import contextlib
-import dataclasses
 import json
 import os
 import re
 import sys
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from . import paths, shape
 from .command import split
@@ -30,19 +29,18 @@ class NoResults(Quit):
 	"""Text that is none of results."""
 
 
-@dataclasses.dataclass
-class Loaded:
+class Loaded(typing.NamedTuple):
 	"""What one file had."""
 
 	name: str
 	results: list[Result]
-	stopped: list[Stopped] = dataclasses.field(default_factory=list)
+	stopped: Sequence[Stopped] = ()
 	# The sweep that it is of.
 	sweep: Sweep | None = None
 	# What of the file is no result: runs of perftest's that failed, or whose figures are none.
-	complaints: list[str] = dataclasses.field(default_factory=list)
+	complaints: Sequence[str] = ()
 	# What its results lack.
-	remarks: list[str] = dataclasses.field(default_factory=list)
+	remarks: Sequence[str] = ()
 
 	@property
 	def shown(self) -> list[Result]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A row of figures: of one result, or of all results of one command together."""
 
-import dataclasses
+import types
 import typing
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeVar
@@ -25,8 +25,7 @@ LATENCIES = ("min_ns", "max_ns", "mean_ns", "stddev_ns", *PERCENTILES)
 OTHERS = ("bytes_per_s", "peak_bytes_per_s", "rate", "late")
 
 
-@dataclasses.dataclass
-class Row:
+class Row(typing.NamedTuple):
 	"""Figures of one test with one size. What is None is not known."""
 
 	kind: Kind
@@ -58,9 +57,9 @@ class Row:
 	peak_bytes_per_s: float | None = None
 	# How many repetitions it is the median of, and each figure of them; nothing of one.
 	runs: int = 1
-	samples: dict[str, list[float]] = dataclasses.field(default_factory=dict)
+	samples: Mapping[str, list[float]] = types.MappingProxyType({})
 	# The result, or the first of several.
-	source: Result = dataclasses.field(default_factory=lambda: typing.cast(Result, {}))
+	source: Result = typing.cast(Result, types.MappingProxyType({}))
 
 	@property
 	def measure(self) -> str:
@@ -187,8 +186,8 @@ def together(rows: list[Row]) -> Row:
 	first = rows[0]
 	measured = [row for row in rows if row.has_figures]
 	notes = list(dict.fromkeys(row.note for row in rows if row.note))
-	return dataclasses.replace(
-		first, name=f"all {len(rows)}", note="; ".join(notes), histogram=_merged(measured),
+	return first._replace(
+		name=f"all {len(rows)}", note="; ".join(notes), histogram=_merged(measured),
 		duplex=any(row.duplex for row in rows),
 		counters=counters.together(row.counters for row in rows),
 		iterations=sum(row.iterations for row in rows),

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """One command, from its write to its results."""
 
-import dataclasses
 import errno
 import os
 import re
 import sys
 from collections.abc import Callable
+from typing import NamedTuple
 
 from . import proc, results
 from .command import Command
@@ -32,8 +32,7 @@ def errno_name(number: int) -> str:
 	return errno.errorcode.get(number, "errno")
 
 
-@dataclasses.dataclass
-class Outcome:
+class Outcome(NamedTuple):
 	"""How a command ended."""
 
 	# 0 for success.

@@ -94,10 +94,10 @@ def elsewhere():
 			krping("sweep", "--test", "bw", "--sizes", "64", "--loopback", *words)
 			text = module.commands[-1].text
 			assert text.startswith("loopback,addr6=fe80::1%eth0,bw"), (words, text)
-		for words, word in ((("four.example", "--addr", "four.example"), "not allowed with"),
-				    ((), "ADDR is required")):
-			status, _, err = krping("sweep", *words)
-			assert status == 2 and word in err, (words, err)
+		for both, word in ((["four.example", "--addr", "four.example"], "not allowed with"),
+				   ([], "ADDR is required")):
+			status, _, err = krping("sweep", *both)
+			assert status == 2 and word in err, (both, err)
 		krping("caps", "six.example")
 		assert module.commands[-1].options["addr6"] == "2001:db8::6", module.commands[-1].text
 

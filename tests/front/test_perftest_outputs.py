@@ -120,7 +120,7 @@ def read(text):
 		loaded = results.parse(text, "x")
 	except Quit as refusal:
 		return None, str(refusal)
-	return collections.Counter(map(fact_of, loaded.results)), loaded.complaints + loaded.remarks
+	return collections.Counter(map(fact_of, loaded.results)), [*loaded.complaints, *loaded.remarks]
 
 
 @suite.test("each output has a line in the table, and each line an output")

@@ -315,8 +315,7 @@ def several():
 
 @suite.test("CSV has a heading, plain numbers, and quotes where it needs them")
 def csv():
-	row = rows.of(canned.result(**TIMES))
-	row.note = 'a "note", long'
+	row = rows.of(canned.result(**TIMES))._replace(note='a "note", long')
 	text = table.csv_text([row, rows.of(canned.result("bw", size=1 << 20))])
 	assert text.splitlines() == [
 		"test,bytes,iterations,t_min_usec,t_max_usec,t_typical_usec,t_avg_usec,"

@@ -4,6 +4,8 @@
 import json
 import os
 import re
+import subprocess
+import sys
 
 import front
 from front import krping
@@ -40,6 +42,19 @@ def shown():
 					    (there, there, "1.2.3")):
 			with front.patched(paths, VERSIONS=(version,), PROC=proc):
 				assert krping("--version") == (0, f"krping {VERSION}\nmodule {said}\n", "")
+
+
+@suite.test("what is run often starts without what takes long to import, and others need")
+def quick():
+	for words in (("--version",), ("run", "loopback"), ("caps", "192.0.2.1"), ("options", "size"),
+		      ("disk", "--help")):
+		done = subprocess.run((sys.executable, "-X", "importtime", front.PROGRAM, *words),
+				      stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+		imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()
+			    if line.startswith("import time:")}
+		assert {"argparse", "krping_front.errors"} <= imported, (words, done.stderr[-2000:])
+		slow = imported & {"asyncio", "dataclasses", "inspect", "shutil", "socket", "tempfile"}
+		assert not slow, (words, slow)
 
 
 suite.main()
