@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    claims,
     drive::{
         failed,
         note_device, //
@@ -16,6 +17,7 @@ use super::{
         QueueLimits, //
     },
     outcome::Progress,
+    peer_log::Level,
     results::Report,
     session::Session,
     sharing::Share,
@@ -34,7 +36,10 @@ use crate::{
         workload::Workload, //
     },
     logic::{
-        failure::Failure,
+        failure::{
+            packets::Packets,
+            Failure, //
+        },
         pingpong::Violation, //
     },
     mr::{
@@ -153,7 +158,8 @@ impl Accepting<'_> {
         })
     }
 
-    /// Returns the device of the connection, and records it in the thread's line and the result.
+    /// Returns the device of the connection, records it in the thread's line and the result, and
+    /// notes where its port does not take the client's packets.
     ///
     /// # Errors
     ///
@@ -161,7 +167,19 @@ impl Accepting<'_> {
     pub(crate) fn show_device(&self, report: &mut Report<'_>) -> Result<Device<'_>, Failure> {
         let device = self.device()?;
         note_device(self.worker, &device);
-        report.endpoint = Some(Endpoint::of(self.id)?);
+        let endpoint = Endpoint::of(self.id)?;
+        report.endpoint = Some(endpoint);
+        let port = claims::server_port(&device).ok();
+        let packets = endpoint
+            .path_mtu()
+            .zip(port)
+            .and_then(|(path, port)| Packets::too_long(path, port.active_mtu, true));
+        if let Some(packets) = packets {
+            self.session.note_packets(packets);
+            self.session
+                .peer_log
+                .say(Level::Warning, fmt!("{}", packets));
+        }
         Ok(device)
     }
 

@@ -13,7 +13,8 @@ use crate::{
             Features,
             Port, //
         },
-        text::Text, //
+        text::Text,
+        wire::server_port::ServerPort, //
     },
     rdma::device::{
         device_cap,
@@ -108,6 +109,16 @@ fn features(device: &Device<'_>, attributes: &Attributes) -> Features {
         features.insert(Feature::VirtDma);
     }
     features
+}
+
+/// Returns the port of `device` as a server tells its clients of it. May sleep.
+pub(crate) fn server_port(device: &Device<'_>) -> Result<ServerPort> {
+    let port = port(device)?;
+    Ok(ServerPort {
+        active_mtu: u16::try_from(port.active_mtu)?,
+        max_mtu: u16::try_from(port.max_mtu)?,
+        rate: port.rate,
+    })
 }
 
 /// Returns the port of `device` as it is now. May sleep.

@@ -60,6 +60,11 @@ impl Endpoint {
         })
     }
 
+    /// Returns the bytes of data in a packet; `None` where connections have no path.
+    pub(super) fn path_mtu(&self) -> Option<u16> {
+        self.path_mtu
+    }
+
     /// Writes the end as members of `object`.
     pub(super) fn write(&self, object: &mut Object<'_>) -> fmt::Result {
         object

@@ -13,7 +13,7 @@
 //! - [`session`] - a command with its threads, its cancellation and its end; [`start`] starts them
 //! - [`worker`] - a thread as others see it: its line in `/proc/krping`, its cancellation
 //! - [`registry`] - all threads, all results, all failed commands, what others keep
-//! - [`errors`] - the failed commands, for people
+//! - [`errors`] - the failed commands, for people, with [`advice`]
 //! - [`restart`] - commands whose `write()` the kernel restarts
 //! - [`detached`] - servers that survive their command
 //!
@@ -51,6 +51,7 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod accept;
+mod advice;
 pub(crate) mod asked;
 pub(crate) mod begin;
 pub(crate) mod claims;

@@ -19,7 +19,10 @@ use crate::logic::{
         },
         preflight::Preflight, //
     },
-    failure::Failure,
+    failure::{
+        packets::Packets,
+        Failure, //
+    },
     measure::stats::Counters,
     spec::help::{
         Introduction,
@@ -58,6 +61,7 @@ forward_display!(
     Failure,
     Introduction,
     Limits,
+    Packets,
     ParseError<'_>,
     Port,
     Preflight,

@@ -51,7 +51,8 @@ use crate::{
             Array,
             Object, //
         },
-        version::VERSION, //
+        version::VERSION,
+        wire::server_port::ServerPort, //
     }, //
 };
 use core::fmt;
@@ -100,6 +101,8 @@ pub(crate) struct Report<'a> {
     /// True if the peer did not announce itself as a krping of this kind; `None` until that is
     /// known.
     pub(crate) legacy: Option<bool>,
+    /// The server's port, if it has told of it.
+    pub(crate) server_port: Option<ServerPort>,
     /// Bytes in each direction of an iteration.
     pub(crate) size: u32,
     /// Finished iterations.
@@ -175,6 +178,7 @@ impl<'a> Report<'a> {
             endpoint: None,
             peer: None,
             legacy: None,
+            server_port: None,
             size: command.size,
             iterations: 0,
             elapsed_ns: 0,
@@ -244,6 +248,9 @@ impl<'a> Report<'a> {
         }
         if let Some(legacy) = self.legacy {
             object.str("peer_kind", if legacy { "legacy" } else { "krping" })?;
+        }
+        if let Some(port) = &self.server_port {
+            port.write(&mut object)?;
         }
         object.str("options", self.command)?.str(
             "status",

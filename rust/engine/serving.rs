@@ -10,6 +10,7 @@ use super::{
         Responder, //
     },
     asked::Asked,
+    claims,
     device_counters::DeviceCounters,
     drive::{
         disconnect_deadline, //
@@ -286,7 +287,11 @@ impl Accepting<'_> {
             data_queue_pair: queue_pair.unreliable_number().unwrap_or(0),
             ..answer
         };
-        Ok(Some(PrivateBytes::Own(answer.encode())))
+        let answer = answer.encode();
+        Ok(Some(match claims::server_port(&self.device()?) {
+            Ok(port) => PrivateBytes::Answer(port.encode(answer)),
+            Err(_) => PrivateBytes::Own(answer),
+        }))
     }
 
     /// Decides if the client left or broke off, takes the connection down, and reports the result.

@@ -14,7 +14,6 @@
 #![forbid(unsafe_code)]
 
 use crate::{
-    cm::own_addresses::OwnAddresses,
     engine::{
         peer_log::PeerLog,
         registry::Registry,
@@ -49,6 +48,7 @@ use crate::{
         failure::{
             cause::SessionEnd,
             errno,
+            packets::Packets,
             verdict::apply_expectation,
             Failure, //
         },
@@ -87,6 +87,8 @@ struct Threads {
     led: u32,
     /// First failure, and the failure that the threads were cancelled with.
     end: SessionEnd,
+    /// Packets of connections that may not arrive.
+    packets: Option<Packets>,
 }
 
 /// Observer of a session's threads other than the writer.
@@ -147,11 +149,11 @@ impl Session {
             Err(failure) => {
                 let error = Error::from_errno(failure.errno().saturating_neg());
                 let errors = self.registry.errors();
-                Err(match self.addresses_instead(failure) {
-                    Some(own) => errors.failed(
+                Err(match self.advice(failure) {
+                    Some(advice) => errors.failed(
                         fmt!("{}: {}", id, self.command),
                         error,
-                        fmt!("{}; {}", failure, own),
+                        fmt!("{}; {}", failure, advice),
                     ),
                     None => errors.failed(fmt!("{}: {}", id, self.command), error, failure),
                 })
@@ -159,14 +161,17 @@ impl Session {
         }
     }
 
-    /// Returns the addresses that a command could have had where `failure` is about the one that
-    /// it has. Sleeps.
-    fn addresses_instead(&self, failure: Failure) -> Option<OwnAddresses> {
-        if failure.needs_another_address() {
-            OwnAddresses::find(&self.net).ok()
-        } else {
-            None
+    /// Notes that packets of a connection may not arrive, and logs that of a client, once.
+    pub(super) fn note_packets(&self, packets: Packets) {
+        let before = self.threads.lock().packets.replace(packets);
+        if before.is_none() && self.command.role == Role::Client {
+            pr_warn!("{}: {}\n", self.id, packets);
         }
+    }
+
+    /// Returns the packets that may not arrive.
+    pub(super) fn packets(&self) -> Option<Packets> {
+        self.threads.lock().packets
     }
 
     pub(crate) fn new(
@@ -196,6 +201,7 @@ impl Session {
                         running: 0,
                         led: 0,
                         end: SessionEnd::default(),
+                        packets: None,
                     },
                     "krping_threads"
                 ),

@@ -23,7 +23,10 @@ use crate::{
             self,
             figures::StreamFigures, //
         },
-        wire::PrivateData, //
+        wire::{
+            server_port::ServerPort,
+            PrivateData, //
+        }, //
     },
     rdma::qp::Opening, //
 };
@@ -120,6 +123,8 @@ impl Summary<'_> {
 pub(crate) enum PrivateBytes {
     /// In krping's own protocol.
     Own([u8; PrivateData::LEN]),
+    /// The same of a server, which tells of its port.
+    Answer([u8; ServerPort::END]),
     /// In rsocket's protocol.
     Stream([u8; stream::hello::Hello::LEN]),
 }
@@ -129,6 +134,7 @@ impl PrivateBytes {
     pub(crate) fn as_slice(&self) -> &[u8] {
         match self {
             Self::Own(bytes) => bytes,
+            Self::Answer(bytes) => bytes,
             Self::Stream(bytes) => bytes,
         }
     }

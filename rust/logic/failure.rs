@@ -7,10 +7,11 @@
 //! value. It is formatted only when it is read.
 //!
 //! [`cause`] decides which of several reports is the first cause, [`errno`] has the numbers and
-//! names of errnos, and [`verdict`] applies `expect=`.
+//! names of errnos, [`verdict`] applies `expect=`, and [`packets`] is what explains lost ones.
 
 pub(crate) mod cause;
 pub(crate) mod errno;
+pub(crate) mod packets;
 pub(crate) mod verdict;
 
 use super::{

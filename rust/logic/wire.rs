@@ -6,6 +6,7 @@
 //!   and of rping. Other messages contain it.
 //! - [`PrivateData`]: the private data that both sides of a ping/pong or microbenchmark exchange
 //!   while they connect. A legacy peer sends none and ignores ours.
+//! - [`ServerPort`](server_port::ServerPort): the port of a server, behind its private data.
 //! - [`Hello`](hello::Hello): the private data of a disk or tap that connects.
 //! - [`Geometry`](hello::Geometry): the private data with which its server answers, and
 //!   [`Extensions`](extensions::Extensions) and [`Extras`](extras::Extras) behind it, which older
@@ -26,6 +27,7 @@ pub(crate) mod extensions;
 pub(crate) mod extras;
 pub(crate) mod hello;
 pub(crate) mod private_data;
+pub(crate) mod server_port;
 
 pub(crate) use private_data::{
     PeerRole,

@@ -202,6 +202,42 @@ fn a_step_with_a_usual_cause_says_what_to_do() {
 }
 
 #[test]
+fn packets_that_are_too_long_for_a_port_explain_what_ends_without_a_cause() {
+    use crate::logic::failure::{
+        packets::Packets,
+        CONNECTING, //
+    };
+
+    for path in [256, 1024] {
+        assert_eq!(Packets::too_long(path, 1024, false), None);
+    }
+    for (is_own, whose) in [(false, "the server's port"), (true, "this port")] {
+        let packets = Packets::too_long(4096, 1024, is_own).unwrap();
+        assert_eq!(
+            packets.to_string(),
+            format!(
+                "packets of 4096 bytes are too long for {whose}, which takes 1024: give the client \
+                 mtu=1024, or all interfaces the same MTU"
+            )
+        );
+    }
+    for (failure, explained) in [
+        (Failure::TimedOut("waiting for the peer", 10), true),
+        (Failure::TimedOut(CONNECTING, 10), false),
+        (Failure::Disconnected, true),
+        (Failure::LegacyDisconnected, true),
+        (completion(5, Operation::Write), true),
+        (completion(12, Operation::Write), true),
+        (completion(10, Operation::Write), false),
+        (Failure::Mismatch(MISMATCH), false),
+        (Failure::PortDown, false),
+        (Failure::Interrupted, false),
+    ] {
+        assert_eq!(Packets::explain(&failure), explained, "{failure}");
+    }
+}
+
+#[test]
 fn a_start_that_no_peer_waits_for_is_no_verdict() {
     let failure = Failure::StartsLate(6, 5);
     assert!(!failure.is_verdict());

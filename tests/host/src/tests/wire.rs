@@ -2,6 +2,7 @@
 
 use super::cases;
 use crate::logic::wire::{
+    server_port::ServerPort,
     Advertisement,
     Reject,
     RejectReason, //
@@ -22,6 +23,36 @@ const REASONS: [RejectReason; 9] = [
     RejectReason::NotAllowed,
     RejectReason::Silent,
 ];
+
+#[test]
+fn a_server_tells_of_its_port_behind_its_private_data() {
+    let private = [0x5a; 56];
+    let port = ServerPort {
+        active_mtu: 1024,
+        max_mtu: 4096,
+        rate: 100_000,
+    };
+    let bytes = port.encode(private);
+    assert_eq!(bytes[..56], private);
+    assert_eq!(bytes[56..], *b"+p\x04\x00\x10\x00\x00\x01\x86\xa0");
+    // Transports pad.
+    let padded = [&bytes[..], &[0xff; 130]].concat();
+    for told in [&bytes[..], &padded] {
+        assert_eq!(ServerPort::decode(told), Some(port));
+    }
+    for len in 0..bytes.len() {
+        assert_eq!(ServerPort::decode(&bytes[..len]), None);
+    }
+    // An older server, and MTUs that are none.
+    for rest in [
+        &[0; 140][..],
+        &[0xff; 140],
+        b"+p\x05\x00\x10\x00\0\0\0\0",
+        b"+p\x04\x00\0\0\0\0\0\0",
+    ] {
+        assert_eq!(ServerPort::decode(&[&private[..], rest].concat()), None);
+    }
+}
 
 #[test]
 fn advertisement_layout() {
