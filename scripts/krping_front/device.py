@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from . import tables
+from . import pair, tables
 from .disks import Row, amount, count
 from .result import Answer, Result
 from .rows import device
@@ -81,7 +81,7 @@ def lines(result: Result) -> list[str]:
 		found += _part("what commands can ask for", LIMITS, limits,
 			       {name: amount for name, _ in LIMITS if name.endswith("_bytes")})
 		found += _values(ANSWERS, limits, {name: _answer for name, _ in ANSWERS})
-	return found
+	return found + (pair.lines(result) if "pair" in result else [])
 
 
 def _part(title: str, names: Names, values: Values, shown: Shown) -> list[str]:

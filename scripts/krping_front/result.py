@@ -125,6 +125,21 @@ class Caps(typing.TypedDict):
 	limits: typing.NotRequired[Limits]
 
 
+class Pair(typing.TypedDict):
+	"""The ends of a path to a server, as this program adds it."""
+
+	own_port: Port
+	# What the server tells of it.
+	server_port: typing.NotRequired[Port]
+	gid: typing.NotRequired[str]
+	peer_gid: typing.NotRequired[str]
+	path_mtu_bytes: typing.NotRequired[int]
+	# The longest messages of one packet that come back.
+	gets_through_bytes: int
+	# Why longer ones do not.
+	reason: typing.NotRequired[str]
+
+
 class Provenance(typing.TypedDict, total=False):
 	"""Where a result comes from, as this program adds it: the host, and the device as sysfs has it."""
 
@@ -168,6 +183,7 @@ class Result(_Always, total=False):
 	gid: str
 	peer_gid: str
 	path_mtu_bytes: int
+	server_port: Port
 	errno: str
 	errno_number: int
 	reason: str
@@ -210,6 +226,7 @@ class Result(_Always, total=False):
 	wire_ns: Stage
 	total_ns: Stage
 	caps: Caps
+	pair: Pair
 	cases: list[Trial]
 	provenance: Provenance
 

@@ -129,6 +129,85 @@ def failed():
 	assert err == f"krping: ENOMEM (12): {sentence}\n", err
 
 
+def server(takes, path=4096, told=1024, lost=errno.ETIMEDOUT):
+	"""A module's answer of a server to which packets of TAKES bytes get through, on a path of
+	PATH, None for one of iWARP, and that has TOLD of its port's MTU."""
+	def answer(module, text):
+		if "caps" in text.options:
+			return found(caps=dict(canned.caps()["caps"], port=PORT))(module, text)
+		mtu = text.value("mtu", path or 1)
+		size = text.value("size", 64)
+		if min(size, mtu) > takes if path else size > 1 << 15 and not takes:
+			return module.fail(text, lost, "nothing happened")
+		tells = {"server_port": {"active_mtu_bytes": told, "max_mtu_bytes": 4096,
+					 "rate_mbit_per_s": 25000}} if told else {}
+		of_path = {"path_mtu_bytes": mtu, "gid": "::ffff:192.0.2.2",
+			   "peer_gid": "::ffff:192.0.2.1"}
+		module.result(text, **tells | (of_path if path else {}))
+		return 0
+	return answer
+
+
+LONG = "messages of 4096 bytes"
+PORT = {"number": 1, "state": "ACTIVE", "link_layer": "Ethernet", "max_mtu_bytes": 4096,
+	"active_mtu_bytes": 4096, "max_message_bytes": 1 << 30, "rate_mbit_per_s": 100_000}
+
+
+@suite.test("--client: both ends, and how large packets get through; 1 where the path's do not")
+def pair():
+	_, out, err = caps(server(4096, told=4096), "192.0.2.1", "--client")
+	table = out.partition("the pair\n")[2]
+	assert [line.split() for line in table.splitlines()] == [
+		["here", "at", "the", "server"], ["MTU", "4", "KiB", "4", "KiB"],
+		["largest", "MTU", "4", "KiB", "4", "KiB"],
+		["MTU", "of", "the", "interface", "unknown", "not", "told"],
+		["rate", "100", "Gbit/s", "25", "Gbit/s"], ["GID", "::ffff:192.0.2.2", "::ffff:192.0.2.1"],
+		["MTU", "of", "the", "path", "4", "KiB"],
+		["messages", "get", "through", "4096", "bytes"]] and err == "", (table, err)
+	module, out, err = caps(server(1024), "192.0.2.1", "--client", "--port", 7, status=1)
+	assert "  messages get through       1024 bytes\n" in out, out
+	assert err == (f"krping: {LONG} do not get through, and those of 1024 do: the server's port takes "
+		       "packets of 1024. Give all interfaces on the way the same MTU, or commands "
+		       "mtu=1024\n"), err
+	assert [(text.value("size", 0), text.value("mtu", 0)) for text in module.commands[1:]] == [
+		(64, 0), (4096, 0), (2048, 2048), (1024, 1024)], module.commands
+	assert not any("" in text.options for text in module.commands), module.commands
+	assert all(text.text.startswith("client,addr=192.0.2.1,port=7,") for text in module.commands[1:])
+	# A switch between ports that are alike, or nothing is known of the other.
+	for told in (4096, None):
+		_, _, err = caps(server(2048, told=told, lost=errno.ECONNRESET), "192.0.2.1", "--client",
+				 status=1)
+		assert "and those of 2048 do: the path's MTU is smaller than the ports'. Give" in err, err
+	_, _, err = caps(server(64), "192.0.2.1", "--client", status=1)
+	assert err == (f"krping: {LONG} do not get through, with any MTU: are packets lost on the "
+		       "way?\n"), err
+
+
+@suite.test("--client: JSON, iWARP, no server, and --port without it")
+def pair_else():
+	_, out, _ = caps(server(1024), "192.0.2.1", "--client", "--json", status=1)
+	said = json.loads(out)["pair"]
+	assert said["gets_through_bytes"] == 1024 and "1024 do" in said["reason"], said
+	assert (said["own_port"], said["server_port"]["active_mtu_bytes"]) == (PORT, 1024), said
+	_, out, _ = caps(server(1, path=None), "192.0.2.1", "--client", "--json")
+	said = json.loads(out)["pair"]
+	assert said["gets_through_bytes"] == 65536 and "reason" not in said, said
+	_, _, err = caps(server(0, path=None), "192.0.2.1", "--client", status=1)
+	assert "messages of 65536 bytes do not get through" in err, err
+
+	def nobody(module, text):
+		if "caps" in text.options:
+			return found()(module, text)
+		return module.fail(text, errno.ECONNREFUSED, "nothing listens on that port")
+
+	_, out, err = caps(nobody, "192.0.2.1", "--client", status=1)
+	assert "commands can ask for" in out and "the pair" not in out, out
+	assert err.startswith("krping: the pair cannot be checked: ECONNREFUSED (111): "), err
+	assert err.endswith("; it takes a server there, such as 'krping run server,persist'\n"), err
+	_, _, err = caps(found(), "192.0.2.1", "--port", "7", status=2)
+	assert err == "krping: --port is for --client\n", err
+
+
 @suite.test("no device, a refused command, an interrupt, no module")
 def amiss():
 	def nowhere(module, text):

@@ -2,9 +2,7 @@
 """caps: what the module says of a device, against what others say of it, and against
 what commands then can ask for."""
 
-import contextlib
 import errno
-import io
 import json
 import os
 import re
@@ -15,7 +13,7 @@ import krping
 import network
 from krping import ADDR, ADDR6, DEVICE, Command, Log, new_tag, wait_for
 from ktap import Suite, diag
-from program import load
+from program import in_process, load
 
 suite = Suite(check=krping.check)
 
@@ -241,15 +239,50 @@ def unplugged():
 	diag(f"{met} of 40 had the device")
 
 
+def said(*words, status=0):
+	"""What krping caps WORDS prints, which ends with STATUS: stdout, stderr."""
+	found, out, err = in_process(program, "caps", *words)
+	assert found == status, (found, out, err)
+	return out, err
+
+
+@suite.test("caps --client: MTU 9000 here and 1500 there is found, and runs say it, too")
+def pair():
+	with network.Lab() as lab:
+		port = krping.new_port()
+		server = krping.serve(f"server,addr={lab.FAR},port={port},persist", lab.command)
+		words, client = (lab.FAR, "--client", "--port", port), f"client,addr={lab.FAR},port={port}"
+		with network.mtu("near9", 9000):
+			out, err = said(*words, status=1)
+			assert re.search(r"^  MTU +4 KiB +1 KiB$", out, re.MULTILINE), out
+			assert re.search(r"\n  MTU of the interface +9000 +not told\n", out), out
+			assert "messages of 4096 bytes do not get through, and those of 1024 do: the " \
+			       "server's port takes packets of 1024. Give all" in err, err
+			# Small messages get through, and so do large ones in small packets.
+			log = Log()
+			krping.run_ok(f"{client},count=5,validate")
+			packets = "packets of 4096 bytes are too long for {}, which takes 1024: give the " \
+				  "client mtu=1024, or all interfaces the same MTU"
+			for port_of in ("this port", "the server's port"):
+				log.wait(f"krping: [0-9]+: {packets.format(port_of)}")
+			log = Log()
+			krping.run_ok(f"{client},size=64K,count=5,validate,mtu=1024")
+			assert "too long" not in log.text(), log.text()
+			for test in ("", ",rbw", ",slat"):
+				log = Log()
+				number = krping.run(f"{client},size=64K,count=5,timeout=2000{test}")
+				assert number in (errno.ETIMEDOUT, errno.ECONNRESET), krping.name(number)
+				log.wait(rf"size=65536.*: {krping.name(number)} \([0-9]+\): .*; "
+					 + packets.format("the server's port"))
+		out, _ = said(*words, "--json")
+		found = json.loads(out)["pair"]
+		assert found["gets_through_bytes"] == found["path_mtu_bytes"] == 1024, out
+		assert found["server_port"]["max_mtu_bytes"] == 4096 and "reason" not in found, found
+		assert server.interrupt() == errno.EINTR
+
+
 @suite.test("scripts/krping caps: tables, JSON, and why there is none")
 def front():
-	def said(*words, status=0):
-		out, err = io.StringIO(), io.StringIO()
-		with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-			found = program.main(["caps", *words])
-		assert found == status, (found, out.getvalue(), err.getvalue())
-		return out.getvalue(), err.getvalue()
-
 	out, err = said(ADDR)
 	assert out.startswith(f"# caps: what {DEVICE} (RoCE) can do\n") and err == "", (out, err)
 	found = caps()["caps"]

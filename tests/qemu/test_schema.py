@@ -105,6 +105,14 @@ def front():
 	found = [json.loads(line) for line in out.getvalue().splitlines()]
 	assert all("provenance" in each for each in found), found
 	keep(found)
+	server, port, _ = serve_new("persist")
+	out = io.StringIO()
+	with contextlib.redirect_stdout(out):
+		assert program.main(["caps", "--client", "--port", str(port), "--json", ADDR]) == 0
+	assert server.interrupt() == errno.EINTR
+	found = [json.loads(line) for line in out.getvalue().splitlines()]
+	assert [each["pair"]["gets_through_bytes"] for each in found] == [1024], found
+	keep(found)
 
 
 @suite.test("what a device can do, and its conformance")
