@@ -8,11 +8,33 @@
 //!
 //! [`cause`] decides which of several reports is the first cause, [`errno`] has the numbers and
 //! names of errnos, [`verdict`] applies `expect=`, and [`packets`] is what explains lost ones.
+//! [`sentence`] has the words, [`completion`] those of completions, and [`step`] the steps.
 
 pub(crate) mod cause;
+mod completion;
 pub(crate) mod errno;
+mod operation;
 pub(crate) mod packets;
+mod sentence;
+mod step;
 pub(crate) mod verdict;
+
+use self::completion::STATUS_RETRIES;
+pub(crate) use self::{
+    completion::{
+        status_name,
+        STATUS_FLUSHED, //
+    },
+    operation::Operation,
+    step::{
+        BINDING,
+        CONNECTING,
+        FINDING_INTERFACE,
+        LISTENING,
+        RESOLVING_ADDRESS,
+        RESOLVING_ROUTE, //
+    }, //
+};
 
 use super::{
     block::MessageError,
@@ -28,48 +50,6 @@ use super::{
         Reject, //
     }, //
 };
-use core::fmt;
-
-/// An operation on a queue pair, as its completion names it.
-#[allow(missing_docs)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
-    Send,
-    Read,
-    Write,
-    Register,
-    Invalidate,
-    Receive,
-    Control,
-    Atomic,
-}
-
-impl Operation {
-    /// All operations, in the order of their numbers.
-    pub(crate) const ALL: [Self; 8] = [
-        Self::Send,
-        Self::Read,
-        Self::Write,
-        Self::Register,
-        Self::Invalidate,
-        Self::Receive,
-        Self::Control,
-        Self::Atomic,
-    ];
-
-    /// Returns its usual name.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Send | Self::Control => "SEND",
-            Self::Read => "RDMA READ",
-            Self::Write => "RDMA WRITE",
-            Self::Register => "REG_MR",
-            Self::Invalidate => "LOCAL_INV",
-            Self::Receive => "RECV",
-            Self::Atomic => "atomic operation",
-        }
-    }
-}
 
 /// The first cause of a run's failure.
 #[derive(Clone, Copy, Debug)]
@@ -183,103 +163,6 @@ pub(crate) enum Failure {
     Unexpected(i32),
     /// A kernel function failed: (the step, the errno, negative).
     Kernel(&'static str, i32),
-}
-
-/// The names of `enum ib_wc_status`.
-const STATUSES: [&str; 22] = [
-    "success",
-    "local length error",
-    "local QP operation error",
-    "local EE context operation error",
-    "local protection error",
-    "WR flushed",
-    "memory bind operation error",
-    "bad response error",
-    "local access error",
-    "remote invalid request error",
-    "remote access error",
-    "remote operation error",
-    "transport retry counter exceeded",
-    "RNR retry counter exceeded",
-    "local RDD violation error",
-    "remote invalid RD request",
-    "operation aborted",
-    "invalid EE context number",
-    "invalid EE context state",
-    "fatal error",
-    "response timeout error",
-    "general error",
-];
-
-/// The status of a request that was flushed from a queue pair in error, which is a consequence of
-/// another failure.
-pub(crate) const STATUS_FLUSHED: u32 = 5;
-
-/// The status of a request whose retransmits the peer never acknowledged.
-const STATUS_RETRIES: u32 = 12;
-
-/// The step of [`Failure::Kernel`] that resolves a peer's address.
-pub(crate) const RESOLVING_ADDRESS: &str = "resolving the address";
-
-/// The step of [`Failure::Kernel`] that resolves the route to a peer.
-pub(crate) const RESOLVING_ROUTE: &str = "resolving the route";
-
-/// The step of [`Failure::Kernel`] that binds a listener to an address.
-pub(crate) const BINDING: &str = "binding to the address";
-
-/// The step of [`Failure::Kernel`] that finds the interface of a link-local address.
-pub(crate) const FINDING_INTERFACE: &str = "finding the interface";
-
-/// The step of [`Failure::Kernel`] that has a listener listen.
-pub(crate) const LISTENING: &str = "listening";
-
-/// The step of [`Failure::TimedOut`] for a connection attempt.
-pub(crate) const CONNECTING: &str = "connecting";
-
-pub(crate) fn status_name(status: u32) -> &'static str {
-    STATUSES
-        .get(status as usize)
-        .copied()
-        .unwrap_or("unknown status")
-}
-
-/// Returns the usual cause of a completion error, in words.
-fn usual_cause(status: u32, op: Operation) -> &'static str {
-    match (status, op) {
-        (STATUS_FLUSHED, _) => "the queue pair went into error: disconnected, or the link is down",
-        (_, Operation::Receive) => {
-            "the peer sent more than the receive buffer holds, or invalidated a key that is not \
-             valid here"
-        }
-        (1, _) => "the message is larger than the device allows",
-        (2, _) => "the device refused the request as malformed or unsupported",
-        (4, _) => "a local key was invalid or did not cover the buffer",
-        (6, _) => "the memory region was not in the state that the request needs",
-        (9, _) => "the peer's device refused the request: unsupported or out of resources",
-        (10, _) => "the peer's key was invalid, or did not allow this access or range",
-        (11, _) => "the peer's device could not complete the request",
-        (12, _) => {
-            "the peer stopped answering: link down, host gone, queue pair gone, or packets too \
-             large for the way there (mtu=1024 tells)"
-        }
-        (13, _) => "the peer had no receive posted",
-        _ => "see the device's documentation for the vendor code",
-    }
-}
-
-/// Returns what to do where the kernel's `errno` of a step has a usual cause, as the end of a
-/// sentence.
-fn what_to_do(step: &str, errno: i32) -> &'static str {
-    match (step, errno) {
-        (RESOLVING_ADDRESS, errno::ENETUNREACH | errno::EHOSTUNREACH | errno::EACCES) => {
-            ": see 'ip route get' of that address"
-        }
-        (FINDING_INTERFACE, errno::ENODEV) => ": see 'ip link' for those that there are",
-        (BINDING | LISTENING, errno::EADDRINUSE) => {
-            ": another server has the port; give another port=, or see 'rdma resource show cm_id'"
-        }
-        _ => "",
-    }
 }
 
 impl Failure {
@@ -440,184 +323,6 @@ impl Failure {
             | Self::IntervalBelowBandwidth(..)
             | Self::StartsLate(..)
             | Self::Unexpected(_) => errno::ERANGE,
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Completion {
-                status,
-                vendor,
-                op,
-                iteration,
-            } => write!(
-                f,
-                "{} of iteration {iteration} failed: {} ({status}, vendor code {vendor:#x}): {}",
-                op.name(),
-                status_name(status),
-                usual_cause(status, op)
-            ),
-            Self::Protocol(Violation::NoReads, _) => f.write_str(
-                "the client's request offers no RDMA READ: it is no krping or rping (perftest's \
-                 programs serve only each other), or its device has none",
-            ),
-            Self::Protocol(violation, iteration) => {
-                write!(f, "the peer {violation} in iteration {iteration}")
-            }
-            Self::PrivateData(error) => write!(f, "{error}"),
-            Self::Message(error) => write!(f, "the peer {error}"),
-            Self::StreamHello(error) => write!(f, "{error}"),
-            Self::Stream(violation) => write!(f, "the peer {violation}"),
-            Self::Chunk(violation) => write!(f, "the peer {violation}"),
-            Self::Mismatch(mismatch) => write!(f, "{mismatch}"),
-            Self::PeerMismatch => {
-                f.write_str("the peer says that the data which arrived there is not what was sent")
-            }
-            Self::WrongData(what) => {
-                write!(f, "{what} did not bring the data that was sent")
-            }
-            Self::Disconnected => {
-                f.write_str("the peer disconnected before the end: its log may say why")
-            }
-            Self::LegacyDisconnected => f.write_str(
-                "the peer disconnected before the end: it is not this krping, so give both sides \
-                 the same size (rping: -S); perftest's programs serve only each other",
-            ),
-            Self::Replaced => f.write_str("the client has connected anew"),
-            Self::OtherStore(why) => {
-                write!(
-                    f,
-                    "the disk cannot go on with what the server has now: {why}"
-                )
-            }
-            Self::Busy(why) => f.write_str(why),
-            Self::OldWork => f.write_str("the client's old connections have not ended yet"),
-            Self::DeviceRemoved => f.write_str("the RDMA device was removed"),
-            Self::NoAddressOfDevice => f.write_str(
-                "there is no RDMA device of the name in dev=, or it has no address of the server's \
-                 family",
-            ),
-            Self::Async(event, name) => {
-                write!(
-                    f,
-                    "the device reported an asynchronous error: {name} ({event})"
-                )
-            }
-            Self::TimedOut(what, ms) => write!(f, "{what}: nothing happened for {ms} ms"),
-            Self::NoEvent(ms) => write!(
-                f,
-                "messages came, but none raised an event for {ms} ms: the peer solicits none, or a \
-                 device raises none for solicited messages"
-            ),
-            Self::AllLost(ms) => write!(
-                f,
-                "no message was answered for {ms} ms, and it was sent again and again: all are lost"
-            ),
-            Self::Overdue(s) => write!(
-                f,
-                "the server has not answered a request within request_timeout={s}"
-            ),
-            Self::Interrupted => f.write_str("interrupted by a signal"),
-            Self::Cancelled => f.write_str("ended, since another thread of the command failed"),
-            Self::Rejected(_, _, Some(reject)) => write!(f, "the peer refused: {reject}"),
-            Self::Rejected(reason, text, None) => {
-                write!(f, "the connection was rejected: {text} ({reason})")?;
-                if reason == Self::NOTHING_LISTENS {
-                    f.write_str("; nothing listens on that port")?;
-                }
-                Ok(())
-            }
-            Self::Unreachable(_) => f.write_str("the peer did not answer the connection request"),
-            Self::Moved => {
-                f.write_str("the peer became unreachable: its link-layer address has changed")
-            }
-            Self::NamespaceGone => f.write_str(
-                "its network namespace is gone: no process is in it, and it has no name",
-            ),
-            Self::PortDown => f.write_str(
-                "the port of the RDMA device is down: see its link with 'rdma link' and 'ip link'",
-            ),
-            Self::AddressGone => {
-                f.write_str("the RDMA device has lost the address that the connection is from")
-            }
-            Self::ManagementDead => f.write_str(
-                "the device's connection management does not answer; recreate it ('rdma link del', \
-                 'rdma link add')",
-            ),
-            Self::Unsupported(why) => f.write_str(why),
-            Self::TooLarge(max) => {
-                write!(
-                    f,
-                    "the size is above {max} bytes, the most that can be registered here"
-                )
-            }
-            Self::AbovePathMtu(mtu) => write!(
-                f,
-                "the size is above {mtu} bytes, the path MTU, and a datagram is one packet"
-            ),
-            Self::AboveReceives(room) => write!(
-                f,
-                "the size is above {room} bytes, which the receives have that other clients share"
-            ),
-            Self::AboveP99(got, limit) => write!(
-                f,
-                "the 99th percentile is {got} ns, above the {limit} ns of max_p99"
-            ),
-            Self::OverMemory(limit) => write!(
-                f,
-                "its buffers take more than the other connections have left of the {limit} bytes \
-                 of max_memory"
-            ),
-            Self::Silent(announced, limit) => write!(
-                f,
-                "the client may be silent for {announced} ms, longer than the {limit} ms of this \
-                 server's silence"
-            ),
-            Self::BelowBandwidth(got, limit) => write!(
-                f,
-                "the bandwidth is {got} bytes per second, below the {limit} of min_bw"
-            ),
-            Self::IntervalAboveP99(got, limit, at) => write!(
-                f,
-                "the 99th percentile of the interval at {at} ms is {got} ns, above the {limit} ns \
-                 of max_p99"
-            ),
-            Self::IntervalBelowBandwidth(got, limit, at) => write!(
-                f,
-                "the bandwidth of the interval at {at} ms is {got} bytes per second, below the \
-                 {limit} of min_bw"
-            ),
-            Self::StartsLate(ahead, timeout) => write!(
-                f,
-                "start_at is {ahead} ms ahead, and no peer waits longer than the {timeout} ms of \
-                 timeout"
-            ),
-            Self::Deviates(failed, ran) => write!(
-                f,
-                "the device did not do as expected in {failed} of {ran} conformance tests"
-            ),
-            Self::NoCpu(cpu) => write!(f, "cpu: there is no CPU {cpu}, or it is offline"),
-            Self::Unexpected(number) => match errno::name(number) {
-                Some(name) => write!(f, "the run succeeded, though {name} was expected"),
-                None => write!(f, "the run succeeded, though errno {number} was expected"),
-            },
-            Self::Kernel(what, _) if self.is_no_device() => write!(
-                f,
-                "{what} failed with ENODEV: no RDMA device has the address or leads to it"
-            ),
-            Self::Kernel(what, _) if self.is_elsewhere() => write!(
-                f,
-                "{what} failed with EADDRNOTAVAIL: this host does not have the address"
-            ),
-            Self::Kernel(what, number) => {
-                match errno::name(number.saturating_neg()) {
-                    Some(name) => write!(f, "{what} failed with {name}")?,
-                    None => write!(f, "{what} failed with errno {number}")?,
-                }
-                f.write_str(what_to_do(what, number.saturating_neg()))
-            }
         }
     }
 }
