@@ -2,6 +2,43 @@
 
 //! The options: a row for each.
 
+mod goes;
+mod shapes;
+
+use self::{
+    goes::{
+        all_but_caps,
+        bandwidth,
+        connects,
+        copies,
+        dials,
+        disk,
+        exports,
+        has_queues,
+        iterates,
+        latency,
+        limits_p99,
+        messenger,
+        microbench,
+        pings,
+        polls,
+        repeats,
+        rw,
+        sends_messages,
+        server,
+        shares,
+        stream, //
+    },
+    shapes::{
+        asking,
+        flag,
+        number,
+        optional,
+        role,
+        test,
+        text, //
+    }, //
+};
 use super::{
     limits,
     mem_mode::MemMode,
@@ -10,15 +47,11 @@ use super::{
         Group,
         Needs,
         OptionSpec,
-        Text,
         Value, //
     },
     role::Role,
     service::Service,
-    tests::{
-        Family,
-        Test, //
-    },
+    tests::Test,
     values, //
 };
 use crate::logic::{
@@ -62,173 +95,6 @@ macro_rules! options {
             }
         }
     };
-}
-
-/// A flag that sets this field.
-macro_rules! flag {
-    ($name:literal, $($field:ident).+) => {
-        OptionSpec::new(
-            &[$name],
-            Value::Flag {
-                get: |command| command.$($field).+,
-                set: |command| command.$($field).+ = true,
-            },
-        )
-    };
-}
-
-/// A number for this field.
-macro_rules! number {
-    ($names:expr, $example:literal, $range:expr, $units:expr, $($field:ident).+) => {
-        OptionSpec::new(
-            &$names,
-            Value::Number {
-                example: $example,
-                range: $range,
-                units: &$units,
-                get: |command| Some(command.$($field).+.into()),
-                set: |command, number| {
-                    command.$($field).+ = number.try_into().ok()?;
-                    Some(())
-                },
-            },
-        )
-    };
-}
-
-/// A number for this field, which need not have any.
-macro_rules! optional {
-    ($name:literal, $example:literal, $range:expr, $units:expr, $($field:ident).+) => {
-        OptionSpec::new(
-            &[$name],
-            Value::Number {
-                example: $example,
-                range: $range,
-                units: &$units,
-                get: |command| command.$($field).+.map(Into::into),
-                set: |command, number| {
-                    command.$($field).+ = Some(number.try_into().ok()?);
-                    Some(())
-                },
-            },
-        )
-    };
-}
-
-/// An option that asks for a role.
-const fn role(names: &'static [&'static str], role: Role) -> OptionSpec {
-    OptionSpec::new(names, Value::Nothing).asks(Asks::Role(role))
-}
-
-/// An option that asks for a test.
-const fn test(names: &'static [&'static str], test: Test) -> OptionSpec {
-    asking(OptionSpec::new(names, Value::Nothing), test)
-}
-
-/// The same of an option with a value.
-const fn asking(spec: OptionSpec, test: Test) -> OptionSpec {
-    spec.asks(Asks::Test(test)).group(Group::Test)
-}
-
-const fn text(names: &'static [&'static str], text: Text) -> OptionSpec {
-    OptionSpec::new(names, Value::Text(text))
-}
-
-/// Tests that connect to another host.
-fn connects(_: Role, test: Test) -> bool {
-    !matches!(test, Test::Caps | Test::Conformance)
-}
-
-/// The side that connects to another host, and chooses from where.
-fn dials(role: Role, _: Test) -> bool {
-    role == Role::Client
-}
-
-fn all_but_caps(_: Role, test: Test) -> bool {
-    test != Test::Caps
-}
-
-fn iterates(_: Role, test: Test) -> bool {
-    test.iterates()
-}
-
-fn stream(_: Role, test: Test) -> bool {
-    test.is_stream()
-}
-
-fn messenger(_: Role, test: Test) -> bool {
-    test.is_messenger()
-}
-
-/// The side of messages that begins them.
-fn sends_messages(role: Role, test: Test) -> bool {
-    role != Role::Server && test.is_messenger()
-}
-
-/// Tests that repeat what they do until a number or a time is reached.
-fn repeats(role: Role, test: Test) -> bool {
-    test.iterates() || test.is_stream() || sends_messages(role, test)
-}
-
-/// Tests whose connections have queues of their own, of a depth that can be said.
-fn has_queues(_: Role, test: Test) -> bool {
-    test.iterates() || test.is_stream()
-}
-
-/// Tests with queues that a thread can poll.
-fn polls(role: Role, test: Test) -> bool {
-    has_queues(role, test) || test.is_messenger()
-}
-
-/// The ping/pong; `fr` has no use for these options, and never minded.
-fn pings(_: Role, test: Test) -> bool {
-    matches!(test.spec().family, Family::PingPong | Family::FastReg)
-}
-
-fn microbench(_: Role, test: Test) -> bool {
-    test.is_microbench()
-}
-
-fn bandwidth(_: Role, test: Test) -> bool {
-    test.is_bandwidth()
-}
-
-fn rw(_: Role, test: Test) -> bool {
-    test.is_rw()
-}
-
-/// Tests that measure the latency of each operation.
-fn limits_p99(_: Role, test: Test) -> bool {
-    test == Test::PingPong || test.is_latency() || test.is_rw()
-}
-
-fn latency(_: Role, test: Test) -> bool {
-    test.is_latency()
-}
-
-fn server(role: Role, test: Test) -> bool {
-    role == Role::Server && connects(role, test)
-}
-
-/// The side whose connections can share receives: it serves microbenchmarks.
-fn shares(role: Role, test: Test) -> bool {
-    let any = role == Role::Server && test == Test::PingPong;
-    any || role != Role::Client && test.is_microbench()
-}
-
-/// The side that has a disk.
-fn disk(role: Role, test: Test) -> bool {
-    role != Role::Server && test == Test::Block
-}
-
-/// The server of a tap.
-fn copies(role: Role, test: Test) -> bool {
-    role == Role::Server && test == Test::Tap
-}
-
-/// The server of a disk.
-fn exports(role: Role, test: Test) -> bool {
-    role != Role::Client && test == Test::Block
 }
 
 options! {
