@@ -13,8 +13,8 @@ use core::{
 
 /// Bytes and messages by operation.
 ///
-/// Its `Display` is the part of a line of `/proc/krping` that follows the device's name. It does not
-/// have the last two.
+/// Its `Display` is the part of a line of `/proc/krping` that follows the device's name, which does
+/// not have the last two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counters {
     /// Bytes sent.
