@@ -75,7 +75,7 @@ use kernel::{
 
 /// Interval, in iterations, at which a SEND asks for a completion. Only a completion shows that the
 /// send queue has room again.
-const SIGNAL_EVERY: u64 = 4;
+const SIGNAL_EVERY: u64 = 7;
 
 /// A buffer that is advertised.
 struct Target {

@@ -88,7 +88,7 @@ pub(crate) struct Service {
 
 /// Interval, in iterations, at which a READ whose data is not inspected asks for a completion. Only
 /// a completion shows that the send queue has room again.
-const SIGNAL_EVERY: u64 = 4;
+const SIGNAL_EVERY: u64 = 7;
 
 /// Number of requests that the send queue must hold: the lists of the iterations between two
 /// completions, and of the current iteration.
