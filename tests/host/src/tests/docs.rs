@@ -259,7 +259,10 @@ fn the_protocol_names_the_tests_with_a_load() {
     let mut until = false;
     for word in said.unwrap().split_whitespace() {
         if let Ok(number) = word.trim_end_matches([',', ':']).parse() {
-            let first = numbers.last().filter(|_| until).map_or(number, |last| last + 1);
+            let first = numbers
+                .last()
+                .filter(|_| until)
+                .map_or(number, |last| last + 1);
             numbers.extend(first..=number);
         }
         until = word == "to";
