@@ -13,7 +13,7 @@ import sys
 import canned
 import front
 from front import Module, krping
-from krping_front import paths, runner
+from krping_front import kmsg, paths, runner
 from ktap import Skip, Suite
 
 suite = Suite(limit=60)
@@ -360,21 +360,23 @@ def documented():
 
 @suite.test("each sentence of the table of failures is shown as it is, from the list and from the log")
 def each_sentence():
-	def lists(module, text, sentence):
-		module.list(f"9: client,addr=::1,tag={text.tag},expect=EIO", errno.EIO, sentence)
-		os.unlink("kmsg")
+	sentences = iter(documented())
+
+	def lists(module, text):
+		front.write("errors", "")
+		module.list(f"9: client,addr=::1,tag={text.tag},expect=EIO", errno.EIO, next(sentences))
 		return errno.EIO
 
-	def logs(module, text, sentence):
-		module.log(f"9: client,addr=::1,tag={text.tag},expect=EIO: EIO (5): {sentence}")
-		os.unlink("errors")
-		return errno.EIO
-
-	for sentence in documented():
-		for answer in (lists, logs):
-			with front.directory(), Module(functools.partial(answer, sentence=sentence)):
-				_, out, err = krping("run", TEXT)
+	with front.directory(), Module(lists):
+		for sentence in documented():
+			_, out, err = krping("run", TEXT)
 			assert (out, err) == ("", f"krping: EIO (5): {sentence}\n"), (sentence, err)
+	# Where the list cannot be read.
+	with front.directory(), Module() as module, kmsg.Log() as log:
+		for number, sentence in enumerate(documented()):
+			module.log(f"9: client,addr=::1,tag=t{number},expect=EIO: EIO (5): {sentence}")
+		for number, sentence in enumerate(documented()):
+			assert log.failure(f"t{number}") == (9, sentence), sentence
 
 
 @suite.test("stop= is refused, and the list cannot be read: the log's sentence")
