@@ -46,8 +46,7 @@ def shown():
 
 @suite.test("what is run often starts without what takes long to import, and others need")
 def quick():
-	for words in (("--version",), ("run", "loopback"), ("caps", "192.0.2.1"), ("options", "size"),
-		      ("disk", "--help")):
+	for words in (("--version",), ("run", "loopback"), ("caps", "192.0.2.1"), ("options", "size")):
 		done = subprocess.run((sys.executable, "-X", "importtime", front.PROGRAM, *words),
 				      stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
 		imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()
