@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# time: real (bytes of a direct write are awaited by the last one, which virtual time shows early)
 # debug: yes
 """Direct writes of streams, between kernels and with rdma-core's riostream at either end."""
 
