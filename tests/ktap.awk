@@ -4,8 +4,8 @@
 #   counts    one line "passed failed skipped" for each part
 #   failures  each failure with what was printed before it
 #   tried     what each program of random rounds says it has done, and its failures
-#   ended     each program that has come to its end, and how many of its results passed and were
-#             skipped
+#   ended     each program that has come to its end, and how many of its results passed, were
+#             skipped and failed
 # A program between "# file:" and "# end:" must keep its plan.
 
 function fail(what) {
@@ -56,7 +56,7 @@ function finish(status) {
 	finish($3)
 	if ($3 != 0 && $3 != 4 && failed == failed_before)
 		fail("not ok - exit status " $3)
-	print name, passed - passed_before, skipped - skipped_before >>(work "/ended")
+	print name, passed - passed_before, skipped - skipped_before, failed - failed_before >>(work "/ended")
 	if (tried != "")
 		print tried, "lost=" failed - failed_before >>(work "/tried")
 	next
