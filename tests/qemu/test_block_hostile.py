@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# time: real (floods, and what goes on beside them)
 """Clients and servers of disks that break the protocol: what they ask for wrongly is
 refused, whoever breaks the rules is thrown out, and nobody else notices."""
 
