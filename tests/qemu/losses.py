@@ -223,5 +223,5 @@ def check(happens, make, expected, starter=krping.Command):
 			place = Place(medium, is_file)
 			found = outcome(place, options, lambda server: happens(place, server), starter)
 			place.unmount()
-			diag(f"{kind}: {found}")
+			diag(f"store: {kind}, {found}")
 			assert found == wanted, f"{kind}: {found}, not {wanted}"
