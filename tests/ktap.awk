@@ -40,7 +40,7 @@ function finish(status) {
 	fflush()
 }
 
-/^# file: / {
+/^# file: tests\// {
 	file = " " $3
 	name = $3
 	plan = -1
