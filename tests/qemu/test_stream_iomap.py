@@ -6,7 +6,7 @@ import errno
 
 import krping
 from krping import ADDR, Program, new_port, new_tag, run_fails, run_ok, wait_for
-from ktap import Skip, Suite
+from ktap import Suite
 from streams import TIMEOUT, program, sides
 
 suite = Suite(check=krping.check)
@@ -15,22 +15,10 @@ SIZES = (1, 2, 64, 4097, 65536, (1 << 20) + 5)
 # Of data in greetings, on either side.
 GREETING = 16
 
-# A side that waits for a write looks at its last byte. Soft-RoCE copies as the kernel does, which
-# without these instructions may store that first: all bytes are there only a moment later.
-with open("/proc/cpuinfo", encoding="ascii") as cpuinfo:
-	IN_ORDER = " erms" in cpuinfo.read()
-VALIDATE = ",validate" if IN_ORDER else ""
 
-
-def mapped(options, validate=",validate"):
-	"""The results of both sides of a loopback with direct writes and OPTIONS."""
-	return sides(f",iomap{validate},{options}")
-
-
-def needs_order():
-	"""Skip what compares a write as soon as its last byte is there."""
-	if not IN_ORDER:
-		raise Skip("this CPU lacks ERMS, so soft-RoCE may store the last byte of a write first")
+def mapped(options):
+	"""The results of both sides of a loopback with direct writes and OPTIONS, all compared."""
+	return sides(f",iomap,validate,{options}")
 
 
 def wrote(found, size, count):
@@ -56,20 +44,12 @@ def turns():
 	for size in SIZES:
 		# The number of a write has 8 bits.
 		count = 300 if size < 5000 else 5
-		client, server = mapped(f"size={size},count={count},echo,poll", VALIDATE)
+		client, server = mapped(f"size={size},count={count},echo,poll")
 		wrote(client, size, count)
 		wrote(server, size, count)
 		assert 0 < client["p50_ns"] <= client["max_ns"], client
 		# Beside the greeting.
 		assert server["iterations"] >= count, server
-
-
-@suite.test("the last byte of a write may come first: EBADMSG, where it is compared too early")
-def out_of_order():
-	if IN_ORDER:
-		raise Skip("this CPU has ERMS, so soft-RoCE stores the bytes of a write in their order")
-	text = f"loopback,addr={ADDR},stream,iomap,echo,poll,validate,size=64,count=2000,{TIMEOUT}"
-	assert krping.run(text) in (0, errno.EBADMSG)
 
 
 @suite.test("small buffers and queues, spin=, cq=pool, threads=, duration=")
@@ -79,7 +59,7 @@ def ways():
 	client, _ = mapped("size=1000,duration=1")
 	assert client["stream"]["direct_bytes"] == 1000 * client["iterations"] > 0, client
 	tag = new_tag()
-	run_ok(f"loopback,addr={ADDR},stream,iomap,echo,poll{VALIDATE},threads=2,count=50,tag={tag}")
+	run_ok(f"loopback,addr={ADDR},stream,iomap,echo,poll,validate,threads=2,count=50,tag={tag}")
 	found = krping.results(tag)
 	assert [each["iterations"] for each in found if each["role"] == "client"] == [50] * 2, found
 
@@ -106,6 +86,15 @@ def unlike():
 	there.wait()
 
 
+@suite.test("a write with wrong bytes before its last one: EBADMSG")
+def wrong():
+	port = new_port()
+	there = krping.serve(f"server,port={port},stream,iomap,echo,poll,validate,size=4K,{TIMEOUT}")
+	# It writes the same bytes each time.
+	krping.run(f"client,addr={ADDR},port={port},stream,iomap,echo,poll,size=4K,count=5,{TIMEOUT}")
+	assert there.wait() == errno.EBADMSG
+
+
 # Peers in user space
 
 def riostream(port, size, *options):
@@ -120,7 +109,6 @@ def compared(status, output):
 
 @suite.test("riostream's client: all bytes compared at both ends")
 def client_of_riostream():
-	needs_order()
 	for size, rounds, options in ((64, 400, ()), (4096, 100, ("-T", "a")), (65536, 20, ("-T", "b")),
 				      (1 << 20, 3, ())):
 		port, tag = new_port(), new_tag()
@@ -146,7 +134,6 @@ def bandwidth_of_riostream():
 
 @suite.test("riostream's server: all bytes compared at both ends")
 def server_of_riostream():
-	needs_order()
 	for size, rounds in ((64, 400), (4096, 100), (1 << 20, 3)):
 		port, tag = new_port(), new_tag()
 		there = Program(*riostream(port, size, "-C", "1", "-I", str(rounds)))
