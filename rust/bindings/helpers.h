@@ -172,7 +172,8 @@ int rust_helper_truncate(struct file *file, loff_t size);
 int rust_helper_file_room(struct file *file, u64 *allocated, u64 *free);
 struct inode *rust_helper_file_real_inode(const struct file *file);
 u64 rust_helper_file_subvolume(const struct file *file);
-ssize_t rust_helper_sysfs_read(const char *path, void *to, size_t len);
+struct vfsmount *rust_helper_sysfs_mount(void);
+ssize_t rust_helper_sysfs_read(struct vfsmount *sysfs, const char *path, void *to, size_t len);
 
 /* What prints a file of debugfs, and its argument: the private data of the seq_file. */
 struct rust_helper_debugfs_operations {

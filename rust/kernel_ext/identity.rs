@@ -14,7 +14,6 @@ use super::{
     medium::Medium, //
 };
 use crate::bindings;
-use core::ptr::NonNull;
 
 /// Identity of a file, unique on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,13 +50,11 @@ impl OpenFile {
     /// it is that of the file which has the data. Process context; may sleep.
     pub(crate) fn identity(&self) -> Identity {
         match self.kind() {
-            Kind::Block => {
-                // SAFETY: By the type invariant the file is open, and is a block device.
-                let bdev = NonNull::new(unsafe { bindings::rust_helper_file_bdev(self.as_ptr()) });
-                // SAFETY: The device is open as long as the file is.
-                bdev.map(|bdev| Identity::Device(unsafe { Medium::of(bdev) }))
-                    .unwrap_or(Identity::Passing(0, 0, (0, 0)))
-            }
+            // SAFETY: By the type invariant the file is open, and is a block device, which is open
+            // as long.
+            Kind::Block => Identity::Device(unsafe {
+                Medium::of(bindings::rust_helper_file_bdev(self.as_ptr()))
+            }),
             Kind::Regular => self.file_identity(),
         }
     }
@@ -83,7 +80,7 @@ impl OpenFile {
             return Identity::Passing(device, boot::number(), number);
         }
         // SAFETY: The file system has its device open.
-        let medium = NonNull::new(bdev).map(|bdev| unsafe { Medium::of(bdev) });
+        let medium = (!bdev.is_null()).then(|| unsafe { Medium::of(bdev) });
         Identity::File {
             filesystem: [(uuid >> 64) as u64, uuid as u64],
             // SAFETY: The file is open.

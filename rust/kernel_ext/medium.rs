@@ -6,8 +6,8 @@
 
 use super::boot;
 use crate::bindings;
-use core::ptr::NonNull;
 use kernel::{
+    error::from_err_ptr,
     prelude::*,
     str::CString, //
 };
@@ -37,17 +37,16 @@ impl Medium {
     ///
     /// # Safety
     ///
-    /// `bdev` is open during the call.
-    pub(super) unsafe fn of(bdev: NonNull<bindings::block_device>) -> Self {
-        let raw = bdev.as_ptr();
+    /// `bdev` points to a block device that is open during the call.
+    pub(super) unsafe fn of(bdev: *mut bindings::block_device) -> Self {
         // SAFETY: By the function's requirements; these members do not change while it is open.
-        let (disk, start) = unsafe { ((*raw).bd_disk, (*raw).bd_start_sect) };
+        let (disk, start) = unsafe { ((*bdev).bd_disk, (*bdev).bd_start_sect) };
         // SAFETY: A device that is open has a disk, which lives at least as long.
         if let Some(id) = unsafe { disk_id(disk).or_else(|| attribute_id(disk)) } {
             return Self::Stable(id, start);
         }
         // SAFETY: As above; a partition has it until it is removed, and that waits for its users.
-        let info = unsafe { (*raw).bd_meta_info.as_ref() };
+        let info = unsafe { (*bdev).bd_meta_info.as_ref() };
         let uuid = info.map(|info| info.uuid);
         if let Some(uuid) = uuid.filter(|uuid| uuid.iter().any(|digit| *digit != 0)) {
             return Self::Stable(fold(&uuid), start);
@@ -90,7 +89,42 @@ unsafe fn disk_id(disk: *mut bindings::gendisk) -> Option<u64> {
 /// encryption), of RAIDs, of NVMe, and the serial number of others, such as virtio.
 const ATTRIBUTES: [&str; 5] = ["dm/uuid", "md/uuid", "wwid", "serial", "device/serial"];
 
-/// Returns the identifier of a disk that its attributes in sysfs hold, if there is one.
+/// A mount of sysfs for the kernel alone.
+struct Sysfs(*mut bindings::vfsmount);
+
+impl Sysfs {
+    /// Mounts sysfs. May sleep.
+    fn mount() -> Result<Self> {
+        // SAFETY: No requirements.
+        from_err_ptr(unsafe { bindings::rust_helper_sysfs_mount() }).map(Self)
+    }
+
+    /// Reads the attribute at `path` below the root. Returns the part of `to` that it has filled.
+    /// May sleep.
+    fn read<'a>(&self, path: &CStr, to: &'a mut [u8]) -> Option<&'a [u8]> {
+        // SAFETY: The mount lives as long as `self`; the path ends with a NUL; there is room for so
+        // many bytes.
+        let len = unsafe {
+            bindings::rust_helper_sysfs_read(
+                self.0,
+                path.as_char_ptr(),
+                to.as_mut_ptr().cast(),
+                to.len(),
+            )
+        };
+        to.get(..usize::try_from(len).ok()?)
+    }
+}
+
+impl Drop for Sysfs {
+    fn drop(&mut self) {
+        // SAFETY: It was mounted by `mount`. A file that `read` has opened holds a reference of its
+        // own until it is closed.
+        unsafe { bindings::kern_unmount(self.0) };
+    }
+}
+
+/// Returns the identifier of a disk that its attributes in sysfs hold, if there is one. May sleep.
 ///
 /// # Safety
 ///
@@ -100,19 +134,12 @@ unsafe fn attribute_id(disk: *mut bindings::gendisk) -> Option<u64> {
     // the number of that does not change.
     let device = unsafe { (*(*disk).part0).bd_dev };
     let (major, minor) = (device >> MINOR_BITS, device & ((1 << MINOR_BITS) - 1));
+    let sysfs = Sysfs::mount().ok()?;
     ATTRIBUTES.into_iter().find_map(|attribute| {
         let path =
             CString::try_from_fmt(fmt!("dev/block/{}:{}/{}", major, minor, attribute)).ok()?;
         let mut text = [0; LONGEST_TEXT];
-        // SAFETY: The path ends with a NUL; there is room for so many bytes.
-        let len = unsafe {
-            bindings::rust_helper_sysfs_read(
-                path.as_char_ptr(),
-                text.as_mut_ptr().cast(),
-                text.len(),
-            )
-        };
-        let text = text.get(..usize::try_from(len).ok()?)?.trim_ascii();
+        let text = sysfs.read(&path, &mut text)?.trim_ascii();
         (!text.is_empty()).then(|| fold(text))
     })
 }

@@ -136,24 +136,24 @@ u64 rust_helper_file_subvolume(const struct file *file)
 	return stat.subvol;
 }
 
-/* Read an attribute, by its path below the root of sysfs, wherever that is mounted. */
-ssize_t rust_helper_sysfs_read(const char *path, void *to, size_t len)
+/* Mount sysfs for the kernel alone, wherever else it is mounted. */
+struct vfsmount *rust_helper_sysfs_mount(void)
 {
-	struct vfsmount *sysfs;
+	return kern_mount(get_fs_type("sysfs"));
+}
+
+/* Read an attribute, by its path below the root of sysfs. */
+ssize_t rust_helper_sysfs_read(struct vfsmount *sysfs, const char *path, void *to, size_t len)
+{
 	struct file *file;
 	loff_t at = 0;
 	ssize_t ret;
 
-	sysfs = kern_mount(get_fs_type("sysfs"));
-	if (IS_ERR(sysfs))
-		return PTR_ERR(sysfs);
 	file = file_open_root_mnt(sysfs, path, O_RDONLY, 0);
-	ret = PTR_ERR_OR_ZERO(file);
-	if (!ret) {
-		ret = kernel_read(file, to, len, &at);
-		fput(file);
-	}
-	kern_unmount(sysfs);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	ret = kernel_read(file, to, len, &at);
+	fput(file);
 	return ret;
 }
 
