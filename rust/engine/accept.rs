@@ -17,7 +17,6 @@ use super::{
         QueueLimits, //
     },
     outcome::Progress,
-    peer_log::Level,
     results::Report,
     session::Session,
     sharing::Share,
@@ -36,10 +35,7 @@ use crate::{
         workload::Workload, //
     },
     logic::{
-        failure::{
-            packets::Packets,
-            Failure, //
-        },
+        failure::Failure,
         pingpong::Violation, //
     },
     mr::{
@@ -158,8 +154,8 @@ impl Accepting<'_> {
         })
     }
 
-    /// Returns the device of the connection, records it in the thread's line and the result, and
-    /// notes where its port does not take the client's packets.
+    /// Returns the device of the connection, records it and its port in the thread's line and the
+    /// result, and notes where the port does not take the client's packets. May sleep.
     ///
     /// # Errors
     ///
@@ -169,17 +165,9 @@ impl Accepting<'_> {
         note_device(self.worker, &device);
         let endpoint = Endpoint::of(self.id)?;
         report.endpoint = Some(endpoint);
-        let port = claims::server_port(&device).ok();
-        let packets = endpoint
-            .path_mtu()
-            .zip(port)
-            .and_then(|(path, port)| Packets::too_long(path, port.active_mtu, true));
-        if let Some(packets) = packets {
-            self.session.note_packets(packets);
-            self.session
-                .peer_log
-                .say(Level::Warning, fmt!("{}", packets));
-        }
+        report.server_port = claims::server_port(&device).ok();
+        self.session
+            .check_packets(&endpoint, report.server_port.as_ref());
         Ok(device)
     }
 

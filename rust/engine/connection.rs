@@ -43,10 +43,7 @@ use crate::{
             Command,
             PatternKind, //
         },
-        failure::{
-            packets::Packets,
-            Failure, //
-        },
+        failure::Failure,
         pingpong::check_answer,
         spec::service::Service,
         wire::{
@@ -168,7 +165,11 @@ where
         let answer = PrivateData::decode(data.as_slice()).map_err(Failure::PrivateData)?;
         report.legacy = Some(answer.is_none());
         if let Some(answer) = answer {
-            self.compare_ports(&connected.id, ServerPort::decode(data.as_slice()), report);
+            report.server_port = ServerPort::decode(data.as_slice());
+            if let Ok(here) = Endpoint::of(&connected.id) {
+                let session = self.client.session;
+                session.check_packets(&here, report.server_port.as_ref());
+            }
             check_answer(&self.request(), &answer)
                 .map_err(|violation| Failure::Protocol(violation, 0))?;
             let Connected { queue_pair, .. } = connected;
@@ -206,18 +207,6 @@ where
 }
 
 impl<C, B> Leading<'_, C, B> {
-    /// Records the port that the server tells of, and whether it takes the packets of `id`.
-    fn compare_ports(&self, id: &CmId, port: Option<ServerPort>, report: &mut Report<'_>) {
-        report.server_port = port;
-        let path = Endpoint::of(id).ok().and_then(|here| here.path_mtu());
-        let packets = path
-            .zip(port)
-            .and_then(|(path, port)| Packets::too_long(path, port.active_mtu, false));
-        if let Some(packets) = packets {
-            self.client.session.note_packets(packets);
-        }
-    }
-
     fn command(&self) -> &Command {
         &self.client.session.command
     }

@@ -101,7 +101,7 @@ pub(crate) struct Report<'a> {
     /// True if the peer did not announce itself as a krping of this kind; `None` until that is
     /// known.
     pub(crate) legacy: Option<bool>,
-    /// The server's port, if it has told of it.
+    /// The server's port, if it is known.
     pub(crate) server_port: Option<ServerPort>,
     /// Bytes in each direction of an iteration.
     pub(crate) size: u32,

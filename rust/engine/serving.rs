@@ -10,7 +10,6 @@ use super::{
         Responder, //
     },
     asked::Asked,
-    claims,
     device_counters::DeviceCounters,
     drive::{
         disconnect_deadline, //
@@ -73,6 +72,7 @@ use crate::{
         stream::hello::Hello,
         wire::{
             hello::announced,
+            server_port::ServerPort,
             PrivateData, //
         }, //
     },
@@ -242,7 +242,7 @@ impl Accepting<'_> {
             })
             .map_err(|failure| self.refuse(failure))?;
         let answer = self
-            .answer(params, &queue_pair)
+            .answer(params, &queue_pair, report.server_port)
             .map_err(|failure| self.refuse(failure))?;
         let answer = answer.as_ref().map_or(&[][..], PrivateBytes::as_slice);
         let counters = DeviceCounters::begin(self.id);
@@ -268,11 +268,12 @@ impl Accepting<'_> {
 
     /// Connects the unreliable queue pair to that of the client, if there are any, has it receive
     /// from the multicast group that the client sends to, and returns the private data of the
-    /// answer.
+    /// answer, which tells of `port`.
     fn answer<W: Follow>(
         &self,
         params: &ServeParams,
         queue_pair: &QueuePair<W>,
+        port: Option<ServerPort>,
     ) -> Result<Option<PrivateBytes>, Failure> {
         let Some(answer) = params.answer else {
             return Ok(queue_pair.with(|server, _| server.hello()).flatten());
@@ -288,9 +289,9 @@ impl Accepting<'_> {
             ..answer
         };
         let answer = answer.encode();
-        Ok(Some(match claims::server_port(&self.device()?) {
-            Ok(port) => PrivateBytes::Answer(port.encode(answer)),
-            Err(_) => PrivateBytes::Own(answer),
+        Ok(Some(match port {
+            Some(port) => PrivateBytes::Answer(port.encode(answer)),
+            None => PrivateBytes::Own(answer),
         }))
     }
 

@@ -15,7 +15,11 @@
 
 use crate::{
     engine::{
-        peer_log::PeerLog,
+        endpoint::Endpoint,
+        peer_log::{
+            Level,
+            PeerLog, //
+        },
         registry::Registry,
         restart::Awaited,
         results::Report,
@@ -52,7 +56,8 @@ use crate::{
             verdict::apply_expectation,
             Failure, //
         },
-        measure::served::Served, //
+        measure::served::Served,
+        wire::server_port::ServerPort, //
     },
     mr::Budget, //
 };
@@ -161,10 +166,20 @@ impl Session {
         }
     }
 
-    /// Notes that packets of a connection may not arrive, and logs that of a client, once.
-    pub(super) fn note_packets(&self, packets: Packets) {
+    /// Notes and logs where `port`, that of the server of the connection with `endpoint` here, does
+    /// not take the connection's packets. May sleep.
+    pub(super) fn check_packets(&self, endpoint: &Endpoint, port: Option<&ServerPort>) {
+        let is_server = self.command.role != Role::Client;
+        let path = endpoint.path_mtu().zip(port);
+        let packets =
+            path.and_then(|(path, port)| Packets::too_long(path, port.active_mtu, is_server));
+        let Some(packets) = packets else {
+            return;
+        };
         let before = self.threads.lock().packets.replace(packets);
-        if before.is_none() && self.command.role == Role::Client {
+        if is_server {
+            self.peer_log.say(Level::Warning, fmt!("{}", packets));
+        } else if before.is_none() {
             pr_warn!("{}: {}\n", self.id, packets);
         }
     }
