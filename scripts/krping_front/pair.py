@@ -14,13 +14,13 @@ from .errors import FAILED, Quit
 from .result import Pair, Port, Result
 
 MTUS = (4096, 2048, 1024, 512, 256)
-# Of a path without packets of its own: TCP finds the MTU by itself.
+# The MTU of a path without packets of its own: TCP finds it by itself.
 STREAM = 1 << 16
 # Bytes that get through if anything does.
 SMALL = 64
 # Milliseconds for which a message that never arrives is waited for.
 PATIENCE = 3000
-# How runs end whose packets do not arrive.
+# Ends of runs whose packets do not arrive.
 LOST = (errno.ECONNRESET, errno.ETIMEDOUT, errno.EIO)
 
 

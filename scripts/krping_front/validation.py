@@ -7,7 +7,7 @@ from .command import split
 from .result import Result
 from .tables import TESTS
 
-# Of these only what arrived last is compared, unless they are asked for all.
+# These compare only what arrived last, unless they are asked for all.
 LAST = [row["name"] for row in TESTS if row["family"] in ("latency", "bandwidth")]
 WHOLE = [row["name"] for row in TESTS if row["family"] == "bandwidth" and "size" not in row]
 

@@ -42,7 +42,7 @@ class Effect:
 		return self.amount / self.scale
 
 
-# What hosts add, of those with enough cells; nothing where there are too few of these.
+# The part that each host with enough cells adds; nothing where there are too few of these.
 Effects = dict[int, Effect]
 
 
@@ -50,7 +50,7 @@ Effects = dict[int, Effect]
 class Apart:
 	"""A matrix that is taken apart."""
 
-	# What is left of each cell, and the standard deviation of such a one that is only noise.
+	# The rest of each cell, and the standard deviation of a rest that is only noise.
 	rest: Matrix
 	noise: float
 	by_row: Effects

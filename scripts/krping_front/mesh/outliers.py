@@ -23,7 +23,7 @@ LEAST = math.log(1.25)
 # second time, so at least this share of the first effect, in logarithms.
 SURE = 3.0
 SHARE = 0.5
-# Of a host that is not compared.
+# The effect of a host that is not compared.
 NOTHING = Effect(0.0, 1.0)
 # Who is meant as client and as server.
 Sides = tuple[int | None, int | None]
@@ -35,7 +35,7 @@ class Finding:
 
 	client: int | None
 	server: int | None
-	# How many times worse than typical it is: of latencies the factor, of bandwidths its
+	# The times that it is worse than typical: of latencies the factor, of bandwidths its
 	# inverse. For failures their share.
 	factor: float
 	# The modified z-score, 0 for failures.
@@ -101,7 +101,7 @@ def again(matrix: Matrix, fresh: Matrix, finding: Finding, more_is_worse: bool) 
 			  if host is not None]
 		if min(counts) < CELLS:
 			return None
-		# What was measured before says nothing of them any more.
+		# Earlier measurements say nothing of them any more.
 		for client, line in enumerate(whole):
 			for server in range(len(line)):
 				if client == sides[0] or server == sides[1]:

@@ -14,7 +14,7 @@ import statistics
 
 from .apart import CELLS, Apart, Matrix, measured
 
-# How often a matrix of healthy hosts may accuse one of them, as far as its noise is log-normal.
+# The share of matrices of healthy hosts that may accuse one of them, if their noise is log-normal.
 FALSE = 0.0001
 # The standard deviations by which 19 of 20 reach a limit.
 CERTAIN = 1.645
@@ -34,7 +34,7 @@ class Unjudged:
 
 	# HOSTS or PAIRS.
 	who: str
-	# How many there were to compare.
+	# The number of those to compare.
 	count: int
 	# The standard deviation of what healthy ones have, in logarithms, and the factor from which on
 	# one is named. None where there are too few.
@@ -77,7 +77,7 @@ def too_few(matrix: Matrix) -> list[Unjudged]:
 		return [Unjudged(HOSTS, hosts)]
 	for counts in sides:
 		compared = sum(count >= CELLS for count in counts)
-		# What these have in common is taken for theirs, and is not held against the pairs.
+		# Their common part is taken for theirs, and is not held against the pairs.
 		if 0 < compared < ENOUGH and sum(map(bool, counts)) > 1:
 			return [Unjudged(HOSTS, compared)]
 	pairs = sum(sides[0])
