@@ -6,13 +6,15 @@
 
 use super::{
     queue_pair::QueuePair,
+    spinning::Turn,
     workload::Workload, //
 };
 use crate::{
     kernel_ext::time::monotonic_ns,
     logic::command::{
         Command,
-        Load, //
+        Load,
+        Role, //
     },
     rdma::cq::PollMode, //
 };
@@ -34,6 +36,10 @@ pub(crate) enum Polling {
     /// The thread polls until nothing has come for so many microseconds, and then sleeps until an
     /// event of the device.
     SpinThenSleep(u32),
+    /// The thread polls as with [`Spin`](Self::Spin), or [`SpinThenSleep`](Self::SpinThenSleep) of
+    /// so many microseconds, while it has a slot among those that may; otherwise it sleeps as soon
+    /// as nothing has come. For peers, who decide how many such threads there are.
+    SpinInTurn(Option<u32>),
     /// The thread sleeps until an event of the device, and then polls. Messages that the peer has
     /// not solicited raise none.
     Solicited,
@@ -58,13 +64,28 @@ impl Polling {
         }
     }
 
+    /// Returns the way in which a thread that serves a peer does it, for a command of that role.
+    /// Both sides of a loopback are the writer's, who knows how many there are.
+    pub(crate) fn for_peer(self, role: Role) -> Self {
+        match self {
+            Self::Spin if role != Role::Loopback => Self::SpinInTurn(None),
+            Self::SpinThenSleep(us) if role != Role::Loopback => Self::SpinInTurn(Some(us)),
+            _ => self,
+        }
+    }
+
+    /// Returns true where the thread never sleeps, as far as it is up to it.
+    pub(crate) fn spins(self) -> bool {
+        matches!(self, Self::Spin | Self::SpinInTurn(None))
+    }
+
     /// Returns the mode of completion queues for it.
     pub(crate) fn mode(self) -> PollMode {
         match self {
             Self::Event => PollMode::Event,
             Self::Pool => PollMode::Pool,
             Self::Spin => PollMode::Direct,
-            Self::SpinThenSleep(_) | Self::Solicited => PollMode::Notified,
+            Self::SpinThenSleep(_) | Self::SpinInTurn(_) | Self::Solicited => PollMode::Notified,
         }
     }
 
@@ -76,18 +97,23 @@ impl Polling {
     ) -> Option<u64> {
         match self {
             Self::Solicited => Some(queue_pairs.map(|each| each.events().count()).sum()),
-            Self::Event | Self::Pool | Self::Spin | Self::SpinThenSleep(_) => None,
+            _ => None,
         }
     }
 
     /// Returns the patience of a thread that polls; `None` where it does not.
     pub(super) fn patience(self) -> Option<Patience> {
-        let ns = match self {
+        let us = match self {
             Self::Event | Self::Pool | Self::Solicited => return None,
             Self::Spin => None,
-            Self::SpinThenSleep(us) => Some(u64::from(us) * 1000),
+            Self::SpinThenSleep(us) => Some(us),
+            Self::SpinInTurn(us) => us,
         };
-        Some(Patience { ns, since: None })
+        Some(Patience {
+            ns: us.map(|us| u64::from(us) * 1000),
+            since: None,
+            turn: matches!(self, Self::SpinInTurn(_)).then(Turn::new),
+        })
     }
 }
 
@@ -97,6 +123,8 @@ pub(crate) struct Patience {
     ns: Option<u64>,
     /// The time at which it was last known to find something; `None` where that was just now.
     since: Option<u64>,
+    /// The slot that it polls with, where it needs one.
+    turn: Option<Turn>,
 }
 
 impl Patience {
@@ -106,21 +134,34 @@ impl Patience {
         polling.patience().unwrap_or(Self {
             ns: Some(0),
             since: None,
+            turn: None,
         })
     }
 
     /// Notes whether something was `found`, and returns true where it is time to sleep.
     pub(crate) fn ends(&mut self, found: bool) -> bool {
-        let Some(patience) = self.ns else {
-            return false;
-        };
         if found {
             self.since = None;
+            if let Some(turn) = &mut self.turn {
+                turn.want();
+            }
             return false;
         }
+        let patience = match &self.turn {
+            Some(turn) if !turn.has_slot() => Some(0),
+            Some(turn) if turn.is_wanted() => Some(self.ns.unwrap_or(u64::MAX).min(Turn::IDLE_NS)),
+            _ => self.ns,
+        };
+        let Some(patience) = patience else {
+            return false;
+        };
         let now = monotonic_ns();
         let since = *self.since.get_or_insert(now);
-        now.saturating_sub(since) >= patience
+        let ends = now.saturating_sub(since) >= patience;
+        if let Some(turn) = self.turn.as_mut().filter(|_| ends) {
+            turn.end();
+        }
+        ends
     }
 
     /// Returns the time for which to sleep where no event tells that something has come, in ns: a

@@ -34,7 +34,6 @@ use super::{
         Side,
         Summary, //
     },
-    spinning::polling_of_server,
     usage::metered,
     worker::Worker, //
 };
@@ -233,8 +232,10 @@ impl Accepting<'_> {
         report: &mut Report<'_>,
         build: impl FnOnce(&QueueLimits, &mut Memory, Arc<Traffic>) -> Result<KBox<W>>,
     ) -> Result<(), Failure> {
-        let (polling, _slot) = polling_of_server(self.session, params.polling);
-        let params = &ServeParams { polling, ..*params };
+        let params = &ServeParams {
+            polling: params.polling.for_peer(self.session.command.role),
+            ..*params
+        };
         let queue_pair = self
             .make(&mut Following {
                 params,
@@ -362,7 +363,7 @@ impl Accepting<'_> {
             elapsed_ns: summary.elapsed_ns(),
             histogram: summary.histogram,
             measured: summary.figures.map(|figures| Measured {
-                poll: params.polling == Polling::Spin,
+                poll: params.polling.spins(),
                 figures,
             }),
             stream: summary.stream.as_ref(),
@@ -382,7 +383,7 @@ pub(crate) struct ServeParams {
     pub(crate) data_queue_pair: u32,
     /// The multicast group that the client sends to, if any.
     pub(crate) group: Option<MulticastGroup>,
-    /// Method of finding completions that is asked for: see [`polling_of_server`].
+    /// Method of finding completions that is asked for: see [`Polling::for_peer`].
     pub(crate) polling: Polling,
     /// Bytes that each receive needs room for, for a workload that takes shared receives.
     pub(crate) shares: Option<u32>,

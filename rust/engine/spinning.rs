@@ -3,18 +3,12 @@
 //! The threads of servers that poll without sleeping, which are fewer than the CPUs.
 //!
 //! Peers decide how many connections a server has, and some ask for a test whose messages only show
-//! in memory. So a connection polls like this only while it has one of the module's [`Slot`]s.
+//! in memory. So a thread polls like this only while it has one of the module's slots, and gives it
+//! up where nothing comes and another one wants it.
 
 #![forbid(unsafe_code)]
 
-use super::{
-    polling::Polling,
-    session::Session, //
-};
-use crate::{
-    kernel_ext::cpu_time::online_cpus,
-    logic::command::Role, //
-};
+use crate::kernel_ext::cpu_time::online_cpus;
 use kernel::sync::atomic::{
     Atomic,
     Relaxed, //
@@ -23,8 +17,11 @@ use kernel::sync::atomic::{
 /// Number of slots that are taken.
 static TAKEN: Atomic<u32> = Atomic::new(0);
 
+/// 1 where a thread for which something has come found no slot.
+static WANTED: Atomic<u32> = Atomic::new(0);
+
 /// Permission of one thread to poll without sleeping, given back when dropped.
-pub(crate) struct Slot(());
+struct Slot(());
 
 impl Slot {
     /// Takes a slot. All CPUs but one have one each, and there is one at least.
@@ -44,18 +41,40 @@ impl Drop for Slot {
     }
 }
 
-/// Returns the way in which a thread that serves a peer learns of completions, where `asked` is
-/// wanted, and its slot, if that takes one. Without a free one it sleeps where nothing has come.
-/// Both sides of a loopback are the writer's, who knows how many there are.
-pub(crate) fn polling_of_server(session: &Session, asked: Polling) -> (Polling, Option<Slot>) {
-    match asked {
-        Polling::Event | Polling::Pool | Polling::Solicited => (asked, None),
-        Polling::Spin | Polling::SpinThenSleep(_) if session.command.role == Role::Loopback => {
-            (asked, None)
+/// The slot of a thread that polls for a peer, while it has one.
+pub(super) struct Turn(Option<Slot>);
+
+impl Turn {
+    /// Time in ns for which nothing has come, after which a thread gives its slot to another one.
+    pub(super) const IDLE_NS: u64 = 10_000_000;
+
+    /// Takes a slot, if one is free.
+    pub(super) fn new() -> Self {
+        Self(Slot::take())
+    }
+
+    /// Returns true while the thread may poll without sleeping.
+    pub(super) fn has_slot(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Takes a slot, as something has come. If none is free, notes that one is wanted.
+    pub(super) fn want(&mut self) {
+        if self.0.is_none() {
+            self.0 = Slot::take();
+            WANTED.store(u32::from(self.0.is_none()), Relaxed);
         }
-        Polling::Spin | Polling::SpinThenSleep(_) => match Slot::take() {
-            Some(slot) => (asked, Some(slot)),
-            None => (Polling::SpinThenSleep(0), None),
-        },
+    }
+
+    /// Returns true where another thread wants a slot.
+    pub(super) fn is_wanted(&self) -> bool {
+        WANTED.load(Relaxed) != 0
+    }
+
+    /// Gives the slot up, if there is one.
+    pub(super) fn end(&mut self) {
+        if self.0.take().is_some() {
+            WANTED.store(0, Relaxed);
+        }
     }
 }
