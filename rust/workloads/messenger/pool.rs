@@ -281,11 +281,12 @@ impl Pool {
     }
 
     /// Returns true where a connection that sends from `held` chunks may take another one: it has
-    /// none, or fewer than are left for the others. So whoever takes all it can leaves as much as
-    /// it has.
+    /// none; or it has fewer than are left for the others, and these are more than half of all. The
+    /// latter half is for those that have none. So whoever takes all it can leaves as much as it
+    /// has, and many who do so leave one for each of the others.
     pub(super) fn may_claim(&self, held: u32) -> bool {
         let left = self.most_sends.saturating_sub(self.chunks.claimed());
-        held == 0 || held < left
+        held == 0 || held < left && left > self.most_sends / 2
     }
 
     /// Takes a chunk to send from, if there is one. While connections wait, it is only for the one
