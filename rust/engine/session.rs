@@ -41,6 +41,7 @@ use crate::{
             Kthread, //
         },
         net::Netns,
+        pages,
         signal::Disturbance,
         time::Deadline, //
     },
@@ -116,7 +117,10 @@ pub(crate) struct Session {
     /// Told whenever a thread has ended, in addition to the writer.
     watcher: Option<Arc<dyn Watcher>>,
     pub(crate) registry: Arc<Registry>,
-    /// Memory limit for the buffers of a server's connections (`None`: unlimited).
+    /// Most memory that the buffers of a server's connections may take, in bytes: `max_memory=`, by
+    /// default half of what was available when the command began. `None`: unlimited.
+    most_memory: Option<u64>,
+    /// The part of it that is left.
     pub(crate) budget: Option<Arc<Budget>>,
     /// Shared receive queues of a server's connections.
     #[pin]
@@ -197,7 +201,13 @@ impl Session {
     ) -> Result<Arc<Self>> {
         let net = Netns::current().ok_or(ESRCH)?;
         let credentials = Credentials::current().ok_or(ESRCH)?;
-        let budget = command.max_memory.map(Budget::new).transpose()?;
+        // Clients of a server decide how much it takes.
+        let default = (command.role == Role::Server).then(|| pages::available() / 2);
+        let most_memory = command.max_memory.or(default);
+        let halves = command.max_memory.is_none();
+        let budget = most_memory
+            .map(|bytes| Budget::new(bytes, halves))
+            .transpose()?;
         Arc::pin_init(
             pin_init!(Self {
                 id,
@@ -206,6 +216,7 @@ impl Session {
                 credentials,
                 watcher,
                 registry: registry.clone(),
+                most_memory,
                 budget,
                 sharings <- Sharings::new(),
                 peer_log <- PeerLog::new(*id),
@@ -267,7 +278,7 @@ impl Session {
     /// Turns the `error` of creating a connection's buffers into a failure. `EDQUOT` becomes
     /// [`Failure::OverMemory`] if there is a memory limit.
     pub(crate) fn no_buffers(&self, error: Error) -> Failure {
-        match self.command.max_memory {
+        match self.most_memory {
             Some(limit) if error.to_errno() == -errno::EDQUOT => Failure::OverMemory(limit),
             _ => Failure::Kernel("allocating and registering buffers", error.to_errno()),
         }

@@ -23,13 +23,17 @@ use kernel::{
 /// The bytes that buffers may still take.
 pub(crate) struct Budget {
     left: Atomic<u64>,
+    /// A buffer takes half of what is left at most, so those that take all they can leave some to
+    /// small ones.
+    halves: bool,
 }
 
 impl Budget {
-    /// Creates a budget of `bytes`. May sleep.
-    pub(crate) fn new(bytes: u64) -> Result<Arc<Self>> {
+    /// Creates a budget of `bytes`, of which each buffer takes half of what is left at most if
+    /// `halves` is true. May sleep.
+    pub(crate) fn new(bytes: u64, halves: bool) -> Result<Arc<Self>> {
         let left = Atomic::new(bytes);
-        Ok(Arc::new(Self { left }, GFP_KERNEL)?)
+        Ok(Arc::new(Self { left, halves }, GFP_KERNEL)?)
     }
 }
 
@@ -39,13 +43,16 @@ fn price(bytes: usize) -> Option<u64> {
 }
 
 impl Account for Budget {
-    /// Charges whole pages; `EDQUOT` where less is left. Any context.
+    /// Charges whole pages; `EDQUOT` where less is left than a buffer may take. Any context.
     fn charge(&self, bytes: usize) -> Result {
         let spent = || Error::from_errno(-errno::EDQUOT);
         let bytes = price(bytes).ok_or_else(spent)?;
         let mut left = self.left.load(Relaxed);
         loop {
             let rest = left.checked_sub(bytes).ok_or_else(spent)?;
+            if self.halves && rest < bytes {
+                return Err(spent());
+            }
             match self.left.cmpxchg(left, rest, Relaxed) {
                 Ok(_) => return Ok(()),
                 Err(other) => left = other,
