@@ -10,6 +10,7 @@ what the two sides of a disk say, so that they can be told to say it wrongly.
 
 import os
 import re
+import signal
 import struct
 import subprocess
 import threading
@@ -110,6 +111,10 @@ class Puppet(krping.Program):
 			self.wait()
 			self.reader.join()
 			os.close(self.write)
+
+	def pause(self):
+		"""Have it do nothing any more, not even look for completions."""
+		self.send_signal(signal.SIGSTOP)
 
 	def output(self):
 		"""All that it has said."""

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A client keeps 80% of its rate beside others that take all that they can get of its server.
+
+Rates are operations in a time that is counted in instructions, as this file runs by virtual time.
+"""
+
+import contextlib
+import errno
+import os
+import socket
+import struct
+
+import krping
+import messenger_puppet
+import network
+import puppet
+from krping import ADDR, new_port, new_tag, result, run_ok, wait_for
+from ktap import Suite
+from messenger_puppet import REQUEST, say
+
+suite = Suite(check=krping.check)
+puppet.PUPPET.build()
+
+KEPT = 0.8
+MIB = 1 << 20
+# Bytes of a message of which a hog asks for the reply.
+LARGE = 40000
+CHUNK = 4096
+
+
+def rate(text):
+	"""Operations in a second of the client that TEXT describes: the median of three runs."""
+	rates = []
+	for _ in range(3):
+		tag = new_tag()
+		run_ok(f"{text},tag={tag}")
+		rates.append(result(tag, "client")["iterations_per_s"])
+	return sorted(rates)[1]
+
+
+@contextlib.contextmanager
+def fair(options, client):
+	"""A server with OPTIONS, whose CLIENT keeps its rate while what the body has brought is there."""
+	port = new_port()
+	server = krping.serve(f"server,port={port},persist{options}")
+	client = f"client,addr={ADDR},port={port},{client}"
+	with contextlib.ExitStack() as stack:
+		alone = rate(client)
+		yield port, stack
+		beside = rate(client)
+		print(f"# {client}: {alone} alone, {beside} beside the others", flush=True)
+		assert beside >= KEPT * alone, (alone, beside)
+	assert server.interrupt() == errno.EINTR
+
+
+def wlat(size=64):
+	"""The private data of a client of wlat, which has its server watch memory."""
+	head = puppet.MAGIC + struct.pack(">BBBBIIQII", 1, 1, 3, 1, 0, size, 1000, 1, size)
+	return (head + struct.pack(">HHIHHBBHII", 1, 0, 1, 1, 1, 1, 0, 0, 0, 50000)).hex()
+
+
+@suite.test("threads that spin: 16 clients that have one each and say nothing")
+def spinning():
+	with fair("", "wlat,poll,count=3000") as (port, stack):
+		for _ in range(16):
+			stack.enter_context(puppet.Client(port, wlat())).connected().pause()
+
+
+def available():
+	"""Bytes of memory that are."""
+	with open("/proc/meminfo", encoding="ascii") as file:
+		return 1024 * next(int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
+
+
+@suite.test("memory: as many large buffers as the server gives, without max_memory=")
+def memory():
+	# Of what little is left, half is soon taken.
+	room, place = 200 * MIB, "/tmp/filled"
+	os.mkdir(place)
+	network.call("mount", "-t", "tmpfs", "-o", "size=100%", "filled", place)
+	try:
+		with open(f"{place}/file", "wb") as file:
+			os.posix_fallocate(file.fileno(), 0, available() - room)
+		with fair("", "count=1000,validate") as (port, stack):
+			for _ in range(room // MIB):
+				peer = stack.enter_context(puppet.Client(port, wlat(2 * MIB)))
+				if peer.expect("^(connected|rejected)")[1] == "rejected":
+					break
+				peer.pause()
+			else:
+				raise AssertionError("all of them were given memory")
+	finally:
+		network.call("umount", place)
+		os.rmdir(place)
+
+
+@suite.test("chunks: 12 clients that take none of the replies that they ask for")
+def chunks():
+	with fair(",messenger,chunks=64,timeout=60000",
+		  "messenger,count=2000,echo,size=100,inflight=1") as (port, stack):
+		for _ in range(12):
+			hello = messenger_puppet.hello(size=LARGE, chunk=CHUNK, inflight=8)
+			peer = stack.enter_context(puppet.Client(port, hello, receives=0)).connected()
+			wanted = 0
+			for number in range(8):
+				at = 0
+				while at < LARGE:
+					part = min(CHUNK - (0 if at else 16), LARGE - at)
+					peer.tell(say(REQUEST, number, part, at, size=LARGE))
+					at += part
+					wanted += 1
+			wait_for(lambda peer=peer, wanted=wanted: peer.arrived() >= wanted,
+				 what=peer.output)
+			peer.pause()
+
+
+@suite.test("connections: 48 that say nothing, and 140 over TCP")
+def silent():
+	with fair("", "count=1000,validate") as (port, stack):
+		for _ in range(48):
+			stack.enter_context(puppet.Client(port, "00")).connected().pause()
+	with fair(",messenger,tcp,timeout=60000",
+		  "messenger,tcp,count=2000,echo,size=100,inflight=1") as (port, stack):
+		for _ in range(140):
+			stack.enter_context(socket.create_connection((ADDR, port), 10))
+
+
+suite.main()
