@@ -33,7 +33,7 @@ def safely():
 	except BaseException:
 		diag(f"failed: {sys.exc_info()[1]}")
 		traceback.print_exc(file=sys.stdout)
-		for command in krping.Command.running[:]:
+		for command in (*krping.Command.running, *filter(Process.is_alive, Process.running)):
 			command.interrupt()
 		for number in block.numbers():
 			block.stop(number, force=True)
@@ -72,11 +72,14 @@ class Place:
 class Process:
 	"""A command whose writer is a process of its own, as block.Server takes it."""
 
+	running = []
+
 	def __init__(self, text):
 		self.process = subprocess.Popen(
 			(sys.executable, "-c", f"import os\n"
 			 f"os.write(os.open({krping.PROC!r}, os.O_WRONLY), {text.encode()!r})"),
 			stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+		self.running.append(self)
 
 	def is_alive(self):
 		"""Whether it runs."""
