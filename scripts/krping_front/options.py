@@ -3,14 +3,19 @@
 
 import argparse
 import math
+import string
 from collections.abc import Callable
 
 from .command import number
 from .kinds import KINDS, Kind
-from .tables import BYTES, NO_UNITS, Units, option, units_of
+from .tables import BYTES, Units, option, units_of
+
+# Those of numbers that have none of their own.
+COUNTS = units_of("count")
+TIMES = units_of("duration").suffixes
 
 
-def whole(least: int, most: int | None = None, units: Units = NO_UNITS) -> Callable[[str], int]:
+def whole(least: int, most: int | None = None, units: Units = COUNTS) -> Callable[[str], int]:
 	"""A type for whole numbers from LEAST to MOST, which may have one of UNITS."""
 	def take(text: str) -> int:
 		found = number(text, units)
@@ -28,16 +33,19 @@ def number_of(name: str) -> Callable[[str], int]:
 	return whole(row.get("min", 0), row.get("max"), units_of(name))
 
 
-def decimal(least: float, most: float) -> Callable[[str], float]:
-	"""A type for numbers from LEAST to MOST."""
+def seconds(least: float, most: float) -> Callable[[str], float]:
+	"""A type for times from LEAST to MOST seconds, such as 500ms or 0.5, which is in seconds."""
 	def take(text: str) -> float:
+		digits = text.rstrip(string.ascii_lowercase)
+		unit = TIMES.get(text[len(digits):] or "s")
 		try:
-			found = float(text)
+			found = float(digits) * unit / TIMES["s"] if unit else math.nan
 		except ValueError:
 			found = math.nan
 		if not least <= found <= most:
 			raise argparse.ArgumentTypeError(
-				f"{text!r} is no number from {least} to {most}")
+				f"{text!r} is no time from {least} to {most} seconds, such as 5s or "
+				"500ms")
 		return found
 	return take
 

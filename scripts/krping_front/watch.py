@@ -56,7 +56,7 @@ class Moved(typing.NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
 	"""Add the arguments of this subcommand to PARSER."""
 	parser.add_argument("--interval", metavar="S", default=1.0,
-			    type=options.decimal(0.1, 3600),
+			    type=options.seconds(0.1, 3600),
 			    help="seconds between samples, 0.1 to 3600 (default 1)")
 	parser.add_argument("--count", metavar="N", type=options.whole(1),
 			    help="end after N samples (default: at Ctrl-C)")

@@ -74,9 +74,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 	how.add_argument("--krping", metavar="PATH", default=program(),
 			 help="this program on the hosts (default: the same path as here)")
 	how.add_argument("--sudo", action="store_true", help="run it by 'sudo -n' there")
-	how.add_argument("--connect-timeout", metavar="S", type=options.decimal(0.1, 3600),
+	how.add_argument("--connect-timeout", metavar="S", type=options.seconds(0.1, 3600),
 			 default=30.0, help="seconds for hosts to be ready (default 30)")
-	how.add_argument("--timeout", metavar="S", type=options.decimal(0.1, 86400), default=60.0,
+	how.add_argument("--timeout", metavar="S", type=options.seconds(0.1, 86400), default=60.0,
 			 help="seconds for a run, beyond its --duration (default 60)")
 	how.add_argument("--check", action="store_true",
 			 help="run nothing, and say what hosts have and lack")
