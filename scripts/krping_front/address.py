@@ -16,6 +16,27 @@ def add_argument(group: argparse._MutuallyExclusiveGroup, text: str) -> None:
 	group.add_argument("--addr", help=argparse.SUPPRESS)
 
 
+def add_source(parser: argparse.ArgumentParser, device: str = "the RDMA device of this host that it "
+	       "connects from, such as mlx5_0") -> None:
+	"""Add to PARSER where of this host a client connects from; DEVICE says what --device is."""
+	source = parser.add_mutually_exclusive_group()
+	source.add_argument("--device", "--dev", metavar="DEV", help=device)
+	source.add_argument("--src", metavar="SRC", help="the address of this host that it connects from, "
+			    "in place of the device")
+
+
+def source(arguments: argparse.Namespace) -> list[str]:
+	"""The options of a client for the ARGUMENTS of add_source(): one or none."""
+	found = []
+	for name, value, what in (("src", arguments.src, "address"),
+				  ("dev", arguments.device, "RDMA device")):
+		if value is not None:
+			if not value or "," in value:
+				raise Quit(f"{value!r} is no {what}")
+			found.append(f"{name}={value}")
+	return found
+
+
 def place(addr: str) -> str:
 	"""The option for ADDR, an IPv4 or IPv6 address or the name of a host."""
 	if not addr or "," in addr:

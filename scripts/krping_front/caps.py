@@ -5,7 +5,7 @@ import argparse
 import json
 
 from . import device, options, pair, provenance, run, runner
-from .address import place
+from .address import add_source, place, source
 from .command import Command
 from .errors import FAILED, Quit, printing
 from .result import Result
@@ -23,6 +23,7 @@ examples:
   krping caps fe80::1%eth0
   krping caps 192.0.2.2 --json | jq .caps.limits
   krping caps --client 192.0.2.1
+  krping caps --client 192.0.2.1 --device mlx5_1
 
 exit status:
   0    all works that a run needs
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 			    "server,persist'")
 	parser.add_argument("--port", metavar="P", type=options.number_of("port"),
 			    help="the server's port")
+	add_source(parser)
 	parser.add_argument("--json", action="store_true",
 			    help="print the result as JSON in place of tables")
 
@@ -49,7 +51,7 @@ def main(arguments: argparse.Namespace) -> int:
 	"""Run it, and return the exit status."""
 	if arguments.port is not None and not arguments.client:
 		raise Quit("--port is for --client")
-	where = place(arguments.addr)
+	where = ",".join([place(arguments.addr), *source(arguments)])
 	outcome = runner.run(Command(f"caps,{where}"))
 	provenance.add(outcome.results)
 	trouble = None

@@ -27,7 +27,7 @@ LOST = (errno.ECONNRESET, errno.ETIMEDOUT, errno.EIO)
 class Server(NamedTuple):
 	"""A server of krping's."""
 
-	# The option for its address.
+	# The options for its address, and where this host connects from.
 	place: str
 	port: int | None
 

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from . import options, points, progress, provenance, repeats, results, rows, runner, table, tables
-from .address import add_argument, place
+from .address import add_argument, add_source, place, source
 from .command import PLACE, Command, variant
 from .errors import FAILED, INTERRUPTED, MISSED, OK, Quit, stdout_gone
 from .kinds import SIZED, Kind
@@ -29,6 +29,7 @@ EXAMPLES = """\
 examples:
   krping sweep --loopback 192.0.2.2
   krping sweep 192.0.2.1 --test wlat,rlat --option poll --json poll.json
+  krping sweep 192.0.2.1 --device mlx5_1 --test bw
   krping sweep 192.0.2.1 --test bw --sizes 64..1M --duration 5
   krping sweep 192.0.2.1 --test bw,rbw --option qps=4,postlist=8 --csv -
   krping sweep 192.0.2.1 --test all --sizes 64,64K --count 1000
@@ -79,6 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 			  help="the address is one of this host: run both sides")
 	parser.add_argument("--port", metavar="P", type=options.number_of("port"),
 			    help="the server's port")
+	add_source(parser)
 	parser.add_argument("--test", metavar="TEST,...", type=options.kinds(SIZED),
 			    default=[SIZED["wlat"], SIZED["bw"]],
 			    help=f"{', '.join(SIZED)}, or all that one server "
@@ -112,7 +114,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> int:
 	"""Run it, and return the exit status."""
-	extra = extra_options(arguments.option)
+	extra = extra_options(arguments.option) + source(arguments)
+	if arguments.role != "client" and (arguments.src or arguments.device):
+		raise Quit("--device and --src are for --client; --loopback is on the device of ADDR")
 	_complete(arguments, extra)
 	# Of several addresses of a host the same for all runs.
 	arguments.place = place(arguments.addr)

@@ -55,7 +55,8 @@ def device(*others, caps=(), found=PASSED):
 def name_of(text):
 	"""The name of the case whose command is TEXT."""
 	own = {name: value for name, value in text.options.items()
-	       if name not in ("addr", "tag", "loopback", "client", "port", "timeout", "max_p99", "min_bw")}
+	       if name not in ("addr", "src", "dev", "tag", "loopback", "client", "port", "timeout",
+			       "max_p99", "min_bw")}
 	return next((case.path for case in cases.CASES if not case.look
 		     and own == dict(option.partition("=")[::2] for option in case.options.split(","))),
 		    None)

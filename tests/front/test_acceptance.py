@@ -313,6 +313,25 @@ def client():
 		assert krping("test", "--client")[0] == 2 and module.commands == []
 
 
+@suite.test("--client with --device or --src: all commands connect from there; elsewhere it is refused")
+def source():
+	for words, option in ((("--device", "mlx5_1"), "dev=mlx5_1"), (("--dev", "mlx5_1"), "dev=mlx5_1"),
+			      (("--src", "192.0.2.7"), "src=192.0.2.7")):
+		module, lines, _, _ = accept(device(), "--client", *words)
+		start = f"client,addr={ADDR},{option},"
+		assert all(text.text.startswith(start) for text in module.commands)
+		assert len(module.commands) > 20, module.commands
+		assert lines[-1].startswith("# Totals: pass:26 fail:0 "), lines[-1]
+	refused = (((ADDR, "--device", "mlx5_1"), "only --client takes both"),
+		   ((ADDR, "--src", "192.0.2.7"), "--src is for --client"),
+		   ((ADDR, "--client", "--device", "a,b"), "'a,b' is no RDMA device"),
+		   (("--client", "--device", "mlx5_1"), "--client needs ADDR"))
+	for given, sentence in refused:
+		with front.directory(), Module(device()) as module:
+			status, _, err = krping("test", *given)
+		assert (status, module.commands) == (2, []) and sentence in err, (given, err)
+
+
 @suite.test("--json has all results of the module, which report takes")
 def kept():
 	with front.directory(), Module(device()):

@@ -208,6 +208,27 @@ def pair_else():
 	assert err == "krping: --port is for --client\n", err
 
 
+@suite.test("--src and --device: caps and all runs with a server connect from there")
+def source():
+	for words, option in ((("--device", "mlx5_1"), "dev=mlx5_1"), (("--dev", "mlx5_1"), "dev=mlx5_1"),
+			      (("--src", "2001:db8::7"), "src=2001:db8::7")):
+		module, _, _ = caps(server(1024), "192.0.2.1", "--client", "--port", 7, *words, status=1)
+		assert len(module.commands) == 5, module.commands
+		start = f"client,addr=192.0.2.1,{option},port=7,count=2,"
+		assert module.commands[0].text.startswith(f"caps,addr=192.0.2.1,{option},tag="), words
+		assert all(text.text.startswith(start) for text in module.commands[1:]), words
+		module, _, _ = caps(found(), "192.0.2.1", *words)
+		text, = module.commands
+		assert text.text == f"caps,addr=192.0.2.1,{option},tag={text.tag}", text.text
+	refused = ((("--device", "a,b"), "'a,b' is no RDMA device"),
+		   (("--src", ""), "'' is no address"),
+		   (("--src", "192.0.2.7", "--device", "mlx5_1"), "not allowed with argument"))
+	for given, sentence in refused:
+		with front.directory(), Module(found()) as module:
+			status, _, err = krping("caps", "192.0.2.1", *given)
+		assert (status, module.commands) == (2, []) and sentence in err, (given, err)
+
+
 @suite.test("no device, a refused command, an interrupt, no module")
 def amiss():
 	def nowhere(module, text):

@@ -7,7 +7,7 @@ import json
 import sys
 
 from krping_front import options, proc, results, rows, version
-from krping_front.address import add_argument, place
+from krping_front.address import add_argument, add_source, place, source
 from krping_front.errors import FAILED, INTERRUPTED, OK, Quit, stdout_gone
 
 from . import cases, junit, target
@@ -30,6 +30,7 @@ examples:
   krping test --max-p99 20us --max-p99 rlat=40us --min-bw 10G --duration 5
   krping test --only caps,pingpong,microbench.wlat
   krping test --client 192.0.2.1
+  krping test --client 192.0.2.1 --device mlx5_1
   krping test --list
 
 exit status:
@@ -46,9 +47,10 @@ Whatever the end, what there is until then is written to --junit and --json.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
 	"""Add the arguments of this subcommand to PARSER."""
-	where = parser.add_mutually_exclusive_group()
-	where.add_argument("--device", metavar="DEV", help="the RDMA device, such as mlx5_0")
-	add_argument(where, "an address of the device, or with --client the server's; or a host")
+	add_argument(parser.add_mutually_exclusive_group(),
+		     "an address of the device, or with --client the server's; or a host")
+	add_source(parser, "the RDMA device of this host, such as mlx5_0; without --client in place of "
+			   "ADDR")
 	parser.add_argument("--client", dest="role", action="store_const", const="client",
 			    default="loopback", help="a server runs at ADDR; nothing of conform is run")
 	parser.add_argument("--port", metavar="P", type=options.number_of("port"),
@@ -82,6 +84,11 @@ def main(arguments: argparse.Namespace) -> int:
 		return OK
 	if arguments.role == "client" and arguments.addr is None:
 		raise Quit("--client needs ADDR, the server's address")
+	if arguments.role != "client":
+		if arguments.src is not None:
+			raise Quit("--src is for --client; ADDR is where both sides are")
+		if arguments.device is not None and arguments.addr is not None:
+			raise Quit("ADDR and --device are both given; only --client takes both")
 	for path in (arguments.junit, arguments.json):
 		if path == "-":
 			raise Quit("--junit and --json need the name of a file; stdout has the KTAP")
@@ -132,7 +139,8 @@ class Set:
 		results.newest()
 		arguments = self.arguments
 		addr = arguments.addr or target.address(arguments.device)
-		session = self.session = Session(arguments, place(addr))
+		origin = source(arguments) if arguments.role == "client" else []
+		session = self.session = Session(arguments, ",".join([place(addr), *origin]))
 		self.report.about(device=rows.device(session.look), address=addr, kernel=results.host()[1],
 				  module=version.loaded(), program=version.own())
 		for group in self.chosen:

@@ -29,7 +29,8 @@ class Done(NamedTuple):
 
 
 class Session:
-	"""Runs cases on the device of PLACE, the option for an address, as ARGUMENTS say."""
+	"""Runs cases on the device of PLACE, the options for an address and for where a client
+	connects from, as ARGUMENTS say."""
 
 	def __init__(self, arguments: argparse.Namespace, place: str) -> None:
 		self.arguments = arguments
