@@ -56,6 +56,9 @@ pub(crate) enum Reason<'a> {
         nearest: Option<&'static str>,
         valid: &'static [&'static [&'static str]],
     },
+    Needless {
+        why: &'static str,
+    },
     Spaces,
     Twice,
     TakesNoValue,
@@ -232,6 +235,7 @@ impl fmt::Display for ParseError<'_> {
                 }
                 Ok(())
             }
+            Reason::Needless { why } => write!(f, "unknown option '{option}'; {why}"),
             Reason::Spaces => write!(
                 f,
                 "'{option}' is more than one option; separate options by commas"

@@ -12,7 +12,11 @@ use super::{
         Value, //
     },
     options::Opt,
-    others_words::WORDS,
+    others_words::{
+        NEEDLESS,
+        PROGRAMS,
+        WORDS, //
+    },
     role::Role,
     tests::Test, //
 };
@@ -48,7 +52,15 @@ pub(crate) fn write(out: &mut dyn Write) -> fmt::Result {
     for (word, opt) in WORDS {
         words.str(word, opt.spec().name())?;
     }
+    for (word, program) in PROGRAMS {
+        words.str(word, program)?;
+    }
     words.finish()?;
+    let mut needless = tables.object("needless")?;
+    for (word, why) in NEEDLESS {
+        needless.str(word, why)?;
+    }
+    needless.finish()?;
     names("cases", Case::names(), &mut tables)?;
     tables.finish()
 }

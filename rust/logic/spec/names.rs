@@ -41,8 +41,10 @@ fn nearest(typed: &str) -> Option<&'static str> {
 
 /// Returns the error that no option is called `name`.
 pub(crate) fn unknown(name: &str) -> ParseError<'_> {
-    let meant = others_words::find(name).map(|opt| opt.spec().name());
-    let nearest = meant.or_else(|| nearest(name));
+    if let Some(why) = others_words::needless(name) {
+        return invalid(name, Reason::Needless { why });
+    }
+    let nearest = others_words::find(name).or_else(|| nearest(name));
     let valid = Opt::NAMES;
     invalid(name, Reason::Unknown { nearest, valid })
 }

@@ -16,6 +16,8 @@ pub(crate) const WORDS: &[(&str, Opt)] = &[
     ("ipv4", Opt::Addr),
     ("ipv6", Opt::Addr6),
     ("ipv6-addr", Opt::Addr6),
+    ("version4", Opt::Addr),
+    ("version6", Opt::Addr6),
     ("source", Opt::Src),
     ("source_ip", Opt::Src),
     ("bind", Opt::Src),
@@ -24,6 +26,9 @@ pub(crate) const WORDS: &[(&str, Opt)] = &[
     ("ib-dev", Opt::Dev),
     ("ib_dev", Opt::Dev),
     ("hca", Opt::Dev),
+    // A port is known by its address.
+    ("ib-port", Opt::Src),
+    ("ib_port", Opt::Src),
     ("listen", Opt::Server),
     ("connect", Opt::Client),
     ("priority", Opt::Tos),
@@ -36,6 +41,7 @@ pub(crate) const WORDS: &[(&str, Opt)] = &[
     ("iterations", Opt::Count),
     ("loops", Opt::Count),
     ("number_ios", Opt::Count),
+    ("blockcount", Opt::Count),
     ("run_infinitely", Opt::Count),
     ("time", Opt::Duration),
     ("runtime", Opt::Duration),
@@ -52,6 +58,7 @@ pub(crate) const WORDS: &[(&str, Opt)] = &[
     ("rate_iops", Opt::Rate),
     ("bitrate", Opt::Rate),
     ("bandwidth", Opt::Rate),
+    ("limit_bw", Opt::MinBw),
     // At once.
     ("numjobs", Opt::Threads),
     ("jobs", Opt::Threads),
@@ -59,6 +66,10 @@ pub(crate) const WORDS: &[(&str, Opt)] = &[
     ("clients", Opt::Threads),
     ("connections", Opt::Qps),
     ("num_qps", Opt::Qps),
+    ("connection", Opt::Qp),
+    ("mcg", Opt::Mcast),
+    ("use_mcg", Opt::Mcast),
+    ("mgid", Opt::Mcast),
     ("iodepth", Opt::Depth),
     ("queue_depth", Opt::Depth),
     ("nr_queues", Opt::Queues),
@@ -126,10 +137,49 @@ pub(crate) const WORDS: &[(&str, Opt)] = &[
     ("conformance", Opt::Neg),
 ];
 
-/// Returns the option that does what another tool's `word` says, whatever the word's case.
-pub(super) fn find(word: &str) -> Option<Opt> {
-    let mut words = WORDS.iter();
-    words
-        .find(|(known, _)| known.eq_ignore_ascii_case(word))
-        .map(|(_, opt)| *opt)
+/// The words of what no command does, each with what of the program does the same.
+pub(crate) const PROGRAMS: &[(&str, &str)] = &[
+    ("all", "krping sweep"),
+    ("json", "krping run --json"),
+    ("report_gbits", "krping run --gbits"),
+    ("report-gbits", "krping run --gbits"),
+];
+
+const WARMS_UP: &str = "each microbenchmark warms up before it measures";
+const DIRECTION: &str = "the name of a test says the direction: bw writes, rbw reads, sbw sends";
+
+/// The words that nothing stands for, each with the reason.
+pub(crate) const NEEDLESS: &[(&str, &str)] = &[
+    ("warmup", WARMS_UP),
+    ("warm_up", WARMS_UP),
+    ("perform_warm_up", WARMS_UP),
+    ("ramp_time", WARMS_UP),
+    ("omit", WARMS_UP),
+    (
+        "events",
+        "runs sleep until completions come, unless poll is given",
+    ),
+    ("ioengine", "all runs are of RDMA, as their test says"),
+    ("rw", DIRECTION),
+    ("readwrite", DIRECTION),
+    ("verb", DIRECTION),
+    ("limit_msgrate", "min_bw sets a limit, in bytes per second"),
+];
+
+/// Returns what does the same as another tool's `word` says, whatever the word's case.
+pub(super) fn find(word: &str) -> Option<&'static str> {
+    row(WORDS, word)
+        .map(|opt| opt.spec().name())
+        .or_else(|| row(PROGRAMS, word))
+}
+
+/// Returns why nothing stands for another tool's `word`, whatever the word's case.
+pub(super) fn needless(word: &str) -> Option<&'static str> {
+    row(NEEDLESS, word)
+}
+
+fn row<T: Copy>(table: &[(&str, T)], word: &str) -> Option<T> {
+    let mut rows = table.iter();
+    rows.find(|(known, _)| known.eq_ignore_ascii_case(word))
+        .map(|(_, meant)| *meant)
 }

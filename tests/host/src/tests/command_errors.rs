@@ -265,19 +265,31 @@ fn units_of_times_and_numbers() {
 fn words_of_other_tools_are_translated() {
     use crate::logic::spec::{
         names,
-        others_words::WORDS, //
+        others_words::{
+            NEEDLESS,
+            PROGRAMS,
+            WORDS, //
+        },
     };
 
-    for (word, opt) in WORDS {
+    let options = WORDS.iter().map(|(word, opt)| (*word, opt.spec().name()));
+    let all: Vec<_> = options.chain(PROGRAMS.iter().copied()).collect();
+    let meant = all
+        .iter()
+        .map(|(word, meant)| (*word, format!("did you mean '{meant}'?")));
+    let why = NEEDLESS
+        .iter()
+        .map(|(word, why)| (*word, (*why).to_string()));
+    let rows: Vec<_> = meant.chain(why).collect();
+    for (word, says) in &rows {
         assert!(names::find(word).is_none(), "{word} is an option");
         assert_eq!(
-            WORDS.iter().filter(|(other, _)| other == word).count(),
+            rows.iter().filter(|(other, _)| other == word).count(),
             1,
             "{word}"
         );
         for typed in [word.to_string(), word.to_uppercase()] {
-            let meant = opt.spec().name();
-            let sentence = format!("unknown option '{typed}'; did you mean '{meant}'?");
+            let sentence = format!("unknown option '{typed}'; {says}");
             invalid(&format!("client,{typed}=1"), &typed, &sentence);
         }
     }
@@ -289,9 +301,30 @@ fn words_of_other_tools_are_translated() {
         ("priority", "tos"),
         ("runtime", "duration"),
         ("ib_read_lat", "rlat"),
+        ("ib-port", "src"),
+        ("limit_bw", "min_bw"),
+        ("mcg", "mcast"),
+        ("connection", "qp"),
+        ("blockcount", "count"),
+        ("version6", "addr6"),
+        ("all", "krping sweep"),
+        ("report_gbits", "krping run --gbits"),
     ] {
         let sentence = format!("unknown option '{word}'; did you mean '{meant}'?");
         invalid(&format!("client,{word}"), word, &sentence);
+    }
+    for (word, why) in [
+        (
+            "ramp_time",
+            "each microbenchmark warms up before it measures",
+        ),
+        (
+            "rw",
+            "the name of a test says the direction: bw writes, rbw reads, sbw sends",
+        ),
+    ] {
+        let sentence = format!("unknown option '{word}'; {why}");
+        invalid(&format!("client,{word}=read"), word, &sentence);
     }
 }
 

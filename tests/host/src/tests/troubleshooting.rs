@@ -243,7 +243,8 @@ fn every_refusal_of_a_command_has_its_words() {
     let places = Places::of(|_, test| test == Test::Block);
     let reasons = samples!(Reason:
         EmptyCommand, EmptyOption, Unprintable,
-        Unknown { nearest: Some("NAME"), valid: &[] }, Spaces, Twice, TakesNoValue,
+        Unknown { nearest: Some("NAME"), valid: &[] }, Needless { why: "REASON" }, Spaces, Twice,
+        TakesNoValue,
         NeedsValue { example: "EXAMPLE" }, NotNumber { value: value, suffixes: "K, M or G" },
         OutOfRange { value: value, min: 1, max: 2, unit: "" },
         NotWhole { value: value, unit: " ms" },
