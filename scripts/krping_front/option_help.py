@@ -2,10 +2,10 @@
 """krping options: the options of commands, all or one."""
 
 import argparse
-import difflib
 import textwrap
 from typing import Any
 
+from . import meant
 from .errors import OK, Quit, printing
 from .tables import TABLES, TESTS
 
@@ -66,10 +66,11 @@ def known(name: str, names_of_all: list[str], what: str) -> None:
 	"""Check that NAME is among those of all WHAT."""
 	if name in names_of_all:
 		return
-	near = [meant for meant in [TABLES.get("words", {}).get(name.lower())] if meant in names_of_all]
-	near = near or difflib.get_close_matches(name, names_of_all, 1)
-	hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names_of_all)}"
-	raise Quit(f"{name!r} is no {what}; {hint}")
+	other = meant.translated(name)
+	if other not in names_of_all and not other.startswith("krping "):
+		other = meant.near(name, names_of_all)
+	hint = f"did you mean {other}?" if other else f"there are {', '.join(names_of_all)}"
+	raise Quit(f"{name!r} is no {what}; {meant.needless(name) or hint}")
 
 
 def names(option: Option) -> list[str]:

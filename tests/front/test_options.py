@@ -57,6 +57,8 @@ def unknown():
 				(("qqqqqq",), "'qqqqqq' is no option; there are client, server,"),
 				(("iters",), "'iters' is no option; did you mean count?"),
 				(("Source",), "'Source' is no option; did you mean src?"),
+				(("all",), "'all' is no option; did you mean krping sweep?"),
+				(("ramp_time",), "'ramp_time' is no option; each microbenchmark warms up"),
 				(("--test", "ib_read_lat"), "'ib_read_lat' is no test; did you mean rlat?"),
 				(("--test", "wlatt"), "'wlatt' is no test; did you mean wlat?"),
 				(("",), "'' is no option")):
