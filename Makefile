@@ -28,7 +28,8 @@ DESTDIR ?= $(INSTALL_MOD_PATH)
 prefix ?= /usr/local
 share = $(DESTDIR)$(prefix)/share
 units = $(DESTDIR)$(prefix)/lib/systemd/system
-# Below /usr are packages, whose distributions have zsh look elsewhere and compile Python themselves.
+# Below /usr are packages, whose distributions have zsh look elsewhere, and which compile Python where
+# they are installed, for its version there.
 packaged = $(filter /usr,$(prefix))
 zsh = $(share)/zsh/$(if $(packaged),vendor-completions,site-functions)
 # Without headers the running kernel's module is meant, unless KDIR was given.
@@ -52,7 +53,7 @@ install-front: ## install the program krping, its man pages and its unit alone, 
 	cp -r --no-preserve=ownership scripts/krping scripts/krping_front scripts/known \
 		scripts/operation-cost.bt "$(share)/krping"
 	cp -r --parents --no-preserve=ownership $(samples) "$(share)/krping"
-	$(if $(packaged),,python3 -m compileall -q $(if $(DESTDIR),-s "$(DESTDIR)" -p /) "$(share)/krping/krping_front")
+	$(if $(and $(packaged),$(DESTDIR)),,python3 -m compileall -q $(if $(DESTDIR),-s "$(DESTDIR)" -p /) "$(share)/krping/krping_front")
 	ln -sf ../share/krping/krping "$(DESTDIR)$(prefix)/bin/krping"
 	sed 's|/usr/bin/krping|$(prefix)/bin/krping|' scripts/systemd/krping-disk@.service | \
 		install -D -m 644 /dev/stdin "$(units)/krping-disk@.service"

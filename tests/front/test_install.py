@@ -53,6 +53,14 @@ def round_trip():
 		assert files(top) == [], files(top)
 
 
+@suite.test("below /usr it is compiled, too, but for a package, which is for any Python")
+def below_usr():
+	for words, compiles in (((), True), (("DESTDIR=/tmp/package",), False)):
+		done = subprocess.run(["make", "-n", "install-front", "prefix=/usr", *words], cwd=front.TOP,
+				      capture_output=True, text=True, check=True)
+		assert ("-m compileall" in done.stdout) == compiles, (words, done.stdout)
+
+
 @suite.test("without headers and KDIR, the modules of the running kernel are removed")
 def running_kernel():
 	with front.directory() as here:

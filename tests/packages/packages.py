@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Check the packages, without installing them: packages.py FILE..."""
 
+import contextlib
+import ctypes
+import importlib.util
 import os
 import pathlib
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -19,6 +23,9 @@ RPMS = {re.sub(r"-[0-9].*", "", path.name): path
 VERSION = pathlib.Path("VERSION").read_text(encoding="utf-8").strip()
 SOURCES = f"/usr/src/krping-{VERSION}"
 RELEASE = "7.2.99-test"
+PROGRAM = "usr/share/krping/krping_front"
+# Of sys/mount.h.
+MS_BIND, MS_REC, MNT_DETACH = 4096, 16384, 2
 COMPILER = "rustc 1.85.1 (made up)"
 
 
@@ -107,6 +114,87 @@ def runs():
 		assert "usage: krping" in run(f"{top}/usr/bin/krping", "--help")
 		# Which reads a table beside the program.
 		assert "size=" in run(f"{top}/usr/bin/krping", "options", "size")
+
+
+@contextlib.contextmanager
+def machine():
+	"""A root directory like this one, which what is installed there leaves as it is."""
+	libc = ctypes.CDLL(None, use_errno=True)
+
+	def mount(source, target, kind, flags=0, data=None):
+		words = [word if word is None else str(word).encode() for word in (source, target, kind)]
+		if libc.mount(*words, ctypes.c_ulong(flags), data):
+			raise OSError(ctypes.get_errno(), f"mounting {source} on {target}")
+
+	with tempfile.TemporaryDirectory() as top:
+		upper, work, root = (pathlib.Path(top, name) for name in ("upper", "work", "root"))
+		for path in (upper, work, root):
+			path.mkdir()
+		mount("overlay", root, "overlay", 0, f"lowerdir=/,upperdir={upper},workdir={work}".encode())
+		try:
+			mount("/dev", root / "dev", None, MS_BIND | MS_REC)
+			yield root
+		finally:
+			libc.umount2(str(root).encode(), MNT_DETACH)
+
+
+def compiled(root):
+	"""Whether Python finds each module of the program below ROOT compiled, when it starts."""
+	modules = list((root / PROGRAM).rglob("*.py"))
+	assert root / PROGRAM / "run.py" in modules, modules
+	found = {os.path.exists(importlib.util.cache_from_source(str(path))) for path in modules}
+	said = run("chroot", str(root), "python3", "-v", "/usr/bin/krping", "run", "--help")
+	assert re.search(r"^import 'krping_front\.run' ", said, re.MULTILINE), said
+	anew = re.search(r"^# code object from '?/usr/share/krping/\S+\.py'?$", said, re.MULTILINE)
+	assert len(found) == 1 and (anew is None) in found, (found, anew)
+	return anew is None
+
+
+@suite.test("Debian compiles the program's modules where it is installed")
+def compiled_deb():
+	with tempfile.TemporaryDirectory() as top:
+		run("dpkg-deb", "-e", str(DEBS["krping"]), top)
+		for name, command in (("postinst", "py3compile -p krping /usr/share/krping"),
+				      ("prerm", "py3clean -p krping")):
+			assert command in pathlib.Path(top, name).read_text(encoding="utf-8"), name
+
+
+PYTHON = f"""\
+Name: python3
+Version: {sys.version_info.major}
+Release: 1
+Summary: A Python that comes
+License: none
+BuildArch: noarch
+%description
+It has the name alone.
+%install
+mkdir -p %{{buildroot}}/usr/bin
+ln -s python{sys.version_info.major}.{sys.version_info.minor} %{{buildroot}}/usr/bin/python3
+%files
+/usr/bin/python3
+"""
+
+
+@suite.test("RPM compiles them where it is installed, and when a Python comes, and removes all of it")
+def compiled_rpm():
+	with machine() as root, tempfile.TemporaryDirectory() as top:
+		write(pathlib.Path(top, "python3.spec"), PYTHON)
+		run("rpmbuild", "-bb", "--define", f"_topdir {top}", f"{top}/python3.spec")
+		python, = pathlib.Path(top, "RPMS").rglob("*.rpm")
+		rpm = ("rpm", "--root", str(root), "--nodeps")
+		run(*rpm, "-i", "--noscripts", str(RPMS["krping"]))
+		assert not compiled(root)
+		run(*rpm, "-U", "--force", str(RPMS["krping"]))
+		assert compiled(root)
+		for path in list((root / PROGRAM).rglob("__pycache__")):
+			shutil.rmtree(path)
+		run(*rpm, "-i", "--replacefiles", str(python))
+		assert compiled(root)
+		run(*rpm, "-U", "--force", str(RPMS["krping"]))
+		assert compiled(root)
+		run(*rpm, "-e", "krping")
+		assert not (root / "usr/share/krping").exists()
 
 
 @suite.test("lintian has nothing to say")
