@@ -26,6 +26,7 @@ use crate::logic::{
         opt_set::OptSet,
         option::Value,
         options::Opt,
+        others_words,
         role::Role,
         rules, //
     },
@@ -183,7 +184,14 @@ impl<'c, 'a> Parser<'c, 'a> {
                 let value = given.value(example)?;
                 if !words.contains(&value) {
                     let valid = words;
-                    return Err(given.invalid(Reason::NotOneOf { value, valid }));
+                    return Err(given.invalid(match others_words::of_number(opt, value) {
+                        Some(meant) => Reason::NotNumbered {
+                            value,
+                            valid,
+                            meant,
+                        },
+                        None => Reason::NotOneOf { value, valid },
+                    }));
                 }
                 set(self.command, value);
                 Ok(())

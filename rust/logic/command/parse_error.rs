@@ -83,6 +83,11 @@ pub(crate) enum Reason<'a> {
         value: &'a str,
         valid: &'static [&'static str],
     },
+    NotNumbered {
+        value: &'a str,
+        valid: &'static [&'static str],
+        meant: &'static str,
+    },
     NotAddress {
         value: &'a str,
     },
@@ -277,6 +282,17 @@ impl fmt::Display for ParseError<'_> {
             Reason::NotOneOf { value, valid } => {
                 let valid = Alternatives(valid.iter());
                 write!(f, "{option}={}: must be {valid}", Escaped(value))
+            }
+            Reason::NotNumbered {
+                value,
+                valid,
+                meant,
+            } => {
+                let (value, valid) = (Escaped(value), Alternatives(valid.iter()));
+                write!(
+                    f,
+                    "{option}={value}: must be {valid}; did you mean '{meant}={value}'?"
+                )
             }
             Reason::NotAddress { value } => write!(
                 f,

@@ -166,6 +166,20 @@ pub(crate) const NEEDLESS: &[(&str, &str)] = &[
     ("limit_msgrate", "min_bw sets a limit, in bytes per second"),
 ];
 
+/// The options of words whose names have a number in other tools, each with the option that has it
+/// here.
+const NUMBERS: &[(Opt, Opt)] = &[(Opt::Qp, Opt::Qps)];
+
+/// Returns the option that takes `value`, a number, in place of `opt`, if there is one.
+pub(crate) fn of_number(opt: Opt, value: &str) -> Option<&'static str> {
+    if !value.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let mut rows = NUMBERS.iter();
+    rows.find(|(known, _)| *known == opt)
+        .map(|(_, meant)| meant.spec().name())
+}
+
 /// Returns what does the same as another tool's `word` says, whatever the word's case.
 pub(super) fn find(word: &str) -> Option<&'static str> {
     row(WORDS, word)

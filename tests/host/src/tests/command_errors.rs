@@ -329,6 +329,21 @@ fn words_of_other_tools_are_translated() {
 }
 
 #[test]
+fn a_number_of_queue_pairs_is_qps() {
+    let client = "client,addr=192.0.2.1,bw";
+    for (value, hint) in [
+        ("4", "; did you mean 'qps=4'?"),
+        ("64", "; did you mean 'qps=64'?"),
+        ("4x", ""),
+        ("xrc", ""),
+    ] {
+        let sentence = format!("qp={value}: must be rc, uc or ud{hint}");
+        invalid(&format!("{client},qp={value}"), "qp", &sentence);
+    }
+    invalid(&format!("{client},cq=4"), "cq", "cq=4: must be own or pool");
+}
+
+#[test]
 fn an_option_of_another_role_names_the_roles_that_take_it() {
     for (text, option, sentence) in [
         (
