@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# time: real (programs of perftest spin beside the tasks of soft-RoCE)
 """Figures that the front makes of several real runs: axes, repetitions, comparisons that can fail,
 sweeps that go on, pictures, and perftest's output as an input."""
 
