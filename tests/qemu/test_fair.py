@@ -8,24 +8,22 @@ import contextlib
 import errno
 import os
 import socket
-import struct
 
 import krping
 import messenger_puppet
 import network
 import puppet
+from hogs import CHUNK, LARGE, ask, wlat
 from krping import ADDR, new_port, new_tag, result, run_ok, wait_for
 from ktap import Suite
-from messenger_puppet import REQUEST, say
 
 suite = Suite(check=krping.check)
 puppet.PUPPET.build()
 
 KEPT = 0.8
 MIB = 1 << 20
-# Bytes of a message of which a hog asks for the reply.
-LARGE = 40000
-CHUNK = 4096
+# Milliseconds for which hogs may say nothing.
+ALIVE = 50000
 
 
 def rate(text):
@@ -53,17 +51,11 @@ def fair(options, client):
 	assert server.interrupt() == errno.EINTR
 
 
-def wlat(size=64):
-	"""The private data of a client of wlat, which has its server watch memory."""
-	head = puppet.MAGIC + struct.pack(">BBBBIIQII", 1, 1, 3, 1, 0, size, 1000, 1, size)
-	return (head + struct.pack(">HHIHHBBHII", 1, 0, 1, 1, 1, 1, 0, 0, 0, 50000)).hex()
-
-
 @suite.test("threads that spin: 16 clients that have one each and say nothing")
 def spinning():
 	with fair("", "wlat,poll,count=3000") as (port, stack):
 		for _ in range(16):
-			stack.enter_context(puppet.Client(port, wlat())).connected().pause()
+			stack.enter_context(puppet.Client(port, wlat(ALIVE))).connected().pause()
 
 
 def available():
@@ -74,24 +66,25 @@ def available():
 
 @suite.test("memory: as many large buffers as the server gives, without max_memory=")
 def memory():
-	# Of what little is left, half is soon taken.
-	room, place = 200 * MIB, "/tmp/filled"
+	# Little is available when the server begins, so half of that is soon taken; then there is more.
+	room, place, log = 200 * MIB, "/tmp/filled", krping.Log()
 	os.mkdir(place)
 	network.call("mount", "-t", "tmpfs", "-o", "size=100%", "filled", place)
-	try:
+	with contextlib.ExitStack() as filled:
+		filled.callback(os.rmdir, place)
+		filled.callback(network.call, "umount", place)
 		with open(f"{place}/file", "wb") as file:
 			os.posix_fallocate(file.fileno(), 0, available() - room)
 		with fair("", "count=1000,validate") as (port, stack):
-			for _ in range(room // MIB):
-				peer = stack.enter_context(puppet.Client(port, wlat(2 * MIB)))
+			filled.close()
+			for _ in range(room // (2 * MIB)):
+				peer = stack.enter_context(puppet.Client(port, wlat(ALIVE, 2 * MIB)))
 				if peer.expect("^(connected|rejected)")[1] == "rejected":
 					break
 				peer.pause()
 			else:
 				raise AssertionError("all of them were given memory")
-	finally:
-		network.call("umount", place)
-		os.rmdir(place)
+			log.wait("than the other connections have left of the [0-9]+ bytes of max_memory")
 
 
 @suite.test("chunks: 12 clients that take none of the replies that they ask for")
@@ -101,14 +94,7 @@ def chunks():
 		for _ in range(12):
 			hello = messenger_puppet.hello(size=LARGE, chunk=CHUNK, inflight=8)
 			peer = stack.enter_context(puppet.Client(port, hello, receives=0)).connected()
-			wanted = 0
-			for number in range(8):
-				at = 0
-				while at < LARGE:
-					part = min(CHUNK - (0 if at else 16), LARGE - at)
-					peer.tell(say(REQUEST, number, part, at, size=LARGE))
-					at += part
-					wanted += 1
+			wanted = sum(ask(peer, number) for number in range(8))
 			wait_for(lambda peer=peer, wanted=wanted: peer.arrived() >= wanted,
 				 what=peer.output)
 			peer.pause()

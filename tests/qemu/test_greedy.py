@@ -17,6 +17,7 @@ import krping
 import messenger_puppet
 import network
 import puppet
+from hogs import CHUNK, LARGE, ask, wlat
 from krping import ADDR, Command, Log, name, new_port, new_tag, run_ok, wait_for
 from ktap import Suite
 from messenger_puppet import REQUEST, say
@@ -26,19 +27,10 @@ puppet.PUPPET.build()
 
 # Lines that pass in each interval of so many seconds.
 BURST, INTERVAL = 10, 5
-# Bytes of a message of which a hog asks for the reply.
-LARGE = 40000
-CHUNK = 4096
 PATIENT = f"timeout={60000 * krping.SLOW}"
 
 
 # Threads that spin, and silence
-
-def wlat(alive_ms):
-	"""The private data of a client of wlat, which has its server watch memory."""
-	head = puppet.MAGIC + struct.pack(">BBBBIIQII", 1, 1, 3, 1, 0, 64, 1000, 1, 64)
-	return (head + struct.pack(">HHIHHBBHII", 1, 0, 1, 1, 1, 1, 0, 0, 0, alive_ms)).hex()
-
 
 def slept():
 	"""How many times each of the module's threads has slept, by its number."""
@@ -89,8 +81,6 @@ def silence():
 
 # Chunks
 
-
-
 def thrown_out(peer):
 	"""Whether the server has ended the connection of PEER."""
 	return any(re.search(puppet.THROWN_OUT, line) for line in peer.lines)
@@ -108,11 +98,7 @@ def chunks():
 		peers = [stack.enter_context(puppet.Client(port, hello, receives=0)).connected()
 			 for _ in range(2)]
 		for peer in peers:
-			at = 0
-			while at < LARGE:
-				part = min(CHUNK - (0 if at else 16), LARGE - at)
-				peer.tell(say(REQUEST, 0, part, at, size=LARGE))
-				at += part
+			ask(peer)
 			wait_for(lambda peer=peer: peer.arrived() >= 10, what=peer.output)
 		client, at = Command(good), 0
 		# They go on to say something, and take nothing.
