@@ -215,14 +215,14 @@ impl Accepting<'_> {
             None => responder.new_memory(self.id),
         };
         let mut memory = memory.map_err(failed("allocating a protection domain"))?;
-        if let Some(budget) = &self.session.budget {
+        if let Some(budget) = &self.session.allowance.budget {
             memory.charge_to(budget.clone());
         }
         let room = queue_limits(self.session, &device);
         let (workload, depths) = responder
             .traffic(self.worker)
             .and_then(|traffic| responder.build(&device, &room, &mut memory, traffic))
-            .map_err(|error| self.session.no_buffers(error))?;
+            .map_err(|error| self.session.allowance.no_buffers(error))?;
         let mode = responder.poll_mode();
         let queue_pair = QueuePair::new(self.id, memory, depths, mode, workload, share)
             .map_err(failed("creating the queue pair"))?;

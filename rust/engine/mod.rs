@@ -14,6 +14,7 @@
 //! - [`worker`] - a thread as others see it: its line in `/proc/krping`, its cancellation
 //! - [`registry`] - all threads, all results, all failed commands, what others keep
 //! - [`errors`] - the failed commands, for people, with [`advice`]
+//! - [`allowance`] - what the peers of a command may take: silence, memory
 //! - [`restart`] - commands whose `write()` the kernel restarts
 //! - [`detached`] - servers that survive their command
 //!
@@ -52,6 +53,7 @@
 
 pub(crate) mod accept;
 mod advice;
+mod allowance;
 pub(crate) mod asked;
 pub(crate) mod begin;
 pub(crate) mod claims;

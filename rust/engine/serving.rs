@@ -184,7 +184,7 @@ impl Accepting<'_> {
             report.test = peer.test;
             report.size = peer.size;
             check_request(peer).map_err(|violation| Failure::Protocol(violation, 0))?;
-            self.session.check_silence(peer.alive_ms)?;
+            self.session.allowance.check_silence(peer.alive_ms)?;
         }
         let asked = peer.map_or(Test::PingPong, |peer| peer.test);
         if command.test.has_load() && command.test != asked {

@@ -15,6 +15,10 @@
 
 use crate::{
     engine::{
+        allowance::{
+            Allowance,
+            SILENCE_MS, //
+        },
         endpoint::Endpoint,
         peer_log::{
             Level,
@@ -41,7 +45,6 @@ use crate::{
             Kthread, //
         },
         net::Netns,
-        pages,
         signal::Disturbance,
         time::Deadline, //
     },
@@ -52,15 +55,13 @@ use crate::{
         },
         failure::{
             cause::SessionEnd,
-            errno,
             packets::Packets,
             verdict::apply_expectation,
             Failure, //
         },
         measure::served::Served,
         wire::server_port::ServerPort, //
-    },
-    mr::Budget, //
+    }, //
 };
 use kernel::{
     new_mutex,
@@ -70,13 +71,6 @@ use kernel::{
         Mutex, //
     }, //
 };
-
-/// Default of `timeout=`: the timeout of every wait for a peer, in ms.
-pub(crate) const DEFAULT_TIMEOUT_MS: u32 = 10_000;
-
-/// Default of `silence=`: the longest time in ms for which the client of a server may be silent,
-/// where the server's own timeout is not longer.
-const SILENCE_MS: u32 = 60_000;
 
 /// Time in ms that a signalled writer still waits, ignoring signals, for threads that are about to
 /// end anyway.
@@ -117,11 +111,8 @@ pub(crate) struct Session {
     /// Told whenever a thread has ended, in addition to the writer.
     watcher: Option<Arc<dyn Watcher>>,
     pub(crate) registry: Arc<Registry>,
-    /// Most memory that the buffers of a server's connections may take, in bytes: `max_memory=`, by
-    /// default half of what was available when the command began. `None`: unlimited.
-    most_memory: Option<u64>,
-    /// The part of it that is left.
-    pub(crate) budget: Option<Arc<Budget>>,
+    /// What the peers of its connections may take.
+    pub(crate) allowance: Allowance,
     /// Shared receive queues of a server's connections.
     #[pin]
     pub(crate) sharings: Sharings,
@@ -201,13 +192,7 @@ impl Session {
     ) -> Result<Arc<Self>> {
         let net = Netns::current().ok_or(ESRCH)?;
         let credentials = Credentials::current().ok_or(ESRCH)?;
-        // Clients of a server decide how much it takes.
-        let default = (command.role == Role::Server).then(|| pages::available() / 2);
-        let most_memory = command.max_memory.or(default);
-        let halves = command.max_memory.is_none();
-        let budget = most_memory
-            .map(|bytes| Budget::new(bytes, halves))
-            .transpose()?;
+        let allowance = Allowance::new(&command)?;
         Arc::pin_init(
             pin_init!(Self {
                 id,
@@ -216,8 +201,7 @@ impl Session {
                 credentials,
                 watcher,
                 registry: registry.clone(),
-                most_memory,
-                budget,
+                allowance,
                 sharings <- Sharings::new(),
                 peer_log <- PeerLog::new(*id),
                 threads <- new_mutex!(
@@ -240,48 +224,7 @@ impl Session {
 
     /// Returns the timeout of waits for a peer, in ms.
     pub(crate) fn timeout(&self) -> u32 {
-        self.command.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS)
-    }
-
-    /// Returns the longest time in ms for which a peer may be silent: `silence=` of a server, by
-    /// default [`SILENCE_MS`] or its timeout. A loopback knows both sides.
-    fn most_silence_ms(&self) -> u32 {
-        let default = match self.command.role {
-            Role::Loopback => u32::MAX,
-            Role::Client | Role::Server => SILENCE_MS.max(self.timeout()),
-        };
-        self.command.most_silence_ms.unwrap_or(default)
-    }
-
-    /// Checks that a client that is silent for `alive_ms` at most may be.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Silent`].
-    pub(crate) fn check_silence(&self, alive_ms: u32) -> Result<(), Failure> {
-        let most = self.most_silence_ms();
-        match alive_ms > most {
-            true => Err(Failure::Silent(alive_ms, most)),
-            false => Ok(()),
-        }
-    }
-
-    /// Returns the timeout of waits for a peer that is silent for `alive_ms` at most, in ms: three
-    /// times that, where it is longer than [`timeout`](Self::timeout), but never longer than a peer
-    /// may be silent. A peer that tells of no such time has 0.
-    pub(crate) fn timeout_of_silent(&self, alive_ms: u32) -> u32 {
-        self.timeout()
-            .max(alive_ms.saturating_mul(3))
-            .min(self.most_silence_ms())
-    }
-
-    /// Turns the `error` of creating a connection's buffers into a failure. `EDQUOT` becomes
-    /// [`Failure::OverMemory`] if there is a memory limit.
-    pub(crate) fn no_buffers(&self, error: Error) -> Failure {
-        match self.most_memory {
-            Some(limit) if error.to_errno() == -errno::EDQUOT => Failure::OverMemory(limit),
-            _ => Failure::Kernel("allocating and registering buffers", error.to_errno()),
-        }
+        self.allowance.timeout_ms
     }
 
     /// Returns the keepalive interval of a client in ms, for times when its peer would see no other

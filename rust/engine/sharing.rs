@@ -156,7 +156,7 @@ impl Queue {
         let id = id.rdma();
         let pd = new_domain(id, session.command.unsafe_global_rkey)?;
         let mut memory = memory::Memory::new(id, pd)?;
-        if let Some(budget) = &session.budget {
+        if let Some(budget) = &session.allowance.budget {
             memory.charge_to(budget.clone());
         }
         let refilling = Arc::pin_init(
@@ -253,7 +253,7 @@ impl Share {
                 "srq: the device has no shared receive queues",
             ));
         }
-        let made = |error| session.no_buffers(error);
+        let made = |error| session.allowance.no_buffers(error);
         let mut queues = session.sharings.queues.lock();
         let found = queues.iter().position(|queue| queue.is_on(device));
         let index = match found {

@@ -170,7 +170,10 @@ impl BlockResponder<'_> {
         report.legacy = Some(test.is_none());
         check_test(&self.accepting.session.command, test)?;
         let hello = Hello::decode(data).map_err(Failure::PrivateData)?;
-        self.accepting.session.check_silence(hello.alive_ms)?;
+        self.accepting
+            .session
+            .allowance
+            .check_silence(hello.alive_ms)?;
         taken_bytes(&device)?;
         let limits = self.accepting.agree_on_reads(limits, READS)?;
         Ok((hello, limits))
@@ -317,7 +320,11 @@ impl BlockResponder<'_> {
     ///
     /// Always fails, with the failure that ended the connection.
     fn wait(&self, hello: &Hello) -> Result<(), Failure> {
-        let timeout = self.accepting.session.timeout_of_silent(hello.alive_ms);
+        let timeout = self
+            .accepting
+            .session
+            .allowance
+            .timeout_of_silent(hello.alive_ms);
         let outcome = self.accepting.id.outcome();
         outcome.wait_until("waiting for the client", Some(timeout), || false)
     }

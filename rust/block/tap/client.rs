@@ -406,6 +406,7 @@ impl Forwarding<'_> {
         let alive = self.session.keepalive_ms();
         let timeout = self
             .session
+            .allowance
             .timeout_of_silent(self.connection.geometry.alive_ms);
         let silent_ms = self.connection.with(|tap, queue| {
             tap.ping(queue, alive)?;

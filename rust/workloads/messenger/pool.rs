@@ -185,7 +185,7 @@ impl Pool {
             );
         }
         Self::make(session, id, wait_queue, chunks, (connections, sends))
-            .map_err(|error| session.no_buffers(error))
+            .map_err(|error| session.allowance.no_buffers(error))
     }
 
     fn make(
@@ -207,7 +207,7 @@ impl Pool {
         )?;
         let id = id.rdma();
         let mut memory = memory::Memory::new(id, new_domain(id, false)?)?;
-        if let Some(budget) = &session.budget {
+        if let Some(budget) = &session.allowance.budget {
             memory.charge_to(budget.clone());
         }
         let chunk = session.command.messenger.chunk;

@@ -299,7 +299,7 @@ impl Servers<'_, '_> {
         self.report.peer = Some(id.peer());
         self.report.legacy = Some(false);
         self.report.size = hello.size;
-        let timeout = self.session.timeout_of_silent(hello.silence_ms);
+        let timeout = self.session.allowance.timeout_of_silent(hello.silence_ms);
         let member = Member::new(queue_pair, id, reply.into_link(), self.next, timeout);
         self.next = self.next.wrapping_add(1);
         // There is room for it.
@@ -334,7 +334,7 @@ impl Servers<'_, '_> {
     ) -> Result<Hello, Failure> {
         accepting.show_device(self.report)?;
         let hello = hello?;
-        self.session.check_silence(hello.silence_ms)?;
+        self.session.allowance.check_silence(hello.silence_ms)?;
         if self.pool.is_none() {
             let device = accepting.device()?;
             let receives = self.session.command.messenger.chunks;

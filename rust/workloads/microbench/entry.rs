@@ -197,7 +197,7 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
         },
         shares: may_share.then(|| shape.room_of_receive()),
         // Keepalives are the only traffic of some clients.
-        timeout: session.timeout_of_silent(peer.alive_ms),
+        timeout: session.allowance.timeout_of_silent(peer.alive_ms),
         // The client's timeout is three times its keepalive interval.
         keepalive_ms: session.keepalive_ms().min(peer.alive_ms),
         unsafe_global_rkey: session.command.unsafe_global_rkey,

@@ -177,7 +177,7 @@ pub(crate) fn serve(
         data_queue_pair: 0,
         group: None,
         polling: Polling::of(&session.command),
-        timeout: session.timeout_of_silent(silence_ms),
+        timeout: session.allowance.timeout_of_silent(silence_ms),
         keepalive_ms: session.keepalive_ms(),
         shares: None,
         unsafe_global_rkey: false,

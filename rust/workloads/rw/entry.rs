@@ -137,7 +137,7 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
         data_queue_pair: 0,
         group: None,
         polling: Polling::of(&session.command),
-        timeout: session.timeout_of_silent(peer.alive_ms),
+        timeout: session.allowance.timeout_of_silent(peer.alive_ms),
         keepalive_ms: session.keepalive_ms(),
         shares: None,
         unsafe_global_rkey: false,
