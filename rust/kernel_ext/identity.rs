@@ -26,9 +26,9 @@ pub(crate) enum Identity {
         subvolume: u64,
         /// Inode number and generation.
         inode: (u64, u32),
-        /// Medium of the file system, if that has an identifier of its own: a copy of a file system
-        /// has the same UUID.
-        medium: Option<Medium>,
+        /// What tells the file system from its copies, which have the same UUID, if anything does:
+        /// see [`Medium::of_filesystem`].
+        medium: Option<(u64, u64)>,
     },
     /// A regular file on a file system without a UUID: device number of the file system, number of
     /// the boot, inode number and generation.
@@ -80,13 +80,13 @@ impl OpenFile {
             return Identity::Passing(device, boot::number(), number);
         }
         // SAFETY: The file system has its device open.
-        let medium = (!bdev.is_null()).then(|| unsafe { Medium::of(bdev) });
+        let medium = (!bdev.is_null()).then(|| unsafe { Medium::of_filesystem(bdev) });
         Identity::File {
             filesystem: [(uuid >> 64) as u64, uuid as u64],
             // SAFETY: The file is open.
             subvolume: unsafe { bindings::rust_helper_file_subvolume(self.as_ptr()) },
             inode: number,
-            medium: medium.filter(|medium| matches!(medium, Medium::Stable(..))),
+            medium: medium.flatten(),
         }
     }
 }

@@ -15,8 +15,8 @@ use kernel::{
 /// Length of the longest identifier that a disk reports, in bytes.
 const LONGEST: usize = 16;
 
-/// Number of bytes of an identifier's text that count.
-const LONGEST_TEXT: usize = 160;
+/// Length of the longest attribute in sysfs, in bytes: that of a path.
+const LONGEST_TEXT: usize = 4096;
 
 /// Number of bits of a device number that are the minor number.
 const MINOR_BITS: u32 = 20;
@@ -45,16 +45,48 @@ impl Medium {
         if let Some(id) = unsafe { disk_id(disk).or_else(|| attribute_id(disk)) } {
             return Self::Stable(id, start);
         }
-        // SAFETY: As above; a partition has it until it is removed, and that waits for its users.
-        let info = unsafe { (*bdev).bd_meta_info.as_ref() };
-        let uuid = info.map(|info| info.uuid);
-        if let Some(uuid) = uuid.filter(|uuid| uuid.iter().any(|digit| *digit != 0)) {
-            return Self::Stable(fold(&uuid), start);
+        // SAFETY: By the function's requirements.
+        if let Some(id) = unsafe { partition_id(bdev) } {
+            return Self::Stable(id, start);
         }
         // SAFETY: As above; the number is set before the disk can be opened.
         let number = unsafe { (*disk).diskseq };
         Self::Passing(number, boot::number(), start)
     }
+
+    /// Returns what tells the file system on `bdev` from copies of it, which have the same UUID: an
+    /// identifier of the disk, of the file behind a loop device, or of the partition; and the start
+    /// of the device on the disk, in sectors. `None` if there is no identifier. Process context;
+    /// may sleep.
+    ///
+    /// # Safety
+    ///
+    /// `bdev` points to a block device that is open during the call.
+    pub(super) unsafe fn of_filesystem(bdev: *mut bindings::block_device) -> Option<(u64, u64)> {
+        // SAFETY: By the function's requirements; these members do not change while it is open.
+        let (disk, start) = unsafe { ((*bdev).bd_disk, (*bdev).bd_start_sect) };
+        // SAFETY: A device that is open has a disk, which lives at least as long.
+        let id = unsafe {
+            disk_id(disk)
+                .or_else(|| attribute_id(disk))
+                .or_else(|| loop_id(disk))
+                .or_else(|| partition_id(bdev))
+        };
+        Some((id?, start))
+    }
+}
+
+/// Returns the UUID of a partition, if it has one.
+///
+/// # Safety
+///
+/// `bdev` points to a block device that is open.
+unsafe fn partition_id(bdev: *mut bindings::block_device) -> Option<u64> {
+    // SAFETY: By the function's requirements; a partition has it until it is removed, and that
+    // waits for its users.
+    let info = unsafe { (*bdev).bd_meta_info.as_ref()? };
+    let is_set = info.uuid.iter().any(|digit| *digit != 0);
+    is_set.then(|| fold(&info.uuid))
 }
 
 /// Returns the identifier of a disk, if it has one of its own.
@@ -124,24 +156,65 @@ impl Drop for Sysfs {
     }
 }
 
+/// The attributes of a disk in sysfs.
+struct Attributes {
+    sysfs: Sysfs,
+    /// Number of the disk's whole device.
+    device: u32,
+}
+
+impl Attributes {
+    /// Returns the attributes of `disk`. May sleep.
+    ///
+    /// # Safety
+    ///
+    /// `disk` is that of a device that is open.
+    unsafe fn of(disk: *mut bindings::gendisk) -> Result<Self> {
+        Ok(Self {
+            sysfs: Sysfs::mount()?,
+            // SAFETY: By the function's requirements; a disk has its whole device as long as it
+            // lives, and the number of that does not change.
+            device: unsafe { (*(*disk).part0).bd_dev },
+        })
+    }
+
+    /// Returns a number made from the attribute `name`, if the disk has that. May sleep.
+    fn number(&self, name: &str) -> Option<u64> {
+        let (major, minor) = (
+            self.device >> MINOR_BITS,
+            self.device & ((1 << MINOR_BITS) - 1),
+        );
+        let path = CString::try_from_fmt(fmt!("dev/block/{}:{}/{}", major, minor, name)).ok()?;
+        let mut text = KVec::from_elem(0, LONGEST_TEXT, GFP_KERNEL).ok()?;
+        let text = self.sysfs.read(&path, &mut text)?.trim_ascii();
+        (!text.is_empty()).then(|| fold(text))
+    }
+}
+
 /// Returns the identifier of a disk that its attributes in sysfs hold, if there is one. May sleep.
 ///
 /// # Safety
 ///
 /// `disk` is that of a device that is open.
 unsafe fn attribute_id(disk: *mut bindings::gendisk) -> Option<u64> {
-    // SAFETY: By the function's requirements; a disk has its whole device as long as it lives, and
-    // the number of that does not change.
-    let device = unsafe { (*(*disk).part0).bd_dev };
-    let (major, minor) = (device >> MINOR_BITS, device & ((1 << MINOR_BITS) - 1));
-    let sysfs = Sysfs::mount().ok()?;
-    ATTRIBUTES.into_iter().find_map(|attribute| {
-        let path =
-            CString::try_from_fmt(fmt!("dev/block/{}:{}/{}", major, minor, attribute)).ok()?;
-        let mut text = [0; LONGEST_TEXT];
-        let text = sysfs.read(&path, &mut text)?.trim_ascii();
-        (!text.is_empty()).then(|| fold(text))
-    })
+    // SAFETY: By the function's requirements.
+    let attributes = unsafe { Attributes::of(disk).ok()? };
+    ATTRIBUTES
+        .into_iter()
+        .find_map(|name| attributes.number(name))
+}
+
+/// Returns a number made from the path of the file behind a loop device and where the device begins
+/// in it; `None` for other disks. Another file may come to that path. May sleep.
+///
+/// # Safety
+///
+/// `disk` is that of a device that is open.
+unsafe fn loop_id(disk: *mut bindings::gendisk) -> Option<u64> {
+    // SAFETY: By the function's requirements.
+    let attributes = unsafe { Attributes::of(disk).ok()? };
+    let file = attributes.number("loop/backing_file")?;
+    Some(file.rotate_left(1) ^ attributes.number("loop/offset")?)
 }
 
 /// Hashes `bytes` to a number with FNV-1a.

@@ -349,10 +349,7 @@ pub(crate) fn number(identity: &Identity) -> u64 {
             inode: (number, generation),
             medium,
         } => {
-            let (id, start) = match medium {
-                Some(Medium::Stable(id, start)) => (id, start),
-                Some(Medium::Passing(..)) | None => (0, 0),
-            };
+            let (id, start) = medium.unwrap_or((0, 0));
             [
                 0,
                 high,
