@@ -10,7 +10,7 @@ from .command import number
 from .kinds import KINDS, Kind
 from .tables import BYTES, Units, option, units_of
 
-# Those of numbers that have none of their own.
+# The units of numbers that have none of their own.
 COUNTS = units_of("count")
 TIMES = units_of("duration").suffixes
 
