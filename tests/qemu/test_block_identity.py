@@ -119,6 +119,28 @@ def loop_number():
 	umount()
 
 
+@suite.test("a file system on a loop device, and a copy of it on another")
+def loop_copy():
+	memory()
+	make("ext4")
+	call("modprobe", "loop")
+	call("truncate", "-s", "64M", f"{HERE}/image")
+	call("mkfs.ext4", "-q", "-F", f"{HERE}/image")
+	call("losetup", "/dev/loop3", f"{HERE}/image")
+	mount("/dev/loop3", THERE)
+
+	def change():
+		umount(THERE)
+		call("losetup", "-d", "/dev/loop3")
+		call("cp", f"{HERE}/image", f"{HERE}/copy")
+		call("losetup", "/dev/loop3", f"{HERE}/copy")
+		mount("/dev/loop3", THERE)
+	assert becomes(f"{THERE}/store", change) == STALE
+	umount(THERE)
+	call("losetup", "-d", "/dev/loop3")
+	umount()
+
+
 def remade(kind):
 	"""A file system of this KIND is made anew."""
 	def change():
@@ -288,6 +310,51 @@ def loop_device():
 	assert becomes("/dev/loop3", change) == STALE
 	log.expect("/dev/loop3 has no identifier of its own")
 	call("losetup", "-d", "/dev/loop3")
+
+
+def part(device):
+	"""Make two partitions on DEVICE, with new UUIDs. Gives their paths."""
+	subprocess.run((f"{TOOLS}/sfdisk", "--quiet", "--no-tell-kernel", device), check=True, text=True,
+		       input="label: gpt\n2048,65536\n67584,65536\n")
+	call("blockdev", "--rereadpt", device)
+	between = "p" if device[-1].isdigit() else ""
+	paths = [f"{device}{between}{number}" for number in (1, 2)]
+	wait_for(lambda: all(map(os.path.exists, paths)))
+	return paths
+
+
+@suite.test("partitions of a disk without an identifier, which is set up anew and parted anew")
+def partitions():
+	memory()
+	call("modprobe", "loop", "max_part=4")
+	call("losetup", "--partscan", "/dev/loop3", "/dev/ram0")
+	first, second = part("/dev/loop3")
+
+	def moved():
+		call("losetup", "-d", "/dev/loop3")
+		call("losetup", "--partscan", "/dev/loop5", "/dev/ram0")
+		wait_for(lambda: os.path.exists("/dev/loop5p1"))
+		return "/dev/loop5p1"
+	assert becomes(first, lambda: second) == STALE
+	assert becomes(first, moved) == GOES_ON
+	assert becomes("/dev/loop5p1", lambda: part("/dev/loop5")[0]) == STALE
+	call("losetup", "-d", "/dev/loop5")
+
+
+@suite.test("partitions of a disk with an identifier, which is unplugged and plugged in again")
+def partitions_of_scsi():
+	with Scsi("dev_size_mb=96") as medium:
+		first, second = part(medium.path)
+
+		def plugged():
+			medium.fail()
+			medium.mend()
+			path = f"{medium.path}1"
+			wait_for(lambda: os.path.exists(path))
+			return path
+		assert becomes(first, lambda: second) == STALE
+		# Its cache is lost with it, but what was written before was flushed.
+		assert becomes(first, plugged) == GOES_ON
 
 
 @suite.test("a disk says what sizes its store does its work best with")

@@ -118,18 +118,22 @@ def rping():
 
 
 class Store:
-	"""A file on the other machine's disk, which survives its power. Within, it is served."""
+	"""A store on the other machine's disk, which survives its power: a file, or the disk itself if
+	IS_FILE is false, with OPTIONS. Within, it is served."""
 
 	SIZE = 32 * MIB
 
-	def __init__(self, guest):
+	def __init__(self, guest, is_file=True, options=""):
 		self.guest = guest
+		self.is_file = is_file
+		self.options = options
 		self.port = new_port()
 		self.server = None
 
 	def __enter__(self):
 		self._await_node()
-		self.guest.exec("mkfs.ext4", "-q", "-F", "/dev/vda")
+		if self.is_file:
+			self.guest.exec("mkfs.ext4", "-q", "-F", "/dev/vda")
 		self.serve()
 		return self
 
@@ -142,13 +146,15 @@ class Store:
 	def serve(self):
 		"""Mount it, and serve it."""
 		self._await_node()
-		self.guest.exec("sh", "-c", f"mkdir -p {MOUNT} && mount /dev/vda {MOUNT}")
+		if self.is_file:
+			self.guest.exec("sh", "-c", f"mkdir -p {MOUNT} && mount /dev/vda {MOUNT}")
 		self.start()
 
 	def start(self):
 		"""Serve it, which is mounted."""
-		self.server = self.guest.serve(f"server,blk,persist,port={self.port},"
-					       f"store={MOUNT}/image,size={self.SIZE}")
+		path = f"{MOUNT}/image" if self.is_file else "/dev/vda"
+		self.server = self.guest.serve(f"server,blk,persist,port={self.port},store={path},"
+					       f"size={self.SIZE}{self.options}")
 
 	def disk(self, options="reconnect=600,timeout=3000"):
 		"""A disk of it, here."""
@@ -160,7 +166,12 @@ class Store:
 			self.guest.exec("umount", "-l", MOUNT)
 			return
 		assert self.server.interrupt() == errno.EINTR
-		self.guest.exec("umount", MOUNT)
+		if self.is_file:
+			self.guest.exec("umount", MOUNT)
+
+
+# Stores: whether they are files, and further options.
+STORES = ((True, ""), (True, ",direct"), (False, ""), (False, ",direct"))
 
 
 def pattern(number):
@@ -200,12 +211,12 @@ class Writer(threading.Thread):
 			raise self.error
 
 
-def survives(trouble):
+def survives(trouble, is_file=True):
 	"""A disk of the other machine is written to, and TROUBLE(store, log) comes in the middle, after
 	which the store is served: the disk has come back, and all data is there."""
 	other = far()
 	log = krping.Log()
-	with Store(other) as store, store.disk() as disk:
+	with Store(other, is_file) as store, store.disk() as disk:
 		writer = Writer(disk, 400)
 		wait_for(lambda: writer.written > 20)
 		trouble(store, log)
@@ -222,13 +233,21 @@ def cable():
 	survives(trouble)
 
 
+def lose_power(store, log):
+	"""The machine of STORE loses its power, and has it again."""
+	store.guest.restart()
+	store.serve()
+	log.expect("connection lost")
+
+
 @suite.test("a disk goes on when its server's machine lost its power: what was flushed is there")
 def power():
-	def trouble(store, log):
-		store.guest.restart()
-		store.serve()
-		log.expect("connection lost")
-	survives(trouble)
+	survives(lose_power)
+
+
+@suite.test("the same with a whole device as the store, which is known by its serial number")
+def power_of_device():
+	survives(lose_power, is_file=False)
 
 
 @suite.test("a flush fails after such a loss of power if a write was answered and not flushed")
@@ -258,40 +277,56 @@ def unflushed():
 @suite.test("a disk has all data when the module of its server was unloaded and loaded meanwhile")
 def module_anew():
 	other = far()
-	with Store(other) as store, store.disk() as disk, Raw(disk) as raw:
-		raw.put(0, pattern(1))
-		assert raw.flush() == "ok"
-		raw.put(4096, pattern(2))
-		assert store.server.interrupt() == errno.EINTR
-		other.exec("rmmod", "krping")
-		other.exec("insmod", krping.MODULE)
-		store.start()
-		block.compare(raw.get(4096, 4096), pattern(2), "the block that was not flushed")
-		assert raw.flush() == "ok"
+	for kind in STORES:
+		with Store(other, *kind) as store, store.disk() as disk, Raw(disk) as raw:
+			raw.put(0, pattern(1))
+			assert raw.flush() == "ok"
+			raw.put(4096, pattern(2))
+			assert store.server.interrupt() == errno.EINTR
+			other.exec("rmmod", "krping")
+			other.exec("insmod", krping.MODULE)
+			store.start()
+			block.compare(raw.get(4096, 4096), pattern(2), f"not flushed, {kind}")
+			assert raw.flush() == "ok", kind
+
+
+def stays(other, path, options, medium):
+	"""The module of OTHER stays while a disk was not told that MEDIUM, on which its store at PATH is,
+	has lost what it wrote."""
+	port = new_port()
+	text = f"server,blk,persist,port={port},store={path},size={MIB}{options}"
+	server = other.serve(text)
+	with block.Disk(f"client,blk,addr={other.addr},port={port},reconnect=600") as disk:
+		with Raw(disk) as raw:
+			raw.put(0, pattern(0))
+			assert raw.flush() == "ok"
+			raw.put(0, pattern(1))
+			medium.fail()
+			other.exec("sync")
+			assert server.interrupt() == errno.EINTR
+			medium.mend()
+			status, said = other.program("rmmod", "krping").finish()
+			assert status and "in use" in said, said
+			server = other.serve(text)
+			assert raw.flush() == "EIO" and disk.figures()["reconnects"] == 1
+	assert server.interrupt() == errno.EINTR
+	# Nobody is left to be told.
+	wait_for(lambda: other.program("rmmod", "krping").finish()[0] == 0)
+	other.exec("insmod", krping.MODULE)
 
 
 @suite.test("the module of a server stays while a disk has not been told of what was lost there")
 def module_stays():
 	other = far()
-	with Mapping(other.exec) as device:
-		port = new_port()
-		text = f"server,blk,persist,port={port},store={device.path},size={MIB}"
-		server = other.serve(text)
-		with block.Disk(f"client,blk,addr={other.addr},port={port},reconnect=600") as disk:
-			with Raw(disk) as raw:
-				raw.put(0, pattern(1))
-				device.fail()
-				other.exec("sync")
-				assert server.interrupt() == errno.EINTR
-				device.mend()
-				status, said = other.program("rmmod", "krping").finish()
-				assert status and "in use" in said, said
-				server = other.serve(text)
-				assert raw.flush() == "EIO" and disk.figures()["reconnects"] == 1
-		assert server.interrupt() == errno.EINTR
-		# Nobody is left to be told.
-		wait_for(lambda: other.program("rmmod", "krping").finish()[0] == 0)
-		other.exec("insmod", krping.MODULE)
+	# With direct I/O a device has it.
+	for is_file, options in STORES[:3]:
+		with Mapping(other.exec) as medium:
+			if is_file:
+				other.exec("sh", "-c", f"mkfs.ext4 -q -F -O ^has_journal {medium.path} && "
+					   f"mkdir -p {MOUNT} && mount -o errors=continue {medium.path} {MOUNT}")
+			stays(other, f"{MOUNT}/image" if is_file else medium.path, options, medium)
+			if is_file:
+				other.exec("umount", MOUNT)
 
 
 @suite.test("a client whose server's machine hangs ends by itself; later ones are served again")

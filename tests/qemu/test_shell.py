@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The shell of a guest: krping is found, and what the greeting tells to try works."""
+"""The shell of a guest: krping is found, what the greeting tells to try works, and so does the demo."""
 
 import json
 import os
@@ -47,6 +47,20 @@ def greeting():
 	assert len(commands) == 3, text
 	for words in commands:
 		assert call(*words), words
+
+
+@suite.test("the demo shows what it types and what that does, and leaves nothing")
+def demo():
+	done = subprocess.run(("scripts/demo", "guest"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+			      stderr=subprocess.STDOUT, text=True, check=False)
+	said = done.stdout
+	assert done.returncode == 0, said
+	for text, count in (("$ echo server,", 3), ("$ echo client,", 4), ("both returned", 2),
+			    ("success: 1000 iterations of 4096 bytes", 2), ("Connection refused", 1),
+			    ("\nthe same\n", 1), ("/dev/krping0: clean", 1), ("$ echo stop=0", 1)):
+		assert said.count(text) == count, (text, said.count(text), said)
+	_, _, left = said.rpartition("$ rdma resource show qp\n")
+	assert left and all(" GSI " in line for line in left.splitlines()), left
 
 
 suite.main()
