@@ -77,11 +77,16 @@ class Suite:
 		print(f"1..{len(chosen)}", flush=True)
 		for number, (name, function, limit) in enumerate(chosen, 1):
 			start = time.monotonic()
+			before = _cpu()
 			_mark(f"test: {name}")
 			outcome, reason = self._run(function, limit)
 			taken = time.monotonic() - start
 			if taken > 10:
 				diag(f"took {taken:.0f} s")
+			spent = [after - then for after, then in zip(_cpu(), before)]
+			if spent[0] > 10:
+				diag("CPU: {:.0f} s; this program {:.0f}, others {:.0f} and {:.0f} in the kernel, "
+				     "the kernel itself {:.0f}".format(*spent))
 			count[outcome] += 1
 			word = "not ok" if outcome == "fail" else "ok"
 			tail = f" # SKIP {reason}" if outcome == "skip" else ""
@@ -107,6 +112,18 @@ class Suite:
 				outcome = "fail"
 				_explain(error)
 		return outcome, reason
+
+
+def _cpu():
+	"""Seconds of CPU until now: of the whole guest, of this program, of those that it has run, in
+	user space and in the kernel, and of all else."""
+	own = os.times()
+	with open("/proc/stat", encoding="ascii") as file:
+		words = file.readline().split()[1:]
+	# All but idling, alone or for input and output.
+	busy = sum(int(words[at]) for at in (0, 1, 2, 5, 6)) / os.sysconf("SC_CLK_TCK")
+	mine = own.user + own.system
+	return busy, mine, own.children_user, own.children_system, busy - sum(own[:4])
 
 
 def _mark(text):
