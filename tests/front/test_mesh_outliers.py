@@ -7,7 +7,8 @@ import random
 import time
 
 from krping_front.mesh import outliers, power
-from krping_front.mesh.matrix import Grid, Run, sentence, summary
+from krping_front.mesh.figures import sentence
+from krping_front.mesh.matrix import Grid, Run, summary
 from ktap import Suite
 
 suite = Suite(limit=120)

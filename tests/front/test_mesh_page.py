@@ -10,7 +10,7 @@ import zlib
 
 import browser
 import front
-from krping_front.mesh import matrix
+from krping_front.mesh import figures
 from ktap import Skip, Suite
 from mesh_hosts import play
 
@@ -121,7 +121,7 @@ def addresses():
 		# The page and the table have the same unit.
 		with open("x", encoding="utf-8") as file:
 			value = json.load(file)["matrices"][3]["figures"]["bytes_per_s"][4][2]
-		assert found.text("#cell") == f"h4 to h2: {matrix.sentence('bytes_per_s', value)}"
+		assert found.text("#cell") == f"h4 to h2: {figures.sentence('bytes_per_s', value)}"
 		assert found.text("#cell").endswith(" MiB/s"), found.text("#cell")
 		assert found.value("document.getElementById('matrix').value") == "3"
 		click(found, 3, 5, 8)

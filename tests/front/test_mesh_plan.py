@@ -9,6 +9,7 @@ from front import patched
 from krping_front.errors import Quit
 from krping_front.mesh import clock, nodeset, plan
 from krping_front.mesh.clock import Clock
+from krping_front.mesh.pairs import part_of
 from krping_front.mesh.plan import Pattern, Plan
 from ktap import Skip, Suite
 
@@ -143,7 +144,7 @@ def parts():
 		for spec in plan.rounds(plan.pattern(text, list("0123")), 4):
 			all_pairs = set(plan.pairs_of(spec, 4))
 			for host in range(4):
-				servers, clients = plan.part_of(spec, host, 4)
+				servers, clients = part_of(spec, host, 4)
 				assert {(host, each) for each in servers} \
 					== {pair for pair in all_pairs if pair[0] == host}
 				assert {(each, host) for each in clients} \

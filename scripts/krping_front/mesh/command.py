@@ -13,10 +13,12 @@ from krping_front.errors import FAILED, INTERRUPTED, OK, Quit, printing
 
 from . import again, document, html, nodeset, plan, power, table
 from . import arguments as given
+from .figures import FIGURES, label
 from .journal import Journal, Start, refuse_left
-from .matrix import FIGURES, Run, label
+from .matrix import Run
 from .outcome import ERRORS, Limits, Outcome
-from .plan import Pair, Step
+from .pairs import Pair
+from .plan import Step
 
 DESCRIPTION = """\
 Run tests between the pairs of many hosts, in rounds: pairs of a round run at

@@ -20,7 +20,8 @@ from .host import Host, plain
 from .launch.base import Launcher
 from .matrix import Run
 from .outcome import Spent
-from .plan import Pair, Plan, Step
+from .pairs import Pair, Spec
+from .plan import Plan, Step
 from .rails import Wish
 from .rounds import Round
 from .wire import Message
@@ -339,7 +340,7 @@ class Controller:
 		finally:
 			self.spent.whole += time.monotonic() - began
 
-	async def _round(self, step: Step, spec: plan.Spec, pairs: set[Pair], rail: int,
+	async def _round(self, step: Step, spec: Spec, pairs: set[Pair], rail: int,
 			 command: tuple[str, str, float]) -> None:
 		"""Run PAIRS, which SPEC means, as STEP says on RAIL."""
 		if time.monotonic() >= self.clocks_due:

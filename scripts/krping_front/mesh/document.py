@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from .matrix import Grid, label
+from .figures import label
+from .matrix import Grid
 from .outcome import Accusation, Gap, Miss, Outcome, Verdict
 
 VERSION = 1

@@ -8,7 +8,7 @@ from typing import Any
 from krping_front.devices import Rail
 
 from .clock import Clock
-from .matrix import sentence
+from .figures import sentence
 from .wire import SCHEMA, SENTENCE, Message, Receiver
 
 

@@ -15,7 +15,7 @@ from krping_front.kinds import SIZED
 from krping_front.kmsg import Log
 
 from . import retransmits
-from .matrix import FIGURES, RETRANSMITS, label
+from .figures import FIGURES, RETRANSMITS, label
 from .wire import SENTENCE
 
 # Seconds between two attempts to interrupt a write: one from before it began is lost.

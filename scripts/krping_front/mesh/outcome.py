@@ -9,10 +9,12 @@ from krping_front.errors import FAILED, INTERRUPTED, MISSED, OK
 
 from . import counts, outliers, power, rails
 from .counts import Counts
+from .figures import RETRANSMITS, label, sentence
 from .host import Host
-from .matrix import RETRANSMITS, Grid, Key, Run, label, sentence
+from .matrix import Grid, Key, Run
 from .outliers import Again, Finding, Judgement
-from .plan import Pair, Plan, Step
+from .pairs import Pair
+from .plan import Plan, Step
 from .power import Unjudged
 from .rounds import NO_DATA
 

@@ -7,8 +7,9 @@ from krping_front import results
 from krping_front.errors import Quit
 from krping_front.kmsg import Log
 
-from . import jobs, plan
+from . import jobs
 from .jobs import Job
+from .pairs import part_of
 from .wire import Message
 
 
@@ -18,7 +19,7 @@ class Part:
 	def __init__(self, message: Message, me: int, count: int) -> None:
 		self.number: int = message["n"]
 		self.message = message
-		self.servers, self.clients = plan.part_of(message["spec"], me, count)
+		self.servers, self.clients = part_of(message["spec"], me, count)
 		self.log = Log()
 		# When the server must listen, and then when the clients must have ended.
 		self.deadline = time.monotonic() + message["listen"]

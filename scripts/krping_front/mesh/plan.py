@@ -10,11 +10,7 @@ from collections.abc import Iterator
 
 from krping_front.errors import Quit
 
-Pair = tuple[int, int]
-# All pairs in a message to nodes: a list of a million would go to a thousand hosts.
-ALL = "all"
-# The pairs of a round as a message has them: a list, or ALL.
-Spec = list[Pair] | str
+from .pairs import ALL, Pair, Spec
 
 PAIRWISE, STORM, INCAST, OUTCAST, RING, DISTRIBUTE = KINDS = (
 	"pairwise", "storm", "incast", "outcast", "ring", "distribute")
@@ -133,16 +129,6 @@ def most_results(chosen: Pattern, count: int) -> int:
 	pairs = list(pairs_of(next(rounds(chosen, count)), count))
 	ends = collections.Counter(host for pair in pairs for host in pair)
 	return max((ends[client] for client, _ in pairs), default=0)
-
-
-def part_of(spec: Spec, host: int, count: int) -> tuple[list[int], list[int]]:
-	"""The part that HOST has in a round: the servers that it is a client of, and the clients
-	that it is the server of."""
-	if isinstance(spec, str):
-		others = [each for each in range(count) if each != host]
-		return others, others
-	return ([server for client, server in spec if client == host],
-		[client for client, server in spec if server == host])
 
 
 @dataclasses.dataclass(frozen=True)

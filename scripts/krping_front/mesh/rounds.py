@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from .host import Host
 from .matrix import Run
-from .plan import Pair, Step
+from .pairs import Pair
+from .plan import Step
 
 # A host that has no part any more, and a server that does not listen.
 DOWN, REFUSED = "EHOSTDOWN", "ECONNREFUSED"

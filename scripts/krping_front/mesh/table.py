@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from krping_front.kinds import KINDS
 
 from . import nodeset
-from .matrix import RETRANSMITS, Grid, label, sentence, summary
+from .figures import RETRANSMITS, label, sentence
+from .matrix import Grid, summary
 from .outcome import ERRORS, Accusation, Gap, Miss, Outcome, Verdict, title
 
 # Matrices of more hosts do not fit; then the worst hosts are shown.
