@@ -157,11 +157,14 @@ ssize_t rust_helper_sysfs_read(struct vfsmount *sysfs, const char *path, void *t
 	return ret;
 }
 
+/* Room for what most files hold: where it is too small, all of it is shown again. */
+#define DEBUGFS_ROOM SZ_64K
+
 static int debugfs_open(struct inode *inode, struct file *file)
 {
 	const struct rust_helper_debugfs_operations *ops = inode->i_private;
 
-	return single_open(file, ops->show, ops->data);
+	return single_open_size(file, ops->show, ops->data, DEBUGFS_ROOM);
 }
 
 /* The owner keeps the module for as long as a file is open. */
