@@ -85,8 +85,8 @@ class Suite:
 				diag(f"took {taken:.0f} s")
 			spent = [after - then for after, then in zip(_cpu(), before)]
 			if spent[0] > 10:
-				diag("CPU: {:.0f} s; this program {:.0f}, others {:.0f} and {:.0f} in the kernel, "
-				     "the kernel itself {:.0f}".format(*spent))
+				diag("CPU: {:.0f} s; this program {:.0f}, others {:.0f} and {:.0f} in the "
+				     "kernel, the kernel itself {:.0f}".format(*spent))
 			count[outcome] += 1
 			word = "not ok" if outcome == "fail" else "ok"
 			tail = f" # SKIP {reason}" if outcome == "skip" else ""

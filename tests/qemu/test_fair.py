@@ -8,6 +8,7 @@ import contextlib
 import errno
 import os
 import socket
+import time
 
 import krping
 import messenger_puppet
@@ -22,6 +23,8 @@ puppet.PUPPET.build()
 
 KEPT = 0.8
 MIB = 1 << 20
+# Connections that a server serves at a time.
+MOST = 1024
 # Milliseconds for which hogs may say nothing.
 ALIVE = 50000
 
@@ -109,6 +112,27 @@ def silent():
 		  "messenger,tcp,count=2000,echo,size=100,inflight=1") as (port, stack):
 		for _ in range(140):
 			stack.enter_context(socket.create_connection((ADDR, port), 10))
+
+
+@suite.test("connections: all that a server takes but one, which wait for their time")
+def most():
+	with fair(",timeout=120000", "count=1000,validate") as (port, stack):
+		text = f"client,addr={ADDR},port={port},count=1,timeout=120000," \
+		       f"start_at={time.time_ns() + 3600 * 10**9}"
+
+		def waiting(threads, pairs):
+			"""Have THREADS clients connect: then there are so many PAIRS of queue pairs."""
+			command = krping.Command(f"{text},threads={threads}")
+			wait_for(lambda: not command.is_alive() or len(krping.ready_pairs()) == 2 * pairs,
+				 300, what=lambda: f"{len(krping.ready_pairs())} queue pairs")
+			assert command.is_alive(), krping.name(command.errno)
+			return command
+		stack.callback(waiting(MOST - 1, MOST - 1).interrupt)
+		last = waiting(1, MOST)
+		number = krping.run(f"client,addr={ADDR},port={port},count=1")
+		assert number == errno.EBUSY, krping.name(number)
+		last.interrupt()
+		wait_for(lambda: len(krping.ready_pairs()) == 2 * (MOST - 1), 300)
 
 
 suite.main()

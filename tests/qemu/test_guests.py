@@ -322,8 +322,9 @@ def module_stays():
 	for is_file, options in STORES[:3]:
 		with Mapping(other.exec) as medium:
 			if is_file:
-				other.exec("sh", "-c", f"mkfs.ext4 -q -F -O ^has_journal {medium.path} && "
-					   f"mkdir -p {MOUNT} && mount -o errors=continue {medium.path} {MOUNT}")
+				path = medium.path
+				other.exec("sh", "-c", f"mkfs.ext4 -q -F -O ^has_journal {path} && "
+					   f"mkdir -p {MOUNT} && mount -o errors=continue {path} {MOUNT}")
 			stays(other, f"{MOUNT}/image" if is_file else medium.path, options, medium)
 			if is_file:
 				other.exec("umount", MOUNT)
