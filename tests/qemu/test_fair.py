@@ -25,6 +25,8 @@ KEPT = 0.8
 MIB = 1 << 20
 # Connections that a server serves at a time.
 MOST = 1024
+# Milliseconds for which clients may wait for their time.
+WAIT_MS = 600000
 # Milliseconds for which hogs may say nothing.
 ALIVE = 50000
 
@@ -116,9 +118,10 @@ def silent():
 
 @suite.test("connections: all that a server takes but one, which wait for their time")
 def most():
-	with fair(",timeout=120000", "count=1000,validate") as (port, stack):
-		text = f"client,addr={ADDR},port={port},count=1,timeout=120000," \
-		       f"start_at={time.time_ns() + 3600 * 10**9}"
+	log = krping.Log()
+	with fair(f",timeout={WAIT_MS}", "count=1000,validate") as (port, stack):
+		text = f"client,addr={ADDR},port={port},count=1,timeout={WAIT_MS}," \
+		       f"start_at={time.time_ns() + WAIT_MS * 10**6}"
 
 		def waiting(threads, pairs):
 			"""Have THREADS clients connect: then there are so many PAIRS of queue pairs."""
@@ -130,7 +133,8 @@ def most():
 		stack.callback(waiting(MOST - 1, MOST - 1).interrupt)
 		last = waiting(1, MOST)
 		number = krping.run(f"client,addr={ADDR},port={port},count=1")
-		assert number == errno.EBUSY, krping.name(number)
+		assert number == errno.ECONNREFUSED, krping.name(number)
+		log.expect("the peer refused: the server is busy")
 		last.interrupt()
 		wait_for(lambda: len(krping.ready_pairs()) == 2 * (MOST - 1), 300)
 
