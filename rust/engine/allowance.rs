@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the peers of a command's connections may take of this host: time and memory.
+//! Limits of the time and the memory that the peers of a command's connections may take.
 
 #![forbid(unsafe_code)]
 
@@ -30,8 +30,8 @@ const DEFAULT_TIMEOUT_MS: u32 = 10_000;
 /// where the server's own timeout is not longer.
 pub(crate) const SILENCE_MS: u32 = 60_000;
 
-/// What peers may take. Clients of a server decide how much it spends on them, so a server has
-/// limits by default; a client and a loopback have chosen their peers.
+/// Limits for peers. Clients of a server decide how much it spends on them, so a server has limits
+/// by default; a client and a loopback have chosen their peers.
 pub(crate) struct Allowance {
     /// Timeout of waits for a peer, in ms: `timeout=`.
     pub(crate) timeout_ms: u32,
@@ -46,7 +46,7 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    /// Returns what the peers of `command` may take. May sleep.
+    /// Returns the limits for the peers of `command`. May sleep.
     ///
     /// # Errors
     ///

@@ -111,7 +111,7 @@ pub(crate) struct Session {
     /// Told whenever a thread has ended, in addition to the writer.
     watcher: Option<Arc<dyn Watcher>>,
     pub(crate) registry: Arc<Registry>,
-    /// What the peers of its connections may take.
+    /// Limits for the peers of its connections.
     pub(crate) allowance: Allowance,
     /// Shared receive queues of a server's connections.
     #[pin]

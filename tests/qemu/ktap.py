@@ -123,7 +123,7 @@ def _cpu():
 	# All but idling, alone or for input and output.
 	busy = sum(int(words[at]) for at in (0, 1, 2, 5, 6)) / os.sysconf("SC_CLK_TCK")
 	mine = own.user + own.system
-	return busy, mine, own.children_user, own.children_system, busy - sum(own[:4])
+	return busy, mine, own.children_user, own.children_system, max(0, busy - sum(own[:4]))
 
 
 def _mark(text):
