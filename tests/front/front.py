@@ -5,9 +5,11 @@ kernel's files are temporary ones, and a write to /proc/krping is played."""
 import contextlib
 import ctypes
 import errno
+import io
 import os
 import signal
 import tempfile
+import threading
 import time
 
 import canned
@@ -34,19 +36,54 @@ RECORD = 8192
 
 program = load(PROGRAM)
 
+def wait_for(predicate, timeout=20):
+	"""Wait until PREDICATE() is true."""
+	end = time.monotonic() + timeout
+	while not predicate():
+		assert time.monotonic() < end, f"not within {timeout} s: {predicate}"
+		time.sleep(0.01)
+
+
+def pass_time(seconds, why):
+	"""Let SECONDS pass, where a time is itself what is tested or played: WHY says it. What is to
+	have happened by then is for wait_for()."""
+	time.sleep(seconds)
+
+
 _libc = ctypes.CDLL(None, use_errno=True)
+# The thread that is in sleep(), and the file that it reads from.
+_sleeper = None
 
 
 def sleep():
 	"""Sleep in the kernel until a signal comes, as a write to /proc/krping does."""
+	global _sleeper
 	reader, writer = os.pipe()
 	try:
+		_sleeper = threading.get_native_id(), reader
 		buffer = ctypes.create_string_buffer(1)
 		count = _libc.read(reader, buffer, ctypes.c_size_t(1))
 		assert count == -1 and ctypes.get_errno() == errno.EINTR, count
 	finally:
+		_sleeper = None
 		os.close(reader)
 		os.close(writer)
+
+
+def sleeps():
+	"""Whether a thread is in sleep(), and in the kernel already."""
+	sleeper = _sleeper
+	if sleeper is None:
+		return False
+	thread, reader = sleeper
+	with open(f"/proc/self/task/{thread}/syscall", encoding="ascii") as file:
+		return file.read().split()[1:2] == [hex(reader)]
+
+
+def printed(stream):
+	"""What the krping() that runs beside this thread has printed on STREAM, sys.stdout or
+	sys.stderr as it is now."""
+	return stream.getvalue() if isinstance(stream, io.StringIO) else ""
 
 
 def krping(*words):

@@ -47,13 +47,14 @@ def answer(module, text):
 			with LOCK:
 				return module.fail(text, errno.EADDRINUSE, "the port is in use",
 						   role="server")
-		time.sleep(0.02)
+		front.pass_time(0.02, "a server listens a while after its command")
 		module.show(f"{next(THREADS)} listen\n")
 		front.sleep()
 		note("ended")
 		return errno.EINTR
 	if "start_at" in text.options:
-		time.sleep(max(0, int(text.options["start_at"]) - time.time_ns()) / 1e9)
+		left = int(text.options["start_at"]) - time.time_ns()
+		front.pass_time(max(0, left) / 1e9, "start_at")
 	note("begins")
 	if fault("stuck"):
 		front.sleep()

@@ -6,12 +6,12 @@ import contextlib
 import errno
 import os
 import signal
+import sys
 import threading
-import time
 
 import canned
 import front
-from front import Module, krping
+from front import Module, krping, wait_for
 from krping_front import link, paths, runner
 from ktap import Suite
 
@@ -33,14 +33,6 @@ def calls():
 		return file.read().splitlines()
 
 
-def wait_for(predicate):
-	"""Wait until PREDICATE() is true."""
-	end = time.monotonic() + 20
-	while not predicate():
-		assert time.monotonic() < end
-		time.sleep(0.01)
-
-
 @contextlib.contextmanager
 def played(answer, more=""):
 	"""Have a Module with ANSWER, and an `ip` that notes how it is called, and then does
@@ -59,7 +51,7 @@ def asking(module, text):
 	assert calls() == []
 	module.log(f"{module.next}: {TAKE}")
 	wait_for(lambda: calls() == [DOWN])
-	time.sleep(0.3)
+	front.pass_time(0.3, "the interface stays down until the log asks for it")
 	assert calls() == [DOWN]
 	module.log(f"{module.next}: {BRING}")
 	wait_for(lambda: calls() == [DOWN, UP])
@@ -81,7 +73,6 @@ def stopped(module, text):
 	"""The case, with the link down, until a signal comes."""
 	module.log(f"{module.next}: {TAKE}")
 	wait_for(lambda: calls() == [DOWN])
-	module.down.set()
 	front.sleep()
 	return module.fail(text, errno.EINTR, "interrupted by a signal")
 
@@ -89,12 +80,9 @@ def stopped(module, text):
 @suite.test("130: the interface is up again after a signal, whichever it was")
 def interrupted():
 	for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-		with played(stopped) as module:
-			module.down = threading.Event()
-
-			def send(down=module.down, number=number):
-				down.wait()
-				time.sleep(0.2)
+		with played(stopped):
+			def send(number=number):
+				wait_for(front.sleeps)
 				os.kill(os.getpid(), number)
 
 			thread = threading.Thread(target=send, daemon=True)
@@ -121,7 +109,7 @@ def failed():
 
 	def behind(*_):
 		os.kill(os.getpid(), signal.SIGTERM)
-		time.sleep(5)
+		raise AssertionError("no signal has come")
 
 	with played(fails), front.patched(runner, _explain=behind):
 		status, _, _ = krping(*WORDS)
@@ -155,7 +143,8 @@ def told():
 	def answer(module, text):
 		for line in (TAKE, BRING):
 			module.log(f"{module.next}: {line}")
-			time.sleep(0.3)
+			told = f"krping: {line.partition(': ')[2]}\n"
+			wait_for(lambda told=told: told in front.printed(sys.stderr))
 		module.keep(canned.conformance([CASE], module.next, tag=text.tag,
 					       options=text.text))
 		return 0

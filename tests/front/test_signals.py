@@ -25,7 +25,6 @@ def endless(module, text):
 	"""A command that runs until a signal interrupts it, as a write(2) does; it says
 	when that was."""
 	module.show("101-mlx5_0 0 0 0 0 640 10 0 0\n102-mlx5_0 0 0 0 0 640 10 0 0\n")
-	module.running.set()
 	try:
 		front.sleep()
 	finally:
@@ -36,15 +35,15 @@ def endless(module, text):
 
 @contextlib.contextmanager
 def signals(module, *numbers):
-	"""Send NUMBERS to this process one after the other, as soon as a command runs."""
-	module.running = threading.Event()
-
+	"""Send NUMBERS to this process one after the other, as soon as a command runs. The last one
+	ends it."""
 	def send():
-		module.running.wait()
-		for number in numbers:
-			time.sleep(0.1)
-			module.last = time.monotonic()
+		front.wait_for(front.sleeps)
+		for number in numbers[:-1]:
 			os.kill(os.getpid(), number)
+			front.pass_time(0.1, "a signal that must not end the run may do so")
+		module.last = time.monotonic()
+		os.kill(os.getpid(), numbers[-1])
 
 	signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - {signal.SIGALRM})
 	thread = threading.Thread(target=send, daemon=True)
@@ -95,14 +94,19 @@ def mask():
 
 @suite.test("a signal before the write begins is not lost")
 def early():
+	interrupt, interrupted = proc.Writer.interrupt, threading.Event()
+
+	def note(writer):
+		interrupt(writer)
+		interrupted.set()
+
 	def answer(module, text):
-		# Python has run the handler by now, and the first interruption is over.
 		os.kill(os.getpid(), signal.SIGINT)
-		time.sleep(0.3)
+		# The first interruption is over when the write begins.
+		front.wait_for(interrupted.is_set)
 		return endless(module, text)
 
-	with front.directory(), Module(answer) as module:
-		module.running = threading.Event()
+	with front.directory(), Module(answer), front.patched(proc.Writer, interrupt=note):
 		status, _, _ = krping("run", TEXT)
 	assert status == 130, status
 
@@ -125,8 +129,7 @@ def beside():
 	def tick():
 		raise ZeroDivisionError
 
-	with front.directory(), Module(endless) as module:
-		module.running = threading.Event()
+	with front.directory(), Module(endless):
 		try:
 			proc.run(TEXT, tick, 0.05)
 			raise AssertionError("returned")

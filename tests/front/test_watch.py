@@ -405,6 +405,15 @@ def disk_picture():
 	assert text.count("\n") <= 24 and "... and 91 more" in text, text
 
 
+def after_a_sample(deed):
+	"""Have DEED() done once the krping watch that this thread is about to run has printed a
+	sample, under its heading."""
+	def wait():
+		front.wait_for(lambda: front.printed(sys.stdout).count("\n") >= 2)
+		deed()
+	threading.Thread(target=wait, daemon=True).start()
+
+
 @suite.test("samples at an interval, as many as are wanted, and fewer if the module goes")
 def samples():
 	with front.directory(), Module() as module:
@@ -419,7 +428,7 @@ def samples():
 		assert len(lines_) == 4, out
 		assert {" ".join(each.split()[1:]) for each in lines_[1:]} == {
 			"1 mlx5_0 0 0 0 0 0 0 0 0"}, out
-		threading.Timer(0.25, os.unlink, [paths.PROC]).start()
+		after_a_sample(lambda: os.unlink(paths.PROC))
 		status, out, err = krping("watch", "--interval", "0.1")
 		assert status == 2 and "not loaded" in err, (status, err)
 		assert len(out.splitlines()) >= 2, out
@@ -428,10 +437,7 @@ def samples():
 @suite.test("Ctrl-C ends it well")
 def ctrl_c():
 	with front.directory(), Module():
-		def send():
-			time.sleep(0.3)
-			os.kill(os.getpid(), signal.SIGINT)
-		threading.Thread(target=send, daemon=True).start()
+		after_a_sample(lambda: os.kill(os.getpid(), signal.SIGINT))
 		status, out, err = krping("watch", "--interval", "0.1")
 	assert (status, err) == (0, "") and len(out.splitlines()) >= 2, (status, out, err)
 
