@@ -33,7 +33,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from statistics import median
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../qemu"))
@@ -127,9 +126,8 @@ def _perftest(words, port):
 	     subprocess.Popen(words, stdout=subprocess.DEVNULL,
 			      stderr=subprocess.DEVNULL) as server:
 		try:
-			krping.wait_for(lambda: krping.listens(port), what=f"{words[0]}'s server")
-			# It says so a moment before it does.
-			time.sleep(0.2)
+			krping.wait_for(lambda: krping.awaits_clients(server.pid, port),
+					what=f"{words[0]}'s server")
 			client = subprocess.run(words + ["--out_json",
 							 f"--out_json_file={report.name}",
 							 krping.ADDR],

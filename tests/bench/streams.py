@@ -25,7 +25,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from statistics import median
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../qemu"))
@@ -71,7 +70,8 @@ class Rstream:
 				       stdout=subprocess.DEVNULL)
 		if "s" in self.words:
 			# It has no identifier of the RDMA CM.
-			time.sleep(0.5)
+			krping.wait_for(lambda: self.lab.exec("ss", "-Hltn", f"sport = :{port}"),
+					what="rstream's server")
 		else:
 			wait_listener(self.lab, port)
 		return far

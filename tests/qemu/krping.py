@@ -70,6 +70,20 @@ def wait_for(predicate, timeout=60, what=""):
 		time.sleep(0.01)
 
 
+def pass_time(seconds, why):
+	"""Let SECONDS pass, where a time is itself what is tested: a fault lasts, a signal comes at any
+	moment, nothing may happen for a while. WHY says it. What is to have happened by then is for
+	wait_for()."""
+	time.sleep(seconds)
+
+
+def rests(look, seconds):
+	"""Whether what LOOK() returns stays the same for SECONDS."""
+	before = look()
+	pass_time(seconds, "nothing changes meanwhile")
+	return look() == before
+
+
 _ports = itertools.count(20000)
 _tags = itertools.count(1)
 
@@ -328,6 +342,13 @@ class Log:
 
 # What the kernel holds
 
+def cm_received(kind):
+	"""How many messages of KIND, such as "rej", DEVICE's connection management has received."""
+	with open(f"/sys/class/infiniband/{DEVICE}/ports/1/cm_rx_msgs/{kind}", encoding="ascii") as file:
+		return int(file.read())
+
+
+
 def rdma(*words):
 	"""What `rdma -j WORDS...` prints."""
 	done = subprocess.run(("rdma", "-j") + words, stdin=subprocess.DEVNULL,
@@ -431,6 +452,20 @@ def unload():
 
 
 # Other programs
+
+def process_state(pid):
+	"""The state of a process, such as "S" for one that sleeps until something, or a signal,
+	comes; "D" for one that no signal disturbs."""
+	with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+		return file.read().rpartition(")")[2].split()[0]
+
+
+def awaits_clients(pid, port):
+	"""Whether the process PID listens on PORT, for the RDMA CM, and sleeps since: a port is listed
+	a moment before connections are taken."""
+	return listens(port) and process_state(pid) == "S"
+
+
 
 class Program(subprocess.Popen):
 	"""A program beside the test, such as Program("rping", "-c", ...)."""

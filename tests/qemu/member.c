@@ -7,10 +7,10 @@
  * Joins GROUP with the RDMA device of ADDR, both of IPv4, and says "joined". With COUNT it
  * then sends so many datagrams of BYTES bytes there, a millisecond apart, with their
  * numbers as immediate data; if told so, from a queue pair with the number QUEUE_PAIR.
- * Without, it receives such until SIGTERM, and then says of each queue pair that has sent
- * some: "from QUEUE_PAIR messages N different N alike N". Different are numbers that have
- * not come before, and alike is data that begins as krping's text. test_multicast.py
- * builds it.
+ * Without, it receives such until SIGTERM: it says "receives" with the first one, and in the
+ * end of each queue pair that has sent some: "from QUEUE_PAIR messages N different N alike N".
+ * Different are numbers that have not come before, and alike is data that begins as krping's
+ * text. test_multicast.py builds it.
  */
 #include <arpa/inet.h>
 #include <signal.h>
@@ -89,6 +89,8 @@ static void receive(struct rdma_cm_id *id, struct ibv_mr *mr, uint32_t bytes)
 		if (found < 0 || (found && wc.status))
 			die("receive");
 		if (found) {
+			if (!senders[0].messages)
+				say("receives");
 			note(&wc, bytes);
 			post_receive(id, mr, wc.wr_id, bytes);
 		} else {

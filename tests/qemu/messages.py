@@ -2,7 +2,6 @@
 """What the tests of messages share."""
 
 import re
-import time
 from pathlib import Path
 
 import krping
@@ -55,7 +54,9 @@ def _taken(conns, options):
 	client = Command(f"loopback,addr={ADDR},messenger,echo,size=1,chunks=4,"
 			 f"duration=600,conns={conns},timeout=600000{options}")
 	wait_for_pairs(idle + 2 * conns)
-	time.sleep(0.5)
+	# Each connection has moved some.
+	krping.wait_for(lambda: sum(line.counters.get("send_msgs", 0) for line in krping.lines())
+			> 8 * conns)
 	taken = _used() - before
 	client.interrupt()
 	return taken

@@ -160,7 +160,7 @@ def flap(seconds):
 	"""Take the link down for SECONDS, and keep the device."""
 	link_down()
 	try:
-		time.sleep(seconds)
+		krping.pass_time(seconds, "the link is down")
 	finally:
 		link_back()
 
@@ -351,13 +351,13 @@ class Lab:
 				before = now
 			return have
 		krping.wait_for(gone)
-		time.sleep(0.3)
+		krping.pass_time(0.3, "some operations are due before the cable is cut")
 		if not client.is_alive():
 			return False
 		start = time.monotonic()
 		self.cut()
 		cut = time.monotonic()
-		time.sleep(1)
+		krping.pass_time(1, "the cable is cut for less than a queue pair bears")
 		self.mend()
 		return cut - before < 1.5 and time.monotonic() - start < 2
 
@@ -404,10 +404,10 @@ class Lab:
 			assert self.has_lost(), "it was not lost"
 
 	@staticmethod
-	def has_lost():
-		"""Whether a packet is lost that is to be."""
+	def has_lost(count=1):
+		"""Whether COUNT packets are lost that are to be."""
 		told = call("tc", "-s", "filter", "show", "dev", "near9", "ingress")
-		return re.search(r"dropped [1-9]", told) is not None
+		return sum(map(int, re.findall(r"dropped (\d+)", told))) >= count
 
 	def lose(self, opcode, mask=0xff):
 		"""Within, packets that the far end sends with the OPCODE (IBA, base transport

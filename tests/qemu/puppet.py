@@ -14,7 +14,6 @@ import signal
 import struct
 import subprocess
 import threading
-import time
 
 import krping
 from compiled import Compiled
@@ -83,6 +82,7 @@ class Puppet(krping.Program):
 		self.ours, theirs = os.pipe()
 		read, self.write = os.pipe()
 		self.lines, self.seen = [], 0
+		self.said = threading.Condition()
 		self.stdin_fd = read
 		subprocess.Popen.__init__(self, (binary,) + words, stdin=read, stdout=theirs,
 					  stderr=subprocess.STDOUT)
@@ -95,7 +95,9 @@ class Puppet(krping.Program):
 	def _read(self):
 		with os.fdopen(self.ours, encoding="ascii") as file:
 			for line in file:
-				self.lines.append(line.rstrip("\n"))
+				with self.said:
+					self.lines.append(line.rstrip("\n"))
+					self.said.notify_all()
 
 	def __enter__(self):
 		return self
@@ -127,15 +129,17 @@ class Puppet(krping.Program):
 	def expect(self, pattern, timeout=30):
 		"""Wait until it says what matches PATTERN, and return the match. What it has
 		said before that is passed over."""
-		end = time.monotonic() + timeout
-		while True:
+		def find():
 			while self.seen < len(self.lines):
 				self.seen += 1
 				found = re.search(pattern, self.lines[self.seen - 1])
 				if found:
 					return found
-			assert time.monotonic() < end, f"no {pattern!r}: {self.output()}"
-			time.sleep(0.005)
+			return None
+		with self.said:
+			found = self.said.wait_for(find, timeout)
+		assert found, f"no {pattern!r}: {self.output()}"
+		return found
 
 	def memory(self):
 		"""Address and key of its memory."""

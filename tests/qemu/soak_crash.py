@@ -17,7 +17,6 @@ import errno
 import mmap
 import os
 import threading
-import time
 
 import block
 import krping
@@ -169,7 +168,7 @@ class Writer(threading.Thread):
 		while not (self.stopping.is_set() or self.client.lost):
 			self.rng.choices(steps, (50, 10, 20, 20))[0]()
 			self.done += 1
-			time.sleep(self.rng.choice((0, 0, 0.01)) * self.rng.random())
+			krping.pass_time(self.rng.choice((0, 0, 0.01)) * self.rng.random(), "its pace")
 
 	def _attempt(self, what, function, *arguments):
 		"""Call FUNCTION of the system, which may fail where the store does. Return whether
@@ -301,7 +300,7 @@ class Host(threading.Thread):
 def breaks(kind, medium, server, rng):
 	"""One fault of this KIND: what breaks, and when each of it is mended."""
 	def pause(most):
-		time.sleep(most * rng.random() * soak.SLOW)
+		krping.pass_time(most * rng.random() * soak.SLOW, "the fault lasts")
 
 	with contextlib.ExitStack() as stack:
 		if kind.store:
@@ -356,7 +355,8 @@ def play(options, kind, rng):
 			for each in everybody:
 				each.start()
 			for _ in range(rng.randint(1, 3)):
-				time.sleep(rng.choice((0.05, 0.3)) * rng.random() * soak.SLOW)
+				krping.pass_time(rng.choice((0.05, 0.3)) * rng.random() * soak.SLOW,
+						 "a fault comes at any moment")
 				breaks(kind, medium, server, rng)
 				for writer in writers:
 					writer.progresses()

@@ -11,7 +11,6 @@ A round repeats by its seed and number, as far as the kernel's timing does: --se
 import collections
 import errno
 import os
-import time
 
 import block
 import krping
@@ -146,10 +145,10 @@ def play(options, what, which, rng):
 		told = f"{work}: {fault.name} after {delay:.3f} s for {hold:.3f} s"
 		try:
 			work.start()
-			time.sleep(delay)
+			krping.pass_time(delay, "the fault comes at any moment")
 			fault.do()
 			try:
-				time.sleep(hold)
+				krping.pass_time(hold, "it lasts")
 			finally:
 				fault.undo()
 			work.mended()

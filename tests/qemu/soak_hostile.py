@@ -10,7 +10,6 @@ import errno
 import os
 import random
 import threading
-import time
 
 import block
 import krping
@@ -231,7 +230,7 @@ def servers_of_taps(seed, messages):
 				at = 512 * rng.randrange((MIB - len(data)) // 512)
 				raw.put(at, data)
 				expected[at:at + len(data)] = data
-				time.sleep(0.002)
+				krping.pass_time(0.002, "the pace of the writes")
 			judge(command.wait(), server, f"tap {count}", log, REFUSED)
 		block.compare(raw.get(0, MIB), bytes(expected), "the tapped disk")
 		total.add(server.end())

@@ -10,7 +10,6 @@ import collections.abc
 import contextlib
 import errno
 import signal
-import time
 
 import block
 import krping
@@ -116,7 +115,7 @@ def play(options, what, rng):
 	told = f"{text}: {signal.Signals(sent).name} after {delay:.4f} s"
 	with beside() as port:
 		writer = Writer(text.replace("%s", str(port)), handle)
-		time.sleep(delay)
+		krping.pass_time(delay, "the signal comes at any moment")
 		status, taken = writer.end(sent, again=AGAIN if handle else None)
 		before = BY_ITSELF.get(what, set())
 		assert status in {errno.EINTR if handle else -sent} | before, f"{told}: ended with {status}"

@@ -47,12 +47,8 @@ def moves(disk, program, timeout=BACK):
 
 def held(disk, program, seconds=0.5):
 	"""Before long nothing is done on DISK for SECONDS, and the requests of PROGRAM wait."""
-	def rests():
-		before = disk.figures()["requests"]
-		time.sleep(seconds)
-		return disk.figures()["requests"] == before
-	time.sleep(0.2)
-	wait_for(rests, what=lambda: f"{disk} to rest: {disk.line()}")
+	wait_for(lambda: krping.rests(lambda: disk.figures()["requests"], seconds),
+		 what=lambda: f"{disk} to rest: {disk.line()}")
 	assert program.poll() is None, program.output()
 
 
@@ -69,7 +65,7 @@ def lives(server, options, seconds, fail, mend, waits, still=True, back=BACK):
 				if still:
 					held(disk, fio.program, wait)
 				else:
-					time.sleep(wait)
+					krping.pass_time(wait, "the fault lasts")
 			finally:
 				mend()
 		moves(disk, fio.program, back)
@@ -251,9 +247,9 @@ def given_up():
 def stopped_meanwhile():
 	# Closed, with nothing to do.
 	with Server("size=4M,store=ram,persist") as server:
-		disk = server.disk()
+		disk, log = server.disk(), krping.Log()
 		server.kill()
-		time.sleep(0.3)
+		log.wait(f"{disk.name}: connection lost")
 		start = time.monotonic()
 		assert block.stop(disk.number) == 0
 		assert disk.command.wait() == 0 and block.gone(disk.number)
@@ -297,9 +293,8 @@ def killed_reader():
 def waits(program, disk):
 	"""Whether PROGRAM has DISK as its standard input, and waits for something."""
 	try:
-		with open(f"/proc/{program.pid}/stat", encoding="ascii") as file:
-			sleeps = file.read().rpartition(")")[2].split()[0] == "D"
-		return sleeps and os.readlink(f"/proc/{program.pid}/fd/0") == disk.path
+		waiting = krping.process_state(program.pid) == "D"
+		return waiting and os.readlink(f"/proc/{program.pid}/fd/0") == disk.path
 	except OSError:
 		return False	# it has ended
 

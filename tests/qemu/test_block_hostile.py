@@ -277,11 +277,17 @@ def bad_keys():
 
 @suite.test("a client that takes no answers")
 def no_receives():
+	def refused():
+		"""Messages that a device was told that there is no receive for."""
+		path = f"/sys/class/infiniband/{krping.DEVICE}/ports/1/hw_counters/rcvd_rnr_err"
+		with open(path, encoding="ascii") as file:
+			return int(file.read())
 	with Victim() as victim:
 		with puppet.Client(victim.port, hello(disk=5, depth=DEPTH), receives=0) as client:
 			client.connected()
+			before = refused()
 			client.tell(*[f"send {request(PING, each, 1)}" for each in range(DEPTH)])
-			time.sleep(1)
+			wait_for(lambda: refused() > before)
 
 
 def bad_hellos():
@@ -355,7 +361,7 @@ def dying():
 					 request(WRITE, 2, 1, 0, 4096, client.addr, **there))
 				client.tell(f"put 0 {bytes(victim.expected[:4096]).hex()}",
 					    *[f"send {text}" for text in texts])
-				time.sleep(rng.random() * 0.03)
+				krping.pass_time(rng.random() * 0.03, "it dies at any moment")
 				if number % 2:
 					client.tell("disconnect")
 			# Its end is that of its process.

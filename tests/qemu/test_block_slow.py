@@ -371,7 +371,8 @@ def repeated():
 			assert writer.errno is None, sent
 			if sent == 17:
 				# It has been lost 16 times before it was as old as that.
-				time.sleep(max(0, first + patience - time.monotonic()))
+				krping.pass_time(max(0, first + patience - time.monotonic()),
+						 "it is not given up before reconnect= has passed")
 			played.server.tell("disconnect")
 			played.accept()
 		assert writer.ends() == errno.EIO

@@ -10,7 +10,6 @@ import random
 import re
 import stat
 import threading
-import time
 import warnings
 
 import krping
@@ -499,7 +498,7 @@ class Around:
 				self.errors.append(f"{what}: {error!r}")
 				return
 			self.counts[what] += 1
-			time.sleep(0.005)
+			krping.pass_time(0.005, "the others have their turns")
 
 	@staticmethod
 	def _results():

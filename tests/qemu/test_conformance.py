@@ -220,7 +220,7 @@ def interrupted():
 		tag = new_tag()
 		command = Command(f"neg=all,addr={ADDR},tag={tag}")
 		wait_for(krping.lines)
-		time.sleep(delay)
+		krping.pass_time(delay, "the signal comes at any moment")
 		start = time.monotonic()
 		number = command.interrupt()
 		taken = time.monotonic() - start
@@ -238,7 +238,7 @@ def removed():
 	tag = new_tag()
 	command = Command(f"neg=all,addr={ADDR},tag={tag}")
 	wait_for(krping.lines)
-	time.sleep(0.5)
+	krping.pass_time(0.5, "some cases, of more that take longer")
 	try:
 		network.unplug()
 		assert command.wait() == errno.ENODEV

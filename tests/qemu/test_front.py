@@ -58,10 +58,15 @@ def server(port):
 		assert command.interrupt() == errno.EINTR
 
 
-def moves():
-	"""Whether a thread has moved data."""
-	return any(line.counters.get(f"{kind}_msgs", 0) > 100 for line in krping.lines()
-		   for kind in ("write", "read", "send"))
+def moved():
+	"""How many messages the thread has sent that has sent most."""
+	return max((line.counters.get(f"{kind}_msgs", 0) for line in krping.lines()
+		    for kind in ("write", "read", "send")), default=0)
+
+
+def moves(before=0):
+	"""Whether a thread has moved data since it had moved BEFORE."""
+	return moved() > before + 100
 
 
 # run
@@ -184,9 +189,10 @@ def run_interrupted():
 			wait_for(moves)
 			for harmless in (signal.SIGCHLD, signal.SIGWINCH, signal.SIGTSTP,
 					 signal.SIGCONT):
+				before = moved()
 				child.send_signal(harmless)
-				time.sleep(0.1)
-			assert child.poll() is None and moves()
+				wait_for(lambda before=before: moves(before))
+			assert child.poll() is None
 			child.send_signal(number)
 			out, err = child.communicate(timeout=20)
 		finally:
@@ -244,11 +250,12 @@ def run_terminal():
 	terminal.read_until(r"[1-9][0-9,]* operations  [0-9.]+ k?/s  [0-9.]+ [KM]?i?B/s  "
 			    r"\[#*\.+\] +[0-9]+%  0:[0-9]{2}")
 	terminal.type(b"\x1a")
-	seen = len(terminal.text)
-	wait_for(lambda: terminal.read_until(r"operations") and moves())
-	time.sleep(0.7)
-	terminal.text = terminal.text[seen:]
-	terminal.read_until("[1-9][0-9,]* operations")
+	# It shows more than there were then.
+	before, shown = moved(), 0
+	while shown <= before:
+		found = terminal.read_until("([1-9][0-9,]*) operations")
+		terminal.text = terminal.text[found.end():]
+		shown = int(found[1].replace(",", ""))
 	terminal.type(b"\x03")
 	assert terminal.end() == 130, terminal.text
 	assert "EINTR, partial" in terminal.text and "krping: interrupted" in terminal.text

@@ -8,7 +8,6 @@ import errno
 import json
 import os
 import subprocess
-import time
 
 import krping
 from krping import ADDR, new_port, new_tag
@@ -169,9 +168,8 @@ def _pair(words, port, *more):
 	"""Run the server and the client of WORDS, the client with MORE."""
 	with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
 		try:
-			krping.wait_for(lambda: krping.listens(port), what=f"{words[0]}'s server")
-			# It says so a moment before it does.
-			time.sleep(0.2)
+			krping.wait_for(lambda: krping.awaits_clients(server.pid, port),
+					what=f"{words[0]}'s server")
 			return subprocess.run([*words, *more, ADDR], capture_output=True, text=True,
 					      check=False, timeout=120)
 		finally:

@@ -10,7 +10,6 @@ import re
 import socket
 import struct
 import time
-from pathlib import Path
 
 import block
 import krping
@@ -21,6 +20,7 @@ from hogs import CHUNK, LARGE, ask, wlat
 from krping import ADDR, Command, Log, name, new_port, new_tag, run_ok, wait_for
 from ktap import Suite
 from messenger_puppet import REQUEST, say
+from writing import slept
 
 suite = Suite(check=block.check)
 puppet.PUPPET.build()
@@ -31,17 +31,6 @@ PATIENT = f"timeout={60000 * krping.SLOW}"
 
 
 # Threads that spin, and silence
-
-def slept():
-	"""How many times each of the module's threads has slept, by its number."""
-	found = {}
-	for path in Path("/proc").glob("[0-9]*/status"):
-		with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-			text = path.read_text(encoding="ascii", errors="replace")
-			if re.match(r"Name:\tkrping/", text):
-				found[path.parent.name] = int(re.search(r"\nvoluntary\D+(\d+)", text)[1])
-	return found
-
 
 @suite.test("of clients whose servers' threads are to spin no more do than there are other CPUs")
 def spinning():
@@ -110,7 +99,7 @@ def chunks():
 			if client.is_alive():
 				assert not any(map(thrown_out, peers)), "the client had to wait"
 			at += 1
-			time.sleep(0.1)
+			krping.pass_time(0.1, "the pace at which they ask")
 			assert at < 600 * krping.SLOW, "they are never thrown out"
 		assert client.wait() == 0, log.text()
 	log.wait("waiting for the peer to post receives")

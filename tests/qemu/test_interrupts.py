@@ -210,7 +210,7 @@ def cut():
 			wait_for(lambda: moving(4)(port))
 			lab.cut()
 			try:
-				time.sleep(0.2)
+				wait_for(lambda: krping.rests(krping.lines, 0.1), what=krping.lines)
 				status, taken = writer.end(number)
 			finally:
 				lab.mend()
@@ -250,9 +250,11 @@ def twice():
 def ignored():
 	# SIGWINCH and SIGCHLD are ignored unless a program wants them.
 	writer = Writer(f"loopback,addr={ADDR},count=2000")
-	for _ in range(20):
+	for part in range(20):
+		# Of 8000.
+		wait_for(lambda part=part: not writer.is_alive() or sum(
+			line.counters.get("send_msgs", 0) for line in krping.lines()) >= 350 * part)
 		os.kill(writer.pid, signal.SIGWINCH)
-		time.sleep(0.005)
 	assert writer.wait() == 0
 
 
@@ -282,7 +284,7 @@ def random_moments():
 			# Most stages are short: most moments are early ones.
 			delay = rng.choice((0.002, 0.02, 0.2)) * rng.random()
 			writer = Writer(text)
-			time.sleep(delay)
+			krping.pass_time(delay, "the signal comes at any moment")
 			status, taken = writer.end(number)
 			told = f"{text}: {signal.Signals(number).name} after {delay:.4f} s"
 			assert status in (-number, errno.ECONNREFUSED), f"{told}: {status}"

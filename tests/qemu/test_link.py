@@ -159,7 +159,7 @@ def runs():
 			  lambda commands=commands, tag=tag: replace_ended(commands, tag))
 		network.link_down()
 		try:
-			time.sleep(seconds)
+			krping.pass_time(seconds, "the link is down, for a moment or for long")
 			# The port is looked at 200 ms after the end, when a short flap may be over.
 			if seconds > 0.5:
 				log.wait(rf"tag={tag}.*: ENETDOWN \(100\): {DOWN}")
@@ -227,8 +227,7 @@ def waiting():
 	try:
 		end_without_link()
 		log.wait(WAITING)
-		# Some of the CM's repetitions later.
-		time.sleep(3)
+		krping.pass_time(3, "the CM would have sent again what nobody answers")
 		left = krping.resources()[DEVICE]
 		assert (left["qp"], left["cm_id"]) == (IDLE["qp"], IDLE["cm_id"] + 2), left
 		assert not krping.lines()
@@ -275,7 +274,7 @@ def begins():
 				  errno.ENETDOWN, DOWN)
 			assert 0.9 < time.monotonic() - start < 1 + SLACK
 		late = Command(f"loopback,addr={ADDR},count=10,timeout=20000")
-		time.sleep(1)
+		krping.pass_time(1, "the link is down for less than the timeout")
 		assert late.is_alive()
 	finally:
 		network.link_back()

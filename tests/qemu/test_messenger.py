@@ -372,9 +372,13 @@ def tcp_apart():
 		run_fails(f"server,addr={ADDR},port={port},messenger,tcp", errno.EADDRINUSE, "binding")
 		text = f"client,addr={ADDR},port={port},messenger,tcp"
 		run_fails(f"{text},timeout=500", errno.ETIMEDOUT, "describe itself over TCP")
+		listener.accept()[0].close()
 		client = Command(f"{text},timeout=60000")
-		time.sleep(0.5)
-		assert client.interrupt() == errno.EINTR
+		listener.settimeout(60)
+		with listener.accept()[0] as stream:
+			# It has described itself, and waits for an answer.
+			assert stream.recv(1)
+			assert client.interrupt() == errno.EINTR
 	# A client from elsewhere is refused.
 	port = new_port()
 	run = krping.serve(f"server,port={port},messenger,tcp,allow=192.0.2.77,{TIMEOUT}")

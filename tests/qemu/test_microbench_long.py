@@ -2,7 +2,6 @@
 """A minute of a microbenchmark takes no more memory than its first seconds."""
 
 import re
-import time
 
 import krping
 from krping import ADDR, Command, new_tag, wait_for
@@ -44,10 +43,10 @@ def flat():
 	commands = [Command(f"loopback,addr={ADDR},{test},duration={SECONDS},tag={tag}")
 		    for test in ("slat,qps=2", "bw,postlist=4")]
 	wait_for(lambda: moving(4, 1000))
-	time.sleep(5)
+	krping.pass_time(5, "the first seconds, for what is taken once")
 	before, caches = memory(), slabs()
 	moved = operations()
-	time.sleep(SECONDS - 15)
+	krping.pass_time(SECONDS - 15, "the minute, less its beginning and its end")
 	moved = operations() - moved
 	after = memory()
 	grown = {cache: size - caches.get(cache, 0) for cache, size in slabs().items()}

@@ -6,7 +6,6 @@ import contextlib
 import errno
 import itertools
 import re
-import time
 
 import compiled
 import krping
@@ -124,7 +123,7 @@ def beside():
 		# The debug kernel has no IGMP, and lists these only.
 		assert any(ethernet(group) in line for line in joined()), joined()
 		client, _ = loopback(group)()
-		time.sleep(0.2 * krping.SLOW)
+		wait_for(lambda: all("receives" in each.output() for each in (one, two)))
 		found, again, nothing = told(one), told(two), told(other)
 	diag(f"{client}: {found} {again}")
 	assert nothing == [], nothing
@@ -252,7 +251,7 @@ def interrupted():
 	for wait in (0, 0.05, 0.3):
 		run = krping.Command(f"loopback,addr={ADDR},sbw,qp=ud,mcast={new_group()},count=0,"
 				     "qps=2")
-		time.sleep(wait * krping.SLOW)
+		krping.pass_time(wait * krping.SLOW, "the signal comes at any moment")
 		assert run.interrupt() == errno.EINTR
 		check()
 

@@ -286,7 +286,12 @@ def resting(words, served="", conns=20):
 	server = serve(f"server,port={port}{served}")
 	client = Command(f"client,addr={ADDR},port={port},{words},rate=1")
 	krping.wait_for(lambda: len(krping.ready_pairs()) >= 2 * conns)
-	time.sleep(1)
+
+	def moved():
+		return [line.counters for line in krping.lines()]
+	# Behind the warm-up.
+	krping.wait_for(lambda: any(map(any, map(dict.values, moved()))) and krping.rests(moved, 0.3),
+			what=moved)
 	return server, client
 
 

@@ -10,7 +10,6 @@ import os
 import signal
 import subprocess
 import tempfile
-import time
 
 import block
 import krping
@@ -145,16 +144,10 @@ def stopped():
 	with running() as (_, server, disk):
 		for writer in (server, disk):
 			os.kill(writer.pid, signal.SIGSTOP)
-			wait_for(lambda: state(writer.pid) == "T")
+			wait_for(lambda: krping.process_state(writer.pid) == "T")
 			works()
 			os.kill(writer.pid, signal.SIGCONT)
-			wait_for(lambda: state(writer.pid) != "T")
-
-
-def state(pid):
-	"""The state of a process, such as "T"."""
-	with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-		return file.read().rpartition(")")[2].split()[0]
+			wait_for(lambda: krping.process_state(writer.pid) != "T")
 
 
 @suite.test("a handler with SA_RESTART in mid-run, and then one without")
@@ -169,7 +162,8 @@ def handlers():
 	wait_for(lambda: listens(port))
 	for _ in range(20):
 		os.kill(writer.pid, signal.SIGUSR2)
-		time.sleep(0.01)
+		# It is awake from then on, until it waits in write() again.
+		wait_for(lambda: krping.process_state(writer.pid) == "S")
 	assert writer.is_alive() and listens(port)
 	krping.run_ok(f"client,addr={ADDR},port={port},count=10,validate")
 	status, _ = writer.end(signal.SIGTERM)

@@ -175,9 +175,8 @@ def holds():
 def interrupted():
 	tag = new_tag()
 	client = krping.Command(f"loopback,addr={ADDR},wlat,interval=50,tag={tag}")
-	# It measures from now on, and then for some intervals.
 	krping.wait_for(moving)
-	time.sleep(0.5)
+	krping.pass_time(0.5, "ten intervals since it measures")
 	assert client.interrupt() == errno.EINTR
 	found = krping.result(tag, "client")
 	assert found["partial"], found

@@ -2,7 +2,6 @@
 """Servers of many clients: what they say of all of them, and when they end (idle=)."""
 
 import errno
-import time
 
 import krping
 from krping import ADDR, Command, listens, new_tag, run_fails, run_ok, serve_new, wait_for
@@ -69,7 +68,7 @@ def idle():
 	server, port, tag = serve_new("persist", f"idle={limit}")
 	client = f"client,addr={ADDR},port={port}"
 	# It waits for the first one for as long as that takes.
-	time.sleep(1.5 * limit / 1000)
+	krping.pass_time(1.5 * limit / 1000, "nobody comes for longer than idle=")
 	assert server.is_alive(), "nobody had come"
 	# A client that stays for longer than it.
 	run_ok(f"{client},wlat,count=0,duration={-(-2 * limit // 1000)}")

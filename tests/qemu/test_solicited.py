@@ -6,7 +6,6 @@ import contextlib
 import errno
 import re
 import struct
-import time
 
 import krping
 import network
@@ -15,6 +14,7 @@ from krping import ADDR, Command, name, new_port, new_tag, run_fails, run_ok, wa
 from ktap import Suite, diag
 from microbench import Case, ceil, moving, warmup
 from peer import CLIENT, private_data
+from writing import slept
 
 suite = Suite(check=krping.check)
 
@@ -138,17 +138,22 @@ def received():
 	return [line.counters["recv_msgs"] for line in krping.lines() if line.device]
 
 
+def wait_for_rest():
+	"""Wait until nothing wakes the module's threads any more."""
+	wait_for(lambda: krping.rests(slept, 0.3), what=slept)
+
+
 def begin(client):
 	"""Begin with the puppet CLIENT. After that no queue is armed for what the server has
 	sent itself."""
 	client.connected()
 	client.tell(f"solicit {READY}")
 	client.expect("^received 6b72706301")
-	time.sleep(0.5)
+	wait_for_rest()
 	# This message may still have raised an event for that.
 	client.tell(f"send {DATA}")
 	wait_for(lambda: client.lines.count("done 0") == 2)
-	time.sleep(0.5)
+	wait_for_rest()
 
 
 @suite.test("a message that is not solicited wakes nobody, and waits for one that is")
@@ -162,7 +167,7 @@ def waits():
 			before = received()
 			client.tell(f"repeat 8 {DATA}")
 			wait_for(lambda sent=sent: client.arrived() == sent + 8)
-			time.sleep(0.5)
+			krping.pass_time(0.5, "the server is not woken")
 			if received() == before:
 				break
 		else:

@@ -40,7 +40,7 @@ def together():
 	tags = [new_tag() for _ in range(4)]
 
 	def client(delay, tag):
-		time.sleep(delay * krping.SLOW)
+		krping.pass_time(delay * krping.SLOW, "one begins after the other")
 		found[tag] = krping.run(f"loopback,addr={ADDR},wlat,count=20,start_at={at},"
 					f"interval=1000,{TIMEOUT},tag={tag}")
 
@@ -86,12 +86,11 @@ def ended():
 	client = Command(f"loopback,addr={ADDR},wlat,start_at={at},{TIMEOUT}")
 	krping.wait_for(lambda: any(line.device for line in krping.lines()))
 	assert client.interrupt() == errno.EINTR
-	port = new_port()
+	port, before = new_port(), krping.cm_received("rtu")
 	server = Command(f"server,port={port},{TIMEOUT}")
 	client = Command(f"client,addr={ADDR},port={port},wlat,wait=20000,start_at={at},{TIMEOUT}")
 	# Before, a server that goes rejects its client.
-	krping.wait_for(lambda: len(krping.ready_pairs()) == 2)
-	time.sleep(0.5)
+	krping.wait_for(lambda: krping.cm_received("rtu") > before)
 	server.interrupt()
 	assert client.wait() == errno.ECONNRESET
 	assert time.time_ns() < at

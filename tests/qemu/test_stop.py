@@ -5,7 +5,6 @@
 import errno
 import os
 import threading
-import time
 
 import block
 import krping
@@ -26,7 +25,7 @@ def opened():
 			def opener(number=number, begin=begin, found=found):
 				krping.block_signals()
 				begin.wait()
-				time.sleep(number % 40 * 0.00005)
+				krping.pass_time(number % 40 * 0.00005, "any moment of the stop")
 				try:
 					fd = os.open(block.node(0), os.O_RDWR | os.O_EXCL)
 				except OSError as error:

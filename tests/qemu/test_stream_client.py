@@ -4,7 +4,6 @@
 
 import errno
 import signal
-import time
 
 import krping
 from krping import ADDR, ADDR6, Log, Program, new_port, new_tag, run_fails, run_ok, wait_for
@@ -286,7 +285,7 @@ def unasked():
 def unseen():
 	peer = Peer("receive=100", "end")
 	peer.run(",echo,size=100,count=1", errno.ETIMEDOUT, "nothing happened", 2000)
-	time.sleep(2)
+	krping.pass_time(2, "the server does not notice")
 	peer.waits()
 
 

@@ -484,7 +484,7 @@ def refused_by_store():
 def quiet():
 	with null_blk("a") as disk, Server("store=ram,size=64M,timeout=5000") as server:
 		with server.tap(disk, "timeout=5000") as watch:
-			time.sleep(10)
+			krping.pass_time(10, "nothing is written for twice the timeout")
 			assert watch.command.is_alive(), watch.log.text()
 			write_data(disk, "size=64K", "block=64K")
 			watch.idle(1)

@@ -12,7 +12,6 @@ import os
 import platform
 import struct
 import threading
-import time
 
 import krping
 from block import Server, gone, stop
@@ -140,8 +139,7 @@ def files_in_use():
 
 	def debugfs():
 		read_all(f"{DEBUGFS}/options")
-		# As an open file keeps the module, leave rmmod a moment.
-		time.sleep(0.01)
+		krping.pass_time(0.01, "rmmod has a moment, as an open file keeps the module")
 	for function in (proc, write, debugfs):
 		with repeated(function) as calls:
 			for _ in range(3):
@@ -266,8 +264,7 @@ def disk_attributes():
 
 def waits(program):
 	"""Whether PROGRAM sleeps in a way that signals do not disturb, as for I/O."""
-	with open(f"/proc/{program.pid}/stat", encoding="ascii") as file:
-		return file.read().rpartition(")")[2].split()[0] == "D"
+	return krping.process_state(program.pid) == "D"
 
 
 @suite.test("a request that waits for a server keeps the module until it has failed")

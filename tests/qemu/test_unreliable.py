@@ -258,8 +258,8 @@ def part_lost():
 						f"count=0,timeout={timeout * krping.SLOW},tag={tag}")
 			wait_for(lambda: moving(1))
 			with lab.lose(UC | opcode):
-				wait_for(lab.has_lost, 20, "a packet to be lost")
-				time.sleep(1)
+				# A message has 14 of these packets.
+				wait_for(lambda: lab.has_lost(15), 20, "parts of two messages to be lost")
 			if test == "slat":
 				before = arrived()
 				wait_for(lambda before=before: arrived() > before + 100)
@@ -287,7 +287,7 @@ def strange_order():
 def interrupted():
 	for service, test in CASES:
 		run = krping.Command(f"loopback,addr={ADDR},{test},qp={service},size=64,count=0")
-		time.sleep(0.3 * krping.SLOW)
+		wait_for(lambda: moving(least=20))
 		assert run.interrupt() == errno.EINTR
 		krping.check()
 

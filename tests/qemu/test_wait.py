@@ -3,7 +3,7 @@
 """Clients that come before their servers (wait=)."""
 
 import errno
-import time
+from pathlib import Path
 
 import krping
 from krping import ADDR, Command, Log, name, new_port, new_tag, run_fails
@@ -22,13 +22,20 @@ def late(port):
 	return f"client,addr={ADDR},port={port},timeout={10000 * krping.SLOW},wait={60000 * krping.SLOW}"
 
 
+def tries():
+	"""How many tries to connect have found that nothing listens, over TCP too."""
+	lines = Path("/proc/net/snmp").read_text(encoding="ascii").splitlines()
+	names, values = (line.split() for line in lines if line.startswith("Tcp:"))
+	return krping.cm_received("rej") + int(values[names.index("AttemptFails")])
+
+
 @suite.test("the server comes later")
 def later():
 	for words, serves in PAIRS:
-		port, tag = new_port(), new_tag()
+		port, tag, before = new_port(), new_tag(), tries()
 		client = Command(f"{late(port)},{words},tag={tag}")
-		# Some tries are over.
-		time.sleep(0.5)
+		# Of each of three threads, too.
+		krping.wait_for(lambda before=before: tries() > before + 5)
 		assert client.is_alive(), words
 		server = Command(f"server,port={port},timeout={10000 * krping.SLOW}"
 				 f"{serves and ','}{serves}")
@@ -50,8 +57,9 @@ def never():
 @suite.test("a signal ends a client that waits, and a stop of the others")
 def interrupted():
 	for words in ("", "messenger,", "threads=4,"):
+		before = tries()
 		client = Command(f"client,addr={ADDR},port={new_port()},{words}count=1,wait=3600000")
-		time.sleep(0.5)
+		krping.wait_for(lambda before=before: tries() > before + 5)
 		assert client.interrupt() == errno.EINTR, words
 
 

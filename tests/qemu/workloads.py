@@ -15,7 +15,6 @@ import os
 import random
 import signal
 import threading
-import time
 
 import block
 import krping
@@ -173,7 +172,7 @@ class Writing(threading.Thread):
 			while not self.stopping.is_set():
 				self._once()
 				self.done += 1
-				time.sleep(self.pause)
+				krping.pass_time(self.pause, "its pace")
 		except BaseException as error:	# told by stop()
 			self.error = error
 
@@ -341,13 +340,7 @@ class Tap:
 
 	def _idle(self):
 		"""Wait until it has forwarded all, or has ended."""
-		end, last = time.monotonic() + LATEST, None
-		while self.client.is_alive() and time.monotonic() < end:
-			figures = self._figures()
-			if figures == last:
-				return
-			last = figures
-			time.sleep(1)
+		wait_for(lambda: not self.client.is_alive() or krping.rests(self._figures, 1), LATEST)
 
 	def give_up(self):
 		"""Something else has failed: no more I/O, and no disk."""

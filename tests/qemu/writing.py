@@ -8,10 +8,12 @@
 import contextlib
 import glob
 import os
+import re
 import select
 import signal
 import time
 import warnings
+from pathlib import Path
 
 import krping
 from krping import new_tag
@@ -34,6 +36,17 @@ def threads():
 				comm = file.read().strip()
 			if comm.startswith("krping/"):
 				found.append(comm)
+	return found
+
+
+def slept():
+	"""How many times each of the module's threads has slept, by its number."""
+	found = {}
+	for path in Path("/proc").glob("[0-9]*/status"):
+		with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+			text = path.read_text(encoding="ascii", errors="replace")
+			if re.match(r"Name:\tkrping/", text):
+				found[path.parent.name] = int(re.search(r"\nvoluntary\D+(\d+)", text)[1])
 	return found
 
 
