@@ -253,12 +253,16 @@ def others_no_timeout():
 	timeout = 1000 * krping.SLOW
 	threads = timeout // 1000 + 1
 	for words, served, conns in OTHERS:
-		port = new_port()
-		server = serve(f"server,port={port},threads={threads},timeout={timeout}{served}")
+		port, tag = new_port(), new_tag()
+		# With persist it waits for its clients as long as they take.
+		server = serve(f"server,port={port},persist,timeout={timeout},tag={tag}{served}")
 		# An operation of each connection, a period after the beginning.
 		run_ok(f"client,addr={ADDR},port={port},{words},rate={conns},threads={threads},count=1,"
 		       f"timeout={timeout}")
-		assert server.wait() == 0, (words, krping.name(server.errno))
+		krping.wait_for(lambda: len(krping.lines()) == 1, what=krping.lines)
+		found = krping.results(tag)
+		assert found and all(each["status"] == "ok" for each in found), (words, found)
+		assert server.interrupt() == errno.EINTR
 
 
 @suite.test("peers in user space: rping, and rsocket, which gets keepalives")
