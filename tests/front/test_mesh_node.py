@@ -159,14 +159,6 @@ class Node:
 		return [json.loads(line) for line in rest.splitlines()], err
 
 
-def wait_until(true, seconds=20):
-	"""Wait until TRUE()."""
-	deadline = time.monotonic() + seconds
-	while not true():
-		assert time.monotonic() < deadline, "nothing came of it"
-		time.sleep(0.05)
-
-
 def alive(host):
 	"""Whether the node of HOST still runs."""
 	pid = next(line for line in notes(host) if line.startswith("pid")).split()[1]
@@ -452,7 +444,7 @@ def clock_is_set():
 def killed():
 	with played("stuck.c") as environment:
 		process = start(environment, "--timeout", "4", hosts="a,b,c")
-		wait_until(lambda: os.path.exists("c/commands") and "begins" in notes("c"))
+		front.wait_for(lambda: os.path.exists("c/commands") and "begins" in notes("c"))
 		pid = next(line for line in notes("c") if line.startswith("pid")).split()[1]
 		os.kill(int(pid), signal.SIGKILL)
 		out, err = process.communicate(timeout=60)
@@ -468,13 +460,13 @@ def interrupted():
 	for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
 		with played("stuck.a", "stuck.b") as environment:
 			process = start(environment, hosts="a,b")
-			wait_until(lambda: any(os.path.exists(f"{host}/commands")
+			front.wait_for(lambda: any(os.path.exists(f"{host}/commands")
 					       and "begins" in notes(host) for host in "ab"))
 			process.send_signal(number)
 			_, err = process.communicate(timeout=30)
 			expected = -number if number == signal.SIGKILL else 130
 			assert process.returncode == expected, (number, process.returncode, err)
-			wait_until(lambda: not alive("a") and not alive("b"))
+			front.wait_for(lambda: not alive("a") and not alive("b"))
 			ended = notes("a") + notes("b")
 			assert ended.count("interrupted") == 1 and "ended" in ended, ended
 			assert os.path.exists("x.part")
@@ -517,7 +509,7 @@ def silence():
 		node.round(0, [1, 0])
 		assert node.hear()["say"] == "listening"
 		# This is enough to go on; its stdin stays open, as where the controller's host has died.
-		time.sleep(1)
+		front.pass_time(1, "the controller is slow, and still there")
 		last = time.monotonic()
 		node.tell(do="alive")
 		assert node.process.wait(timeout=60) == 0

@@ -348,7 +348,6 @@ def cm_received(kind):
 		return int(file.read())
 
 
-
 def rdma(*words):
 	"""What `rdma -j WORDS...` prints."""
 	done = subprocess.run(("rdma", "-j") + words, stdin=subprocess.DEVNULL,
@@ -464,7 +463,6 @@ def awaits_clients(pid, port):
 	"""Whether the process PID listens on PORT, for the RDMA CM, and sleeps since: a port is listed
 	a moment before connections are taken."""
 	return listens(port) and process_state(pid) == "S"
-
 
 
 class Program(subprocess.Popen):
