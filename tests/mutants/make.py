@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Usage: make.py copy DIR <NAMES | make.py plan [NAME]...
+
+copy: copy the files of NAMES, which end with NUL, from the current directory to DIR, and build all
+mutants of the table into the sources there. A mutant is off unless its number is chosen: by a write
+of mutant=NUMBER to /proc/krping, or in the host tests by the variable MUTANT.
+
+plan: print the number, the options of the guest ("host" for none), the test that is to notice it
+and the name of each mutant, or of those whose name contains one of NAMEs, with tabs.
+"""
+
+import os
+import re
+import sys
+
+from table import TABLE, Mutant
+
+CHOSEN = """\
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+static CHOSEN: AtomicU32 = AtomicU32::new(0);
+
+pub(crate) fn is(number: u32) -> bool {
+	CHOSEN.load(Relaxed) == number
+}
+
+pub(crate) fn choose(command: &[u8]) -> bool {
+	let text = core::str::from_utf8(command).unwrap_or_default();
+	let number = text.trim_end().strip_prefix("mutant=").and_then(|number| number.parse().ok());
+	number.inspect(|&number| CHOSEN.store(number, Relaxed)).is_some()
+}
+"""
+ON_THE_HOST = """\
+#[cfg(test)]
+pub(crate) fn is(number: u32) -> bool {
+	std::env::var("MUTANT").is_ok_and(|text| text == std::format!("{number}"))
+}
+
+#[cfg(not(test))]
+pub(crate) fn is(_: u32) -> bool {
+	false
+}
+"""
+ALLOWED = "#![allow(warnings, clippy::all)]\n"
+# What a copy has beside the mutants: file, what stands there, and what is put in front of it.
+BESIDE = (
+	("rust/krping.rs", "use kernel::{", ALLOWED),
+	("rust/krping.rs", "mod bindings;", "mod mutant;\n"),
+	("rust/proc_iface.rs", "let waiting = match",
+	 "if crate::mutant::choose(&bytes) { return Ok(len); }\n"),
+	("samples/rdma_echo.rs", "#![allow(dead_code", ALLOWED),
+	("samples/rdma_echo.rs", '#[path = "../rust/bindings/mod.rs"]',
+	 '#[path = "../rust/mutant.rs"]\nmod mutant;\n'),
+	("tests/probes/rdma_probes.rs", "#![allow(dead_code", ALLOWED),
+	("tests/probes/rdma_probes.rs", '#[path = "../../rust/bindings/mod.rs"]',
+	 '#[path = "../../rust/mutant.rs"]\nmod mutant;\n'),
+	("tests/probes/rdma_probes.rs", "let name = core::str::from_utf8(name)",
+	 "if crate::mutant::choose(name) { return Ok(len); }\n"),
+	("tests/host/src/lib.rs", '#[path = "../../../rust/logic/mod.rs"]',
+	 "mod mutant;\n"),
+)
+
+
+def place(path: str, text: str, passage: str) -> tuple[int, int]:
+	"""Where PASSAGE is in the TEXT of the file PATH, whatever is blank between its words."""
+	pattern = r"\s+".join(re.escape(word) for word in passage.split())
+	found = [match.span() for match in re.finditer(pattern, text)]
+	if len(found) != 1:
+		sys.exit(f"{path} has this {len(found)} times, not once: {passage}")
+	return found[0]
+
+
+def switched(number: int, row: Mutant, original: str) -> str:
+	"""ORIGINAL, or what ROW has instead of it where its NUMBER is chosen."""
+	is_on = f"crate::mutant::is({number})"
+	# A statement, or an expression, which may stand within one.
+	if original.endswith((";", "}")):
+		return f"if {is_on} {{ {row.instead} }} else {{ {original} }}"
+	return f"(if {is_on} {{ {row.instead} }} else {{ {original} }})"
+
+
+def mutated(path: str, text: str) -> str:
+	"""The TEXT of the file PATH with its mutants, and what they need."""
+	changes = [(*place(path, text, row.passage), number, row)
+		   for number, row in enumerate(TABLE, 1) if row.file == path]
+	for start, end, number, row in sorted(changes, reverse=True):
+		text = text[:start] + switched(number, row, text[start:end]) + text[end:]
+	for where, before, added in BESIDE:
+		if where == path:
+			start, _ = place(path, text, before)
+			text = text[:start] + added + text[start:]
+	return text
+
+
+def write(path: str, data: bytes, mode: int) -> None:
+	"""Write the file PATH, unless it has DATA already: cargo goes by time stamps."""
+	try:
+		with open(path, "rb") as file:
+			if file.read() == data:
+				return
+	except FileNotFoundError:
+		os.makedirs(os.path.dirname(path), exist_ok=True)
+	with open(path, "wb") as file:
+		file.write(data)
+	os.chmod(path, mode)
+
+
+def copy(target: str) -> None:
+	"""Make the copy in the directory TARGET."""
+	names = [name for name in sys.stdin.read().split("\0") if os.path.isfile(name)]
+	missing = {row.file for row in TABLE} - set(names)
+	if missing:
+		sys.exit(f"no such files: {' '.join(sorted(missing))}")
+	touched = {row.file for row in TABLE} | {path for path, _, _ in BESIDE}
+	for name in names:
+		with open(name, "rb") as file:
+			data = file.read()
+		if name in touched:
+			data = mutated(name, data.decode()).encode()
+		write(os.path.join(target, name), data, os.stat(name).st_mode)
+	for name, text in (("rust/mutant.rs", CHOSEN), ("tests/host/src/mutant.rs", ON_THE_HOST)):
+		write(os.path.join(target, name), text.encode(), 0o644)
+
+
+def guest_options(test: str) -> str:
+	"""The options of the guest that TEST, a file of tests/qemu, asks for: as tests/run has it."""
+	with open(f"tests/qemu/{test}.py", encoding="utf-8") as file:
+		head = "".join(line for _, line in zip(range(10), file))
+	wanted = re.search(r"^# guest: *(.*)", head, re.MULTILINE)
+	options = wanted[1] if wanted else ""
+	if not re.search(r"^# time: real", head, re.MULTILINE) and "--icount" not in options:
+		options = f"--virtual {options}"
+	return options.strip()
+
+
+def plan(wanted: list[str]) -> None:
+	"""Print what is to be done for the mutants that are WANTED, those of one guest together."""
+	lines = []
+	for number, row in enumerate(TABLE, 1):
+		if wanted and not any(word in row.name for word in wanted):
+			continue
+		test = row.killer.partition(":")[0]
+		options = "host" if test == "host" else guest_options(test)
+		lines.append((options, test, number, row))
+	for options, _, number, row in sorted(lines, key=lambda line: line[:3]):
+		print(number, options or "-", row.killer, row.name, sep="\t")
+
+
+if __name__ == "__main__":
+	match sys.argv[1:]:
+		case ["copy", target]:
+			copy(target)
+		case ["plan", *wanted]:
+			plan(wanted)
+		case _:
+			sys.exit(__doc__)
