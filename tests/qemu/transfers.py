@@ -207,7 +207,9 @@ def hostile_clients():
 			("rwwrite", (), errno.ECONNRESET, "disconnected before the end"),
 			# With rwread its wrong data may be found first.
 			("rwwrite", ("times=4",), proto, "went on after the last iteration"),
-			("rwread", ("inv=0x1234",), proto, "RECV of iteration 0 failed")):
+			("rwread", ("inv=0x1234",), proto, "RECV of iteration 0 failed"),
+			# Nothing but its data is wrong.
+			("rwread", (), errno.EBADMSG, "data mismatch in iteration 0")):
 		port = new_port()
 		server = krping.serve(f"server,port={port},timeout=15000")
 		log = krping.Log()
