@@ -7,6 +7,7 @@ In a guest whose module has all mutants: run for each NUMBER the test that is to
 	NUMBER killed SENTENCE
 	NUMBER survived
 	NUMBER broken SENTENCE		the test cannot tell
+	NUMBER again			it wants another guest
 
 The test must pass without the mutant just before, unless nothing has failed since it did. Ends early
 where the guest is in no state to go on.
@@ -17,11 +18,13 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 from table import TABLE
 
 # Seconds after which a test is ended that has not ended itself: more than its own limit.
 LIMIT = 800
+HANGS = f"the test had not ended after {LIMIT} s"
 
 
 def choose(test: str, number: int) -> None:
@@ -37,28 +40,32 @@ def choose(test: str, number: int) -> None:
 
 def reload() -> str:
 	"""Load the module anew, without any mutant. Return why that is impossible, or ""."""
-	for words in (["rmmod", "krping"], ["insmod", "/host/krping.ko"]):
+	# Who has just been killed may still be on its way out of the module.
+	for tries in range(50):
 		try:
-			done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+			done = subprocess.run(("rmmod", "krping"), capture_output=True, text=True,
+					      check=False, timeout=60)
 		except subprocess.TimeoutExpired:
-			return f"{words[0]} hangs"
-		if done.returncode:
-			return done.stderr.strip().splitlines()[-1]
-	return ""
+			return "the module does not unload"
+		if done.returncode == 0:
+			subprocess.run(("insmod", "/host/krping.ko"), check=True)
+			return ""
+		time.sleep(0.1 if tries else 0)
+	return done.stderr.strip().splitlines()[-1]
 
 
-def log_size() -> int:
-	"""How many lines the kernel's log has."""
-	return len(subprocess.run(["dmesg"], capture_output=True, check=True).stdout.splitlines())
+def kernel_log() -> list[bytes]:
+	"""The lines of the kernel's log."""
+	return subprocess.run(["dmesg"], capture_output=True, check=True).stdout.splitlines()
 
 
 def complaint(since: int) -> str:
 	"""What the kernel's log has that it should not, after so many lines, or ""."""
-	lines = subprocess.run(["dmesg"], capture_output=True, check=True).stdout.splitlines()[since:]
+	lines = kernel_log()[since:]
 	with tempfile.NamedTemporaryFile() as file:
 		file.write(b"\n".join(lines))
 		file.flush()
-		done = subprocess.run(["/krping/scripts/guest-log", file.name], check=False, text=True,
+		done = subprocess.run(["scripts/guest-log", file.name], check=False, text=True,
 				      capture_output=True, errors="replace")
 	return done.stderr.strip().splitlines()[-1] if done.returncode else ""
 
@@ -78,17 +85,20 @@ def outcome(killer: str, number: int) -> tuple[str, bool]:
 	"""Run the test KILLER with the mutant NUMBER, or 0 for none. Return how it failed, or "", and
 	whether the guest is as before."""
 	test, _, word = killer.partition(":")
-	since = log_size()
+	since = len(kernel_log())
 	if number:
 		choose(test, number)
 	words = [word.strip()] if word else []
-	try:
-		done = subprocess.run(["python3", f"tests/qemu/{test}.py", *words], check=False, text=True,
-				      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, errors="replace",
-				      stderr=subprocess.STDOUT, timeout=LIMIT)
-		why = failure(done.stdout, done.returncode)
-	except subprocess.TimeoutExpired:
-		why = f"the test had not ended after {LIMIT} s"
+	with tempfile.TemporaryFile("w+", errors="replace") as output:
+		run = subprocess.Popen(["python3", f"tests/qemu/{test}.py", *words], stdout=output,
+				       stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+		try:
+			status = run.wait(LIMIT)
+		except subprocess.TimeoutExpired:
+			run.kill()
+			return complaint(since) or HANGS, False
+		output.seek(0)
+		why = failure(output.read(), status)
 	stays = reload()
 	bad = complaint(since)
 	return why or bad or stays, not (stays or bad)
@@ -105,14 +115,15 @@ def main() -> None:
 		if killer not in passed:
 			why, sound = outcome(killer, 0)
 			if why and passed:
-				# It may be due to what failed before: begin with it in another guest.
+				# It may be due to what failed before.
+				print(number, "again", flush=True)
 				sys.exit(3)
 			if why or not sound:
 				print(number, "broken", f"without it too: {why}", flush=True)
 				continue
 			passed.add(killer)
 		why, sound = outcome(killer, number)
-		print(number, "killed" if why else "survived", why, flush=True)
+		print(number, "broken" if why == HANGS else "killed" if why else "survived", why, flush=True)
 		if not sound:
 			sys.exit(3)
 		if why:

@@ -134,15 +134,16 @@ def guest_options(test: str) -> str:
 
 
 def plan(wanted: list[str]) -> None:
-	"""Print what is to be done for the mutants that are WANTED, those of one guest together."""
+	"""Print what is to be done for the mutants that are WANTED, those of one guest together, and
+	last those that take the machine's own time."""
 	lines = []
 	for number, row in enumerate(TABLE, 1):
 		if wanted and not any(word in row.name for word in wanted):
 			continue
 		test = row.killer.partition(":")[0]
 		options = "host" if test == "host" else guest_options(test)
-		lines.append((options, test, number, row))
-	for options, _, number, row in sorted(lines, key=lambda line: line[:3]):
+		lines.append((not options, options, test, number, row))
+	for _, options, _, number, row in sorted(lines, key=lambda line: line[:4]):
 		print(number, options or "-", row.killer, row.name, sep="\t")
 
 
