@@ -76,7 +76,7 @@ def failure(output: str, status: int) -> str:
 	for line in output.splitlines():
 		if line.startswith("not ok"):
 			return f'"{re.sub("not ok [0-9]+ ", "", line)}" ({said[:200]})'
-		if line.startswith("# "):
+		if line.startswith("# ") and not line.startswith(("# took ", "# CPU: ")):
 			said = line[2:].strip()
 	return f"exit status {status}: {said}" if status else ""
 
@@ -123,7 +123,8 @@ def main() -> None:
 				continue
 			passed.add(killer)
 		why, sound = outcome(killer, number)
-		print(number, "broken" if why == HANGS else "killed" if why else "survived", why, flush=True)
+		verdict = "broken" if why == HANGS else "killed" if why else "survived"
+		print(number, verdict, why, flush=True)
 		if not sound:
 			sys.exit(3)
 		if why:
