@@ -150,6 +150,9 @@ def _limited(function, limit):
 
 def _explain(error):
 	"""Where the test failed, from the test's own frames, and why."""
+	if error.__context__ and not error.__suppress_context__:
+		_explain(error.__context__)
+		diag("after which")
 	for frame in traceback.extract_tb(error.__traceback__):
 		if frame.filename != __file__:
 			diag(f"{os.path.basename(frame.filename)}:{frame.lineno}: {frame.line}")
