@@ -224,6 +224,21 @@ def server_anew():
 					other.leaves()
 
 
+@suite.test("a client that the server does not know any more is told of a loss, a new one is not")
+def forgotten():
+	first, second, third = (random.randrange(1 << 64) for _ in range(3))
+	with bad_device() as device, Server(f"store={device},persist") as server:
+		with Client(server, first) as one:
+			one.does(WRITE, OK, 1, offset=BAD, size=4096, flags=DATA, data=BLOCK)
+			one.does(FLUSH, IO, 1)
+			# It has been connected before, here or to an earlier server.
+			with Client(server, second, 2) as other, Client(server, third) as stranger:
+				other.does(FLUSH, IO, 1)
+				stranger.does(FLUSH, OK, 1)
+				other.leaves()
+			one.leaves()
+
+
 @suite.test("what is written back while no server runs, and fails, is told by the next one")
 def between_servers():
 	number = random.randrange(1 << 64)
