@@ -24,6 +24,8 @@ from table import TABLE
 
 # Seconds after which a test is ended that has not ended itself: more than its own limit.
 LIMIT = 800
+# What ktap prints of an exception.
+RAISED = re.compile(r"# ([a-z_]+\.)*[A-Z]\w*(:|$)")
 HANGS = f"the test had not ended after {LIMIT} s"
 
 
@@ -76,8 +78,11 @@ def failure(output: str, status: int) -> str:
 	for line in output.splitlines():
 		if line.startswith("not ok"):
 			return f'"{re.sub("not ok [0-9]+ ", "", line)}" ({said[:200]})'
-		if line.startswith("# ") and not line.startswith(("# took ", "# CPU: ")):
+		# What the look for leftovers says after it may follow from it.
+		if not said and RAISED.match(line):
 			said = line[2:].strip()
+		elif line.startswith("ok "):
+			said = ""
 	return f"exit status {status}: {said}" if status else ""
 
 
