@@ -233,6 +233,12 @@ impl Session {
         (self.timeout() / 3).clamp(1, SILENCE_MS / 3)
     }
 
+    /// Runs `f` with the credentials of the writer, as each thread of the command must: a kernel
+    /// thread has all rights otherwise.
+    pub(crate) fn as_writer<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.credentials.assume(f)
+    }
+
     /// Waits for the last thread until `deadline`. Returns false if that passes, or something
     /// disturbs the calling task, first. May sleep.
     pub(crate) fn wait_for_threads(&self, deadline: Deadline) -> bool {
@@ -378,7 +384,7 @@ impl Session {
         // started.
         let handle = Kthread::run(fmt!("{}", ThreadName(worker.id)), move || {
             let session = &running.session;
-            session.credentials.assume(|| {
+            session.as_writer(|| {
                 match cpu.map_or(Ok(()), |cpu| run_on(cpu).map_err(|_| Failure::NoCpu(cpu))) {
                     Ok(()) => body(session, &running.worker),
                     Err(failure) => session.abort(failure),

@@ -111,12 +111,12 @@ TABLE = (
 	Mutant("a server of disks is stopped without CAP_SYS_ADMIN", "rust/engine/detached.rs",
 	       "servers.iter().any(is_block) && !capable_sys_admin()", "false",
 	       "test_detach: a server of disks: EBUSY"),
-	Mutant("threads act with all rights, not with the writer's", "rust/engine/session.rs",
-	       "session.credentials.assume(|| {"
-	       " match cpu.map_or(Ok(()), |cpu| run_on(cpu).map_err(|_| Failure::NoCpu(cpu))) {"
-	       " Ok(()) => body(session, &running.worker),"
-	       " Err(failure) => session.abort(failure), } });",
-	       "body(session, &running.worker);",
+	Mutant("a store is written to with all rights, not with the writer's",
+	       "rust/block/server/job_thread.rs",
+	       "session.as_writer(|| match cpu.map_or(Ok(()), run_on) {"
+	       " Ok(()) => done.0.work(),"
+	       " Err(_) => done.0.outcome.fail(Failure::NoCpu(cpu.unwrap_or(0))), });",
+	       "done.0.work();",
 	       "test_credentials: what a server writes"),
 	Mutant("another command goes on in place of the one that was disturbed",
 	       "rust/engine/restart.rs",

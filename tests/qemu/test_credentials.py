@@ -156,10 +156,11 @@ def threads():
 	for dropped, kept in (((CAP_FSETID,), False), ((), True)):
 		with tempfile.NamedTemporaryFile(dir="/dev/shm") as file:
 			file.truncate(1 << 20)
-			os.fchmod(file.fileno(), 0o4755)
 			with serving("loopback", f"store={file.name}",
 				     lambda dropped=dropped: drop(*dropped)) as number:
 				assert number is None, krping.name(number)
+				# Opening a store takes the bit away as well.
+				os.fchmod(file.fileno(), 0o4755)
 				with block.Raw(block.node(0)) as raw:
 					raw.put(0, b"x" * 65536)
 				mode = os.fstat(file.fileno()).st_mode

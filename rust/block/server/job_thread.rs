@@ -30,6 +30,7 @@ use crate::{
         },
         queue::Queue,
         queue_pair::QueuePair,
+        session::Session,
         worker::{
             ThreadName,
             Worker, //
@@ -216,14 +217,19 @@ pub(crate) struct JobThread {
 }
 
 impl JobThread {
-    /// Starts the thread, on the CPU of `worker`. May sleep.
-    pub(crate) fn start(shared: &Arc<JobShared>, worker: &Worker) -> Result<Self> {
+    /// Starts the thread, on the CPU of `worker`, with the rights of the writer. May sleep.
+    pub(crate) fn start(
+        shared: &Arc<JobShared>,
+        session: &Arc<Session>,
+        worker: &Worker,
+    ) -> Result<Self> {
         let (done, cpu) = (Done(shared.clone()), worker.cpu());
+        let session = session.clone();
         let thread = Kthread::run(fmt!("{}", ThreadName(worker.id)), move || {
-            match cpu.map_or(Ok(()), run_on) {
+            session.as_writer(|| match cpu.map_or(Ok(()), run_on) {
                 Ok(()) => done.0.work(),
                 Err(_) => done.0.outcome.fail(Failure::NoCpu(cpu.unwrap_or(0))),
-            }
+            });
             drop(done);
         })?;
         Ok(Self {

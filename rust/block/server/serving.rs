@@ -309,7 +309,10 @@ impl BlockResponder<'_> {
         )
         .map_err(&starting)?;
         if needs_thread {
-            *jobs = Some(JobThread::start(&shared, self.accepting.worker).map_err(&starting)?);
+            *jobs = Some(
+                JobThread::start(&shared, self.accepting.session, self.accepting.worker)
+                    .map_err(&starting)?,
+            );
         }
         Ok(shared)
     }
