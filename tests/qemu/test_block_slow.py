@@ -15,7 +15,7 @@ import puppet
 import tap
 from block import MIB, Raw, Server
 from krping import ADDR, Command, Log, new_port, wait_for
-from ktap import Skip, Suite, diag
+from ktap import Skip, Suite
 from puppet import DATA, READ, WRITE, geometry, response
 
 suite = Suite(check=block.check)
@@ -85,27 +85,8 @@ class Beside(threading.Thread):
 		return self.errno
 
 
-def unless_stalled(function):
-	"""FUNCTION(), which is called again where it has failed and one end has heard nothing of the
-	other one: of a machine that stalls for longer than timeout=."""
-	for _ in range(3):
-		log = Log()
-		try:
-			return function()
-		except (AssertionError, OSError) as error:
-			if not log.find("(the client|server's answer to a keepalive): nothing happened"):
-				raise
-			diag(f"silence: {error}; once more")
-	raise AssertionError(f"silence each time: {log.text()}")
-
-
 @suite.test("a flush longer than timeout= and reconnect= is waited for")
 def slow_flush():
-	unless_stalled(flush_slowly)
-
-
-def flush_slowly():
-	"""Flush for longer than timeout= and reconnect=."""
 	with Slow("reconnect=1") as slow:
 		slow.fill(8)
 		start = time.monotonic()
@@ -119,11 +100,6 @@ def flush_slowly():
 
 @suite.test("zeroes that take longer than timeout= are written once")
 def slow_zeroes():
-	unless_stalled(zero_slowly)
-
-
-def zero_slowly():
-	"""Write zeroes for longer than timeout=."""
 	with Slow("reconnect=1", rate=4) as slow:
 		before = slow.written()
 		slow.raw.zero(0, 24 * MIB)
@@ -306,43 +282,30 @@ def write(number):
 
 @suite.test("a request that the server works on is waited for, another one is sent again")
 def lists():
-	# A puppet that has stalled is no server either.
-	for timeout in (3000, 12000):
-		with Played("reconnect=30", timeout) as played:
-			if listed(played, timeout / 1000):
-				return
-		diag(f"a stall of more than {timeout} ms; once more")
-	raise AssertionError("what the server works on is not waited for")
-
-
-def listed(played, timeout):
-	"""A write that the server of PLAYED works on is waited for, for longer than TIMEOUT seconds,
-	and sent again when it does not. Returns False if it has not been waited for."""
-	number = block.numbers()[0]
-	log = Log()
-	writer = Beside(lambda: write(number))
-	asked = played.survey(WRITE)
-	end = time.monotonic() + 2.5 * timeout
-	while time.monotonic() < end:
-		if log.find("connection lost"):
-			return False
-		with contextlib.suppress(AssertionError):
-			played.tell(played.survey(timeout=1), [asked.tag])
-	assert writer.errno is None, log.text()
-	# It is alive, and the request is not with it.
-	end = time.monotonic() + 60
-	while not log.find("connection lost"):
-		assert time.monotonic() < end, log.text()
-		with contextlib.suppress(AssertionError):
-			played.tell(played.survey(timeout=1))
-	played.accept()
-	if not log.find("waiting for the server's answer to a request"):
-		return False
-	again = played.survey(WRITE)
-	assert (again.offset, again.size) == (asked.offset, asked.size)
-	played.server.tell(f"send {response(again.tag, again.seq)}")
-	assert writer.ends() == 0
-	return True
+	timeout = 3
+	with Played("reconnect=30", 1000 * timeout) as played:
+		number = block.numbers()[0]
+		log = Log()
+		writer = Beside(lambda: write(number))
+		asked = played.survey(WRITE)
+		end = time.monotonic() + 2.5 * timeout
+		while time.monotonic() < end:
+			with contextlib.suppress(AssertionError):
+				played.tell(played.survey(timeout=1), [asked.tag])
+			assert not log.find("connection lost"), log.text()
+		assert writer.errno is None, log.text()
+		# It is alive, and the request is not with it.
+		end = time.monotonic() + 60
+		while not log.find("connection lost"):
+			assert time.monotonic() < end, log.text()
+			with contextlib.suppress(AssertionError):
+				played.tell(played.survey(timeout=1))
+		played.accept()
+		log.expect("waiting for the server's answer to a request")
+		again = played.survey(WRITE)
+		assert (again.offset, again.size) == (asked.offset, asked.size)
+		played.server.tell(f"send {response(again.tag, again.seq)}")
+		assert writer.ends() == 0
 
 
 @suite.test("answers to surveys that are none end the connection")
