@@ -26,8 +26,8 @@ pub(crate) enum Identity {
         subvolume: u64,
         /// Inode number and generation.
         inode: (u64, u32),
-        /// Identifier that tells the file system from its copies, which have the same UUID, if there
-        /// is one: see [`Medium::of_filesystem`].
+        /// Identifier that tells the file system from its copies, which have the same UUID; `None`
+        /// without one: see [`Medium::of_filesystem`].
         medium: Option<(u64, u64)>,
     },
     /// A regular file on a file system without a UUID: device number of the file system, number of
