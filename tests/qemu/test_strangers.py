@@ -11,7 +11,6 @@ import time
 import block
 import krping
 import puppet
-from hogs import wlat
 from krping import ADDR, ADDR6, Log, new_port, new_tag, results, run, run_ok
 from ktap import Suite
 
@@ -140,20 +139,6 @@ def max_memory_once():
 	assert run(client(port, ADDR, count=1, size=8192)) == errno.ECONNREFUSED
 	assert server.wait() == errno.ENOMEM
 	log.wait(OVER)
-
-
-@suite.test("without max_memory= a client gets at most half of what is left")
-def halves():
-	with open("/proc/meminfo", encoding="ascii") as file:
-		available = int(re.search(r"MemAvailable: *([0-9]+) kB", file.read())[1]) << 10
-	log, port = Log(), new_port()
-	server = krping.serve(f"server,persist,addr={ADDR},port={port}")
-	# Of half of the memory that there is.
-	with puppet.Client(port, wlat(1000, size=available * 3 // 10)) as peer:
-		peer.refused()
-	log.wait(OVER)
-	run_ok(client(port, ADDR, count=10, size="1M"))
-	assert server.interrupt() == errno.EINTR
 
 
 @suite.test("a client that may be silent for longer than silence= hears how long it may")
