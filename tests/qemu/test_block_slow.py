@@ -14,8 +14,9 @@ import network
 import puppet
 import tap
 from block import MIB, Raw, Server
+from hotplug import cpu_online
 from krping import ADDR, Command, Log, new_port, wait_for
-from ktap import Skip, Suite
+from ktap import Suite
 from puppet import DATA, READ, WRITE, geometry, response
 
 suite = Suite(check=block.check)
@@ -148,18 +149,6 @@ def limited():
 		assert slow.disk.figures()["errors"] > 0, slow.disk.figures()
 		slow.raw.put(0, b"z" * 4096)
 		assert slow.raw.get(0, 4096) == b"z" * 4096
-
-
-def cpu_online(online=None):
-	"""Whether the second CPU is online, after having it be so."""
-	path = "/sys/devices/system/cpu/cpu1/online"
-	if not os.path.exists(path):
-		raise Skip("there is one CPU, or it stays")
-	if online is not None:
-		with open(path, "w", encoding="ascii") as file:
-			file.write("1" if online else "0")
-	with open(path, encoding="ascii") as file:
-		return file.read().strip() == "1"
 
 
 def take_device(disk, most):

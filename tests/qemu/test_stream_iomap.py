@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 # debug: yes
-"""Direct writes of streams, between kernels and with rdma-core's riostream at either end."""
+"""Direct writes of streams, between kernels and with rdma-core's riostream at either end.
+
+Where riostream compares (-T v) it takes a write as complete when its last byte is there, which no
+device promises. With one CPU it does not run while soft-RoCE copies a packet; with two it said "data
+verification failed" in 4 of 90 runs of 400 writes of 64 bytes.
+"""
 
 import errno
 
 import krping
+from hotplug import one_cpu
 from krping import ADDR, Program, new_port, new_tag, run_fails, run_ok, wait_for
 from ktap import Suite
 from streams import TIMEOUT, program, sides
@@ -108,6 +114,7 @@ def compared(status, output):
 
 
 @suite.test("riostream's client: all bytes compared at both ends")
+@one_cpu()
 def client_of_riostream():
 	for size, rounds, options in ((64, 400, ()), (4096, 100, ("-T", "a")), (65536, 20, ("-T", "b")),
 				      (1 << 20, 3, ())):
@@ -133,6 +140,7 @@ def bandwidth_of_riostream():
 
 
 @suite.test("riostream's server: all bytes compared at both ends")
+@one_cpu()
 def server_of_riostream():
 	for size, rounds in ((64, 400), (4096, 100), (1 << 20, 3)):
 		port, tag = new_port(), new_tag()
