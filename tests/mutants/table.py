@@ -87,7 +87,7 @@ TABLE = (
 	       "test_strangers: max_memory= rejects clients"),
 	Mutant("one client may take all memory", "rust/mr/budget.rs",
 	       "self.halves && rest < bytes", "false",
-	       "test_strangers: without max_memory= a client gets"),
+	       "test_fair: memory: as many large buffers"),
 
 	# Room engine.
 	Mutant("a client may be silent for as long as it likes", "rust/engine/allowance.rs",
