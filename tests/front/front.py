@@ -36,6 +36,7 @@ RECORD = 8192
 
 program = load(PROGRAM)
 
+
 def wait_for(predicate, timeout=20):
 	"""Wait until PREDICATE() is true."""
 	end = time.monotonic() + timeout

@@ -461,7 +461,7 @@ def interrupted():
 		with played("stuck.a", "stuck.b") as environment:
 			process = start(environment, hosts="a,b")
 			front.wait_for(lambda: any(os.path.exists(f"{host}/commands")
-					       and "begins" in notes(host) for host in "ab"))
+						   and "begins" in notes(host) for host in "ab"))
 			process.send_signal(number)
 			_, err = process.communicate(timeout=30)
 			expected = -number if number == signal.SIGKILL else 130
