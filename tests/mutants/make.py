@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Usage: make.py copy DIR <NAMES | make.py plan [NAME]...
+"""Usage: make.py copy DIR <NAMES | make.py plan [NAME]... <HEADS
 
 copy: copy the files of NAMES, which end with NUL, from the current directory to DIR, and build all
 mutants of the table into the sources there. A mutant is off unless its number is chosen: by a write
 of mutant=NUMBER to /proc/krping, or in the host tests by the variable MUTANT.
 
 plan: print the number, the options of the guest ("host" for none), the test that is to notice it
-and the name of each mutant, or of those whose name contains one of NAMEs, with tabs.
+and the name of each mutant, or of those whose name contains one of NAMEs, with tabs. HEADS are what
+tests/heads.awk prints.
 """
 
 import os
@@ -122,26 +123,27 @@ def copy(target: str) -> None:
 		write(os.path.join(target, name), text.encode(), 0o644)
 
 
-def guest_options(test: str) -> str:
-	"""The options of the guest that TEST, a file of tests/qemu, asks for: as tests/run has it."""
-	with open(f"tests/qemu/{test}.py", encoding="utf-8") as file:
-		head = "".join(line for _, line in zip(range(10), file))
-	wanted = re.search(r"^# guest: *(.*)", head, re.MULTILINE)
-	options = wanted[1] if wanted else ""
-	if not re.search(r"^# time: real", head, re.MULTILINE) and "--icount" not in options:
-		options = f"--virtual {options}"
-	return options.strip()
+def guests() -> dict[str, str]:
+	"""The options of the guest that each file of tests/qemu asks for, from what tests/heads.awk
+	prints."""
+	found = {}
+	for line in sys.stdin:
+		path, options, clock, *_ = line.split("|")
+		name = os.path.basename(path).removesuffix(".py")
+		found[name] = f"--virtual {options}".strip() if clock == "virtual" else options
+	return found
 
 
 def plan(wanted: list[str]) -> None:
 	"""Print what is to be done for the mutants that are WANTED, those of one guest together, and
 	last those that take the machine's own time."""
+	options_of = guests() | {"host": "host"}
 	lines = []
 	for number, row in enumerate(TABLE, 1):
 		if wanted and not any(word in row.name for word in wanted):
 			continue
 		test = row.killer.partition(":")[0]
-		options = "host" if test == "host" else guest_options(test)
+		options = options_of[test]
 		lines.append((not options, options, test, number, row))
 	for _, options, _, number, row in sorted(lines, key=lambda line: line[:4]):
 		print(number, options or "-", row.killer, row.name, sep="\t")
