@@ -16,6 +16,7 @@ from block import MIB, Raw
 from fragile import Mapping
 from krping import ADDR, ADDR6, Program, new_port, new_tag, run_ok, wait_for
 from ktap import Suite
+from losses import STORES
 
 suite = Suite(check=guests.check)
 
@@ -170,10 +171,6 @@ class Store:
 			self.guest.exec("umount", MOUNT)
 
 
-# Stores: whether they are files, and further options.
-STORES = ((True, ""), (True, ",direct"), (False, ""), (False, ",direct"))
-
-
 def pattern(number):
 	"""What block NUMBER of the disk is to have."""
 	return number.to_bytes(8, "little") * 512
@@ -277,8 +274,8 @@ def unflushed():
 @suite.test("a disk has all data when the module of its server was unloaded and loaded meanwhile")
 def module_anew():
 	other = far()
-	for kind in STORES:
-		with Store(other, *kind) as store, store.disk() as disk, Raw(disk) as raw:
+	for kind, is_file, options in STORES:
+		with Store(other, is_file, options) as store, store.disk() as disk, Raw(disk) as raw:
 			raw.put(0, pattern(1))
 			assert raw.flush() == "ok"
 			raw.put(4096, pattern(2))
@@ -319,7 +316,7 @@ def stays(other, path, options, medium):
 def module_stays():
 	other = far()
 	# With direct I/O a device has it.
-	for is_file, options in STORES[:3]:
+	for _, is_file, options in STORES[:3]:
 		with Mapping(other.exec) as medium:
 			if is_file:
 				path = medium.path
