@@ -252,16 +252,18 @@ def others_no_timeout():
 	# One after the other, as a connection must be made within that, too.
 	timeout = 1000 * krping.SLOW
 	threads = timeout // 1000 + 1
-	for words, served, conns in OTHERS:
+	for words, serves, conns in OTHERS:
 		port, tag = new_port(), new_tag()
 		# With persist it waits for its clients as long as they take.
-		server = serve(f"server,port={port},persist,timeout={timeout},tag={tag}{served}")
+		server = serve(f"server,port={port},persist,timeout={timeout},tag={tag}{serves}")
 		# An operation of each connection, a period after the beginning.
 		run_ok(f"client,addr={ADDR},port={port},{words},rate={conns},threads={threads},count=1,"
 		       f"timeout={timeout}")
 		krping.wait_for(lambda: len(krping.lines()) == 1, what=krping.lines)
 		found = krping.results(tag)
-		assert found and all(each["status"] == "ok" for each in found), (words, found)
+		served = sum(each.get("messenger", {"connections": 1})["connections"] for each in found)
+		assert served == threads * conns, (words, found)
+		assert all(each["status"] == "ok" for each in found), (words, found)
 		assert server.interrupt() == errno.EINTR
 
 
