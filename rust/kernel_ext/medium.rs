@@ -42,7 +42,7 @@ impl Medium {
         // SAFETY: By the function's requirements; these members do not change while it is open.
         let (disk, start) = unsafe { ((*bdev).bd_disk, (*bdev).bd_start_sect) };
         // SAFETY: A device that is open has a disk, which lives at least as long.
-        if let Some(id) = unsafe { disk_id(disk).or_else(|| attribute_id(disk)) } {
+        if let Some(id) = unsafe { disk_id(disk).or_else(|| Attributes::of(disk)?.disk()) } {
             return Self::Stable(id, start);
         }
         // SAFETY: By the function's requirements.
@@ -68,8 +68,10 @@ impl Medium {
         // SAFETY: A device that is open has a disk, which lives at least as long.
         let id = unsafe {
             disk_id(disk)
-                .or_else(|| attribute_id(disk))
-                .or_else(|| loop_id(disk))
+                .or_else(|| {
+                    let attributes = Attributes::of(disk)?;
+                    attributes.disk().or_else(|| attributes.backing_file())
+                })
                 .or_else(|| partition_id(bdev))
         };
         Some((id?, start))
@@ -169,9 +171,9 @@ impl Attributes {
     /// # Safety
     ///
     /// `disk` is that of a device that is open.
-    unsafe fn of(disk: *mut bindings::gendisk) -> Result<Self> {
-        Ok(Self {
-            sysfs: Sysfs::mount()?,
+    unsafe fn of(disk: *mut bindings::gendisk) -> Option<Self> {
+        Some(Self {
+            sysfs: Sysfs::mount().ok()?,
             // SAFETY: By the function's requirements; a disk has its whole device as long as it
             // lives, and the number of that does not change.
             device: unsafe { (*(*disk).part0).bd_dev },
@@ -189,32 +191,18 @@ impl Attributes {
         let text = self.sysfs.read(&path, &mut text)?.trim_ascii();
         (!text.is_empty()).then(|| fold(text))
     }
-}
 
-/// Returns the identifier of a disk that its attributes in sysfs hold, if there is one. May sleep.
-///
-/// # Safety
-///
-/// `disk` is that of a device that is open.
-unsafe fn attribute_id(disk: *mut bindings::gendisk) -> Option<u64> {
-    // SAFETY: By the function's requirements.
-    let attributes = unsafe { Attributes::of(disk).ok()? };
-    ATTRIBUTES
-        .into_iter()
-        .find_map(|name| attributes.number(name))
-}
+    /// Returns the identifier of the disk, if one of them holds it. May sleep.
+    fn disk(&self) -> Option<u64> {
+        ATTRIBUTES.into_iter().find_map(|name| self.number(name))
+    }
 
-/// Returns a number made from the path of the file behind a loop device and where the device begins
-/// in it; `None` for other disks. Another file may come to that path. May sleep.
-///
-/// # Safety
-///
-/// `disk` is that of a device that is open.
-unsafe fn loop_id(disk: *mut bindings::gendisk) -> Option<u64> {
-    // SAFETY: By the function's requirements.
-    let attributes = unsafe { Attributes::of(disk).ok()? };
-    let file = attributes.number("loop/backing_file")?;
-    Some(file.rotate_left(1) ^ attributes.number("loop/offset")?)
+    /// Returns a number made from the path of the file behind a loop device and where the device
+    /// begins in it; `None` for other disks. Another file may come to that path. May sleep.
+    fn backing_file(&self) -> Option<u64> {
+        let file = self.number("loop/backing_file")?;
+        Some(file.rotate_left(1) ^ self.number("loop/offset")?)
+    }
 }
 
 /// Hashes `bytes` to a number with FNV-1a.
