@@ -318,7 +318,7 @@ impl kernel::Module for EchoModule {
         // Requests wait for the thread, which is the last that can fail.
         listener.listen(BACKLOG)?;
         let body = server.clone();
-        let thread = Kthread::run(fmt!("rdma_echo"), move || body.run())?;
+        let thread = Kthread::run_with_all_rights(fmt!("rdma_echo"), move || body.run())?;
         Ok(Self {
             _listener: listener,
             thread: Some(thread),

@@ -124,7 +124,10 @@ impl Departures {
         });
         let heard = wait_queue.clone();
         Ok(Self {
-            thread: Some(Kthread::run(fmt!("krping_cm"), move || watch(&heard))?),
+            thread: Some(Kthread::run_with_all_rights(
+                fmt!("krping_cm"),
+                move || watch(&heard),
+            )?),
             wait_queue,
         })
     }

@@ -34,7 +34,7 @@ pub(crate) const SILENCE_MS: u32 = 60_000;
 /// by default; a client and a loopback have chosen their peers.
 pub(crate) struct Allowance {
     /// Timeout of waits for a peer, in ms: `timeout=`.
-    pub(crate) timeout_ms: u32,
+    pub(super) timeout_ms: u32,
     /// Longest time in ms for which a peer may be silent: `silence=` of a server, by default
     /// [`SILENCE_MS`] or its timeout. A loopback knows both sides.
     most_silence_ms: u32,

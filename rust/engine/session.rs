@@ -107,7 +107,7 @@ pub(crate) struct Session {
     /// The writer's network namespace.
     pub(crate) net: Netns,
     /// The writer's credentials, with which all threads act.
-    credentials: Credentials,
+    credentials: Arc<Credentials>,
     /// Told whenever a thread has ended, in addition to the writer.
     watcher: Option<Arc<dyn Watcher>>,
     pub(crate) registry: Arc<Registry>,
@@ -191,7 +191,7 @@ impl Session {
         watcher: Option<Arc<dyn Watcher>>,
     ) -> Result<Arc<Self>> {
         let net = Netns::current().ok_or(ESRCH)?;
-        let credentials = Credentials::current().ok_or(ESRCH)?;
+        let credentials = Arc::new(Credentials::current().ok_or(ESRCH)?, GFP_KERNEL)?;
         let allowance = Allowance::new(&command)?;
         Arc::pin_init(
             pin_init!(Self {
@@ -233,10 +233,17 @@ impl Session {
         (self.timeout() / 3).clamp(1, SILENCE_MS / 3)
     }
 
-    /// Runs `f` with the credentials of the writer, as each thread of the command must: a kernel
-    /// thread has all rights otherwise.
-    pub(crate) fn as_writer<R>(&self, f: impl FnOnce() -> R) -> R {
-        self.credentials.assume(f)
+    /// Starts a thread of the command, with the credentials of its writer. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Kthread::run_as`].
+    pub(crate) fn run_thread<F: FnOnce() + Send + 'static>(
+        &self,
+        worker: &Worker,
+        body: F,
+    ) -> Result<Kthread> {
+        Kthread::run_as(fmt!("{}", ThreadName(worker.id)), &self.credentials, body)
     }
 
     /// Waits for the last thread until `deadline`. Returns false if that passes, or something
@@ -382,14 +389,12 @@ impl Session {
         };
         // From here on, dropping `running` updates the count: in the thread, or here if it is not
         // started.
-        let handle = Kthread::run(fmt!("{}", ThreadName(worker.id)), move || {
+        let handle = self.run_thread(&worker, move || {
             let session = &running.session;
-            session.as_writer(|| {
-                match cpu.map_or(Ok(()), |cpu| run_on(cpu).map_err(|_| Failure::NoCpu(cpu))) {
-                    Ok(()) => body(session, &running.worker),
-                    Err(failure) => session.abort(failure),
-                }
-            });
+            match cpu.map_or(Ok(()), |cpu| run_on(cpu).map_err(|_| Failure::NoCpu(cpu))) {
+                Ok(()) => body(session, &running.worker),
+                Err(failure) => session.abort(failure),
+            }
         });
         let handles = &mut self.threads.lock().handles;
         match handle {

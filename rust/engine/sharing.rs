@@ -174,7 +174,8 @@ impl Queue {
         let limit = receives / 2;
         queue.arm(limit)?;
         let (own, body) = (queue.clone(), refilling.clone());
-        let handle = Kthread::run(fmt!("krping_srq"), move || body.run(&own, limit))?;
+        let handle =
+            Kthread::run_with_all_rights(fmt!("krping_srq"), move || body.run(&own, limit))?;
         Ok(Self {
             queue,
             limit,

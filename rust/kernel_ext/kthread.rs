@@ -4,7 +4,10 @@
 //!
 //! C header: `include/linux/kthread.h`
 
-use super::module::ModuleRef;
+use super::{
+    cred::Credentials,
+    module::ModuleRef, //
+};
 use crate::bindings;
 use core::ptr::NonNull;
 use kernel::{
@@ -18,7 +21,8 @@ use kernel::{
     },
     fmt,
     prelude::*,
-    str::CString, //
+    str::CString,
+    sync::Arc, //
 };
 
 /// A running kernel thread, joined when dropped.
@@ -46,13 +50,28 @@ unsafe impl Send for Kthread {}
 unsafe impl Sync for Kthread {}
 
 impl Kthread {
-    /// Starts a kernel thread that runs `body`. At most 15 characters of its `name` are shown. May
-    /// sleep.
+    /// Starts a kernel thread that runs `body` with `credentials`. At most 15 characters of its
+    /// `name` are shown. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM`; `EINTR` if the caller is being killed.
-    pub(crate) fn run<F: FnOnce() + Send + 'static>(
+    pub(crate) fn run_as<F: FnOnce() + Send + 'static>(
+        name: fmt::Arguments<'_>,
+        credentials: &Arc<Credentials>,
+        body: F,
+    ) -> Result<Self> {
+        let credentials = credentials.clone();
+        Self::run_with_all_rights(name, move || credentials.assume(body))
+    }
+
+    /// Starts a kernel thread like [`run_as`](Self::run_as) that has all rights: for work that is
+    /// no user's. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run_as`](Self::run_as).
+    pub(crate) fn run_with_all_rights<F: FnOnce() + Send + 'static>(
         name: fmt::Arguments<'_>,
         body: F,
     ) -> Result<Self> {
@@ -94,8 +113,8 @@ impl Drop for Kthread {
     }
 }
 
-/// Starts a kernel thread like [`Kthread::run`] that is never joined. The thread holds `module`
-/// until it has left this module's code. May sleep.
+/// Starts a kernel thread like [`Kthread::run_with_all_rights`] that is never joined. The thread
+/// holds `module` until it has left this module's code. May sleep.
 pub(crate) fn run_detached<F: FnOnce() + Send + 'static>(
     name: fmt::Arguments<'_>,
     module: ModuleRef,

@@ -112,11 +112,9 @@ TABLE = (
 	       "servers.iter().any(is_block) && !capable_sys_admin()", "false",
 	       "test_detach: a server of disks: EBUSY"),
 	Mutant("a store is written to with all rights, not with the writer's",
-	       "rust/block/server/job_thread.rs",
-	       "session.as_writer(|| match cpu.map_or(Ok(()), run_on) {"
-	       " Ok(()) => done.0.work(),"
-	       " Err(_) => done.0.outcome.fail(Failure::NoCpu(cpu.unwrap_or(0))), });",
-	       "done.0.work();",
+	       "rust/engine/session.rs",
+	       "Kthread::run_as(fmt!(\"{}\", ThreadName(worker.id)), &self.credentials, body)",
+	       "Kthread::run_with_all_rights(fmt!(\"{}\", ThreadName(worker.id)), body)",
 	       "test_credentials: what a server writes"),
 	Mutant("another command goes on in place of the one that was disturbed",
 	       "rust/engine/restart.rs",

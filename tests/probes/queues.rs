@@ -236,7 +236,7 @@ pub(crate) fn drains(steps: &mut Steps) -> Result {
         let ended = Arc::pin_init(Completion::new(), GFP_KERNEL)?;
         let wrong = Arc::new(Atomic::<u32>::new(0), GFP_KERNEL)?;
         let (other, end, count) = (qp.clone(), ended.clone(), wrong.clone());
-        let thread = Kthread::run(fmt!("rdma_probe"), move || {
+        let thread = Kthread::run_with_all_rights(fmt!("rdma_probe"), move || {
             count.fetch_add(u32::from(other.drain().is_err()), Relaxed);
             drop(other);
             end.complete();

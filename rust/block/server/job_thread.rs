@@ -32,7 +32,6 @@ use crate::{
         queue_pair::QueuePair,
         session::Session,
         worker::{
-            ThreadName,
             Worker, //
         }, //
     },
@@ -220,16 +219,15 @@ impl JobThread {
     /// Starts the thread, on the CPU of `worker`, with the rights of the writer. May sleep.
     pub(crate) fn start(
         shared: &Arc<JobShared>,
-        session: &Arc<Session>,
+        session: &Session,
         worker: &Worker,
     ) -> Result<Self> {
         let (done, cpu) = (Done(shared.clone()), worker.cpu());
-        let session = session.clone();
-        let thread = Kthread::run(fmt!("{}", ThreadName(worker.id)), move || {
-            session.as_writer(|| match cpu.map_or(Ok(()), run_on) {
+        let thread = session.run_thread(worker, move || {
+            match cpu.map_or(Ok(()), run_on) {
                 Ok(()) => done.0.work(),
                 Err(_) => done.0.outcome.fail(Failure::NoCpu(cpu.unwrap_or(0))),
-            });
+            }
             drop(done);
         })?;
         Ok(Self {
