@@ -287,7 +287,7 @@ def vanish():
 
 
 class GoodClients(threading.Thread):
-	"""One client after the other, until stop(): all must be served."""
+	"""One client after the other, some of them a second, until stop(): all must be served."""
 
 	def __init__(self, port):
 		super().__init__(daemon=True)
@@ -305,6 +305,7 @@ class GoodClients(threading.Thread):
 			if number:
 				self.bad.append(name(number))
 			self.runs += 1
+			self.ending.wait(0.2)
 
 	def stop(self):
 		"""End them, and return how many were served."""
