@@ -76,7 +76,7 @@ def lives(server, options, seconds, fail, mend, waits, still=True, back=BACK):
 @suite.test("the RDMA device is removed and comes back: I/O goes on")
 def device_removed():
 	remove()
-	figures = lives(Server(f"size=16M,store={FILE},persist,timeout=2000"), "timeout=2000", 30,
+	figures = lives(Server(f"size=16M,store={FILE},persist,timeout=2000"), "timeout=2000", 15,
 			network.unplug, network.plug, (0.5, 0.5))
 	assert figures["reconnects"] >= 2, figures
 	remove()
@@ -99,7 +99,7 @@ def link_down():
 def server_killed():
 	remove()
 	server = Server(f"size=16M,store={FILE},persist")
-	figures = lives(server, "queues=2", 30, server.kill, server.start, (0, 0.5, 1.5),
+	figures = lives(server, "queues=2", 15, server.kill, server.start, (0, 0.5, 1.5),
 			still=False)
 	assert figures["reconnects"] >= 3 and figures["errors"] == 0, figures
 	remove()

@@ -172,7 +172,7 @@ def model():
 		whole = 6 * MIB
 		with block.loopback(options.replace("64M", "6M")) as disk, Raw(disk, 4 * MIB) as raw:
 			expected = bytearray(whole)
-			for number in range(150):
+			for number in range(60):
 				offset, pieces = request(rng, whole, len(raw.area))
 				length = sum(each for _, each in pieces)
 				kind = rng.choice(("read", "write", "write", "zero", "discard"))

@@ -97,9 +97,9 @@ def chunks():
 	with fair(",messenger,chunks=64,timeout=60000",
 		  "messenger,count=2000,echo,size=100,inflight=1") as (port, stack):
 		for _ in range(12):
-			hello = messenger_puppet.hello(size=LARGE, chunk=CHUNK, inflight=8)
+			hello = messenger_puppet.hello(size=LARGE, chunk=CHUNK, inflight=2)
 			peer = stack.enter_context(puppet.Client(port, hello, receives=0)).connected()
-			wanted = sum(ask(peer, number) for number in range(8))
+			wanted = sum(ask(peer, number) for number in range(2))
 			wait_for(lambda peer=peer, wanted=wanted: peer.arrived() >= wanted,
 				 what=peer.output)
 			peer.pause()

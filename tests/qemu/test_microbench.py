@@ -326,7 +326,7 @@ def progress():
 	# Where the server hears nothing else, its client says each third of timeout= that
 	# it lives, and nothing of that is in the figures.
 	tag = new_tag()
-	commands = [Command(f"loopback,addr={ADDR},{test},timeout=9000,duration=14,tag={tag}{test}")
+	commands = [Command(f"loopback,addr={ADDR},{test},timeout=3000,duration=5,tag={tag}{test}")
 		    for test in TESTS]
 	first = {line.thread: line.counters for line in wait_for(lambda: moving(8))}
 	for thread in first:

@@ -18,7 +18,7 @@ suite = Suite(check=krping.check)
 SENDS = ("slat", "sbw")
 # The tests that each has.
 CASES = [("uc", test) for test in ("wlat", "slat", "bw", "sbw")] + [("ud", test) for test in SENDS]
-COUNT = 500 // krping.SLOW
+COUNT = 200 // krping.SLOW
 # The network device's 1500 bytes hold 1024 of data, the next smaller power of two.
 PATH = 1024
 QKEY = "0x01234567"

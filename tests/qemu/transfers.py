@@ -29,9 +29,9 @@ PAGE = 4096
 MIB = 1 << 20
 BIOVEC = 1 << 12
 # By size: an emulated CPU moves some 20 MB a second, and the debug kernel much less.
-SIZES = {1: 20, 13: 20, 64: 40, PAGE: 40, PAGE + 1: 20, 65536: 10}
+SIZES = {1: 10, 13: 10, 64: 20, PAGE: 20, PAGE + 1: 10, 65536: 6}
 if SLOW == 1:
-	SIZES |= {MIB - PAGE: 6, MIB: 6}
+	SIZES |= {MIB - PAGE: 2, MIB: 2}
 # More than registrations of a queue pair, transfers, receives, and room in a send queue.
 DEEP = (65, 300, 1000) if SLOW == 1 else (100,)
 
