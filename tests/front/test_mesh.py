@@ -57,21 +57,18 @@ def pairwise():
 	assert not os.path.exists("x.part")
 
 
-@suite.test("1,024 hosts: all 523,776 pairs, in one thread", limit=400)
+@suite.test("256 hosts: all 32,640 pairs, in one thread", limit=120)
 def thousand():
-	start = time.process_time()
 	with front.directory():
 		hosts, out, _ = play("--json", "x", "--html", "y", "--directions", "one", *ONE,
-				     hosts="h[0-1023]", slow={"h700": 3})
+				     hosts="h[0-255]", slow={"h70": 3})
 		found = loaded()
 		size = os.path.getsize("y")
-	taken = time.process_time() - start
 	# The host that stands out is run again with some others, four for each of its sides.
-	assert hosts.runs == 523_776 + 8 * 512 and len(hosts.of("round")) == 1023 + 8, hosts.runs
-	assert found["runs"] == {"all": 523_776, "failed": 0}
-	assert {(each["kind"], each["client"]) for each in found["outliers"]} == {("host", "h700")}
-	assert "host h700" in out and size > 1 << 20
-	print(f"# {taken:.0f} s of CPU for controller and hosts")
+	assert hosts.runs == 32_640 + 8 * 128 and len(hosts.of("round")) == 255 + 8, hosts.runs
+	assert found["runs"] == {"all": 32_640, "failed": 0}
+	assert {(each["kind"], each["client"]) for each in found["outliers"]} == {("host", "h70")}
+	assert "host h70" in out and size > 1 << 16
 
 
 @suite.test("what a mesh of 1,024 hosts costs to lead is small", limit=120)

@@ -532,11 +532,11 @@ def the_seed():
 	return seed
 
 
-@suite.test("3000 commands of random bytes while runs go on, none of which does anything")
+@suite.test("300 commands of random bytes while runs go on, none of which does anything")
 def fuzzed():
 	rng = random.Random(the_seed())
 	options = Options(rng)
-	log, count, seen = Log(), 3000, {}
+	log, count, seen = Log(), 300, {}
 	with Quiet(), Around():
 		for _ in range(count):
 			role = rng.choice(("client", "server", "loopback", "clint", ""))
@@ -554,7 +554,7 @@ def fuzzed():
 	assert_clean(raw_log(1 << 20))
 
 
-@suite.test("300 random but well-formed commands while runs go on")
+@suite.test("100 random but well-formed commands while runs go on")
 def well_formed():
 	rng = random.Random(the_seed())
 	options = Options(rng)
@@ -564,7 +564,7 @@ def well_formed():
 		   errno.EOPNOTSUPP, errno.ENOMEM}
 	seen = {}
 	with Quiet(), Around():
-		for _ in range(300):
+		for _ in range(100):
 			words = options.words("client", options.test(SIZED), rng.randrange(8))
 			# Many threads are another test's.
 			words = [word for word in words
