@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -12,8 +13,14 @@ import krping
 from ktap import Suite
 from meshes import PROGRAM, accused, begin, cells, mesh
 
+# So few hosts are judged. Among one more, somebody who is worse is told from more noise.
+ENOUGH = 4
 COUNT = 5
-PAIRS = COUNT * (COUNT - 1)
+
+
+def pairs_of(count):
+	"""The number of pairs of so many hosts, both ways."""
+	return count * (count - 1)
 
 
 def check():
@@ -31,37 +38,50 @@ suite = Suite(check=check)
 # By a clock that counts instructions a healthy pair is slower by less than so many times, and 20 ms
 # do it by more.
 SANE = 5
-QUICK = ("--test", "wlat", "--sizes", "64", "--count", "50")
 
 
-@suite.test("all pairs, both ways, each with its figures; a limit that is missed is said")
+def wait_for_run():
+	"""Wait until a run of a mesh has begun."""
+	krping.wait_for(lambda: any(line.counters.get("write_msgs", 0) > 100
+				    for line in krping.lines()), 120)
+
+
+@suite.test("all pairs, both ways, each with its figures; nobody is named, and a missed limit is said")
 def all_pairs():
-	with hosts.Hosts(COUNT) as net:
-		found, text = mesh(net.names, "--test", "wlat,bw", "--sizes", "4K", "--count", "100")
-		assert f"{2 * PAIRS} runs of {COUNT} of {COUNT} hosts; 0 failed" in text, text
-		assert all(host["module_starts"] and host["ok"] for host in found["hosts"]), found["hosts"]
-		for figure, test in (("p50_ns", "wlat"), ("p99_ns", "wlat"), ("bytes_per_s", "bw")):
-			values = cells(found, figure, test)
-			assert len(values) == PAIRS and min(values.values()) > 0, (figure, values)
-		found, text = mesh("h1,h2", *QUICK, "--max-p99", "1ns", status=3)
-		assert len(found["misses"]) == 2, (found["misses"], text)
+	with hosts.Hosts(ENOUGH) as net:
+		count = pairs_of(ENOUGH)
+		found, text = mesh(net.names, "--test", "wlat,bw", "--sizes", "4K", "--count", "100",
+				   "--max-p99", "1ns", status=3)
+	assert f"{2 * count} runs of {ENOUGH} of {ENOUGH} hosts; 0 failed" in text, text
+	assert all(host["module_starts"] and host["ok"] for host in found["hosts"]), found["hosts"]
+	for figure, test in (("p50_ns", "wlat"), ("p99_ns", "wlat"), ("bytes_per_s", "bw")):
+		values = cells(found, figure, test)
+		assert len(values) == count and min(values.values()) > 0, (figure, values)
+	for figure in ("p50_ns", "p99_ns", "retransmits"):
+		assert not accused(found, figure, SANE), (found["outliers"], text)
+	assert len(found["misses"]) == count, (found["misses"], text)
 
 
-@suite.test("nobody is named, then a slow host, and then a slow pair, and nobody else")
+@suite.test("a slow pair and one that loses 5% are named, and nobody else", limit=1200)
 def outliers():
+	slow, lossy = frozenset(("h2", "h5")), frozenset(("h3", "h4"))
 	with hosts.Hosts(COUNT) as net:
-		found, text = mesh(net.names, *QUICK)
-		assert not accused(found, factor=SANE), (found["outliers"], text)
-		net.slow(3)
-		found, text = mesh(net.names, *QUICK)
-		assert accused(found, factor=SANE) == {"h3"}, (found["outliers"], text)
-		net.calm(3)
 		net.slow(2, only=5)
-		found, text = mesh(net.names, *QUICK, "--fail-on-outliers", status=3)
-		assert accused(found, factor=SANE) == {frozenset(("h2", "h5"))}, (found["outliers"], text)
+		net.lose(3, percent=5, only=4)
+		found, text = mesh(net.names, "--test", "wlat", "--sizes", "64", "--count", "200",
+				   # So long that whoever connects can lose several messages.
+				   "--option", "timeout=30000", "--fail-on-outliers", status=3)
+	said = (found["outliers"], text)
+	assert accused(found, "p50_ns", SANE) == {slow}, said
+	# What is lost may make a pair slow, and other pairs are slower where the machine is busy.
+	assert accused(found, "retransmits") == {lossy}, said
+	assert accused(found, factor=SANE) <= {slow, lossy}, said
+	lost = cells(found, "retransmits")
+	assert len(lost) == pairs_of(COUNT) and lost["h3", "h4"] > 0, lost
 
 
-@suite.test("the commands of docs/mesh.md for namespaces: a mesh, a late host, and nothing is left")
+@suite.test("the commands of docs/mesh.md for namespaces: all pairs, a late host is named and "
+	    "nobody else, and nothing is left")
 def documented():
 	with open(os.path.join(os.path.dirname(os.path.dirname(PROGRAM)), "docs", "mesh.md"),
 		  encoding="utf-8") as file:
@@ -72,22 +92,14 @@ def documented():
 		assert done.returncode == 0, (block, done.stdout, done.stderr)
 		texts.append(done.stdout)
 	healthy, late, after = texts
-	assert f"{PAIRS} runs of {COUNT} of {COUNT} hosts; 0 failed" in healthy, healthy
-	assert "host h3" in late or "hosts: not judged (5 hosts, noise" in late, late
+	assert f"{pairs_of(COUNT)} runs of {COUNT} of {COUNT} hosts; 0 failed" in healthy, healthy
+	named = late.partition("# worse than the others\n")[2].partition("\n\n")[0]
+	assert "host h3" in named, late
+	# Pairs of the late host are late, too.
+	others = [float(factor) for who, factor in re.findall(r"  (.*): \w+ is (\S+) times worse", named)
+		  if "h3" not in who]
+	assert max(others, default=0) <= SANE, late
 	assert not after and not os.listdir("/run/netns"), after
-
-
-@suite.test("retransmits are counted, and a pair that loses 1% is named by them", limit=1200)
-def losses():
-	with hosts.Hosts(COUNT) as net:
-		net.lose(3, only=5)
-		found, text = mesh(net.names, "--test", "wlat", "--sizes", "64", "--count", "1000")
-		net.calm(3)
-		lost = cells(found, "retransmits")
-		assert len(lost) == PAIRS and lost["h3", "h5"] > 0, lost
-		# Other pairs may well be slower where the machine is busy.
-		bad = frozenset(("h3", "h5"))
-		assert accused(found, "retransmits") == {bad}, (found["outliers"], text)
 
 
 @suite.test("a host without a device, and one whose cable is cut: the others' figures stand")
@@ -96,8 +108,7 @@ def failures():
 		net.unplug(4)
 		running = begin(net.names, "--test", "wlat", "--sizes", "64", "--duration", "1",
 				"--option", "timeout=5000", "--json", "/tmp/cut.json")
-		krping.wait_for(lambda: any(line.counters.get("write_msgs", 0) > 1000
-					    for line in krping.lines()), 120)
+		wait_for_run()
 		net.cut(1)
 		out, err = running.communicate(timeout=500)
 		net.mend(1)
@@ -139,8 +150,7 @@ def broken_hosts():
 		running = begin(net.names, "--test", "wlat", "--sizes", "64", "--duration", "1",
 				"--option", "timeout=5000", "--timeout", "10", "--krping", "/tmp/wrapper",
 				"--json", "/tmp/broken.json")
-		krping.wait_for(lambda: any(line.counters.get("write_msgs", 0) > 1000
-					    for line in krping.lines()), 120)
+		wait_for_run()
 		pid, = subprocess.run(("pgrep", "-f", "krping node --name h1"), capture_output=True,
 				      text=True, check=True).stdout.split()
 		os.kill(int(pid), signal.SIGSTOP)
@@ -163,8 +173,7 @@ def interrupted():
 	with hosts.Hosts(2) as net:
 		running = begin(net.names, "--test", "wlat", "--duration", "600",
 				"--json", "/tmp/ctrl.json")
-		krping.wait_for(lambda: any(line.counters.get("write_msgs", 0) > 1000
-					    for line in krping.lines()), 120)
+		wait_for_run()
 		start = time.monotonic()
 		running.send_signal(signal.SIGINT)
 		_, err = running.communicate(timeout=60)
