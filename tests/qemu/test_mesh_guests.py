@@ -18,10 +18,10 @@ from meshes import begin, cells, mesh
 NAMES = "guest[1-3]"
 HOSTS = ("guest1", "guest2", "guest3")
 PAIRS = {(client, server) for client in HOSTS for server in HOSTS if client != server}
-LAUNCHERS = ("ssh", "clustershell")
 QUICK = ("--test", "wlat", "--sizes", "64", "--count", "50")
-LONG = ("--test", "wlat", "--sizes", "64", "--duration", "3", "--option", "timeout=8000",
-	"--timeout", "15")
+# The first round has the third machine, and the last one the two others.
+LONG = ("--test", "wlat", "--sizes", "64", "--duration", "3", "--directions", "both",
+	"--option", "timeout=8000", "--timeout", "15")
 
 
 def check():
@@ -43,46 +43,51 @@ def busy(guest, count=1000):
 	return any(counters.get("write_msgs", 0) > count for _, _, counters, *_ in lines)
 
 
-@suite.test("all pairs of three machines, by each launcher, with the clocks of all")
+@suite.test("all pairs of three machines by ClusterShell, with the clocks of all")
 def all_pairs():
-	for launcher in LAUNCHERS:
-		found, text = mesh(NAMES, "--test", "wlat,bw", "--sizes", "4K", "--count", "100",
-				   launcher=launcher)
-		assert f"{2 * len(PAIRS)} runs of 3 of 3 hosts; 0 failed" in text, text
-		assert found["launcher"] == launcher, found["launcher"]
-		for figure, test in (("p50_ns", "wlat"), ("bytes_per_s", "bw")):
-			values = cells(found, figure, test)
-			assert values.keys() == PAIRS and min(values.values()) > 0, (figure, values)
+	found, text = mesh(NAMES, "--test", "wlat,bw", "--sizes", "4K", "--count", "100", "--confirm", "0",
+			   launcher="clustershell")
+	assert f"{2 * len(PAIRS)} runs of 3 of 3 hosts; 0 failed" in text, text
+	assert found["launcher"] == "clustershell", found["launcher"]
+	for figure, test in (("p50_ns", "wlat"), ("bytes_per_s", "bw")):
+		values = cells(found, figure, test)
+		assert values.keys() == PAIRS and min(values.values()) > 0, (figure, values)
 
 
-@suite.test("a machine without the module, and one that is no machine: --check names them")
+@suite.test("a machine without the module, and one that is no machine: --check by ClusterShell names "
+	    "them, and so does a mesh over ssh, which runs the others")
 def lacking():
 	third = guests.others()[1]
 	third.part()
 	third.exec("rmmod", "krping")
 	try:
-		for launcher in LAUNCHERS:
-			running = begin(f"{NAMES},guest9", "--check", launcher=launcher)
-			out, err = finish(running)
-			assert running.returncode == 1, (out, err)
-			missing = out.partition("# what is missing")[2]
-			lacks = missing.replace("\n  ", "\n")
-			assert re.search("\nguest3: .*not loaded", lacks), out
-			assert re.search("\nguest9: cannot be reached: ", lacks), out
-			assert "guest1" not in missing and "guest2" not in missing, out
-			assert "2 of 4 hosts are ready" in missing, out
-		found, _ = mesh(NAMES, *QUICK, launcher="ssh", status=1)
-		assert cells(found, "p50_ns").keys() == {("guest1", "guest2"), ("guest2", "guest1")}, found
+		running = begin("guest[2-3],guest9", "--check", launcher="clustershell")
+		out, err = finish(running)
+		found, _ = mesh(f"{NAMES},guest9", *QUICK, launcher="ssh", status=1)
 	finally:
 		third.exec("insmod", krping.MODULE)
+	assert running.returncode == 1, (out, err)
+	missing = out.partition("# what is missing")[2]
+	lacks = missing.replace("\n  ", "\n")
+	assert re.search("\nguest3: .*not loaded", lacks), out
+	assert re.search("\nguest9: cannot be reached: ", lacks), out
+	assert "guest2" not in missing and "1 of 3 hosts are ready" in missing, out
+	assert found["launcher"] == "ssh", found["launcher"]
+	reasons = {host["name"]: host["reason"] for host in found["hosts"]}
+	assert "not loaded" in reasons["guest3"], reasons
+	assert reasons["guest9"].startswith("cannot be reached: "), reasons
+	assert not reasons["guest1"] and not reasons["guest2"], reasons
+	assert cells(found, "p50_ns").keys() == {("guest1", "guest2"), ("guest2", "guest1")}, found
 
 
 @suite.test("Ctrl-C ends all that runs on all machines, and leaves nothing behind")
 def interrupted():
-	for launcher in LAUNCHERS:
-		running = begin(NAMES, "--test", "wlat", "--duration", "600", "--pattern", "storm",
+	others = guests.others()
+	for launcher, names, machines in (("ssh", "guest[2-3]", others),
+					  ("clustershell", NAMES, (None, *others))):
+		running = begin(names, "--test", "wlat", "--duration", "600", "--pattern", "storm",
 				launcher=launcher)
-		for guest in (None, *guests.others()):
+		for guest in machines:
 			wait_for(lambda where=guest: busy(where, 100), 120)
 		running.send_signal(signal.SIGINT)
 		_, err = running.communicate(timeout=100)
