@@ -2,9 +2,12 @@
 """Every errno of a run, provoked for real: what the write returns, what the result
 says, and the sentence in the kernel's log."""
 
+import contextlib
 import errno
 import re
 import signal
+import socket
+import subprocess
 import time
 
 import krping
@@ -406,6 +409,44 @@ def peer_moves():
 		moving(number=2)
 		network.ip(f"neigh replace {lab.FAR} lladdr {network.NOBODY} nud permanent "
 			   "dev near9")
+		ends(command, tag, log, errno.ETIMEDOUT,
+		     "became unreachable: its link-layer address has changed", "client")
+		assert server.interrupt() == errno.EINTR
+
+
+@contextlib.contextmanager
+def elsewhere(index):
+	"""A network namespace whose only interface has the number INDEX, and nobody behind it."""
+	network.ip("netns add other9")
+	try:
+		network.ip(f"-n other9 link add veth9 index {index} type veth peer name veth9p")
+		network.ip("-n other9 addr add 10.98.0.3/24 dev veth9")
+		for link in ("veth9", "veth9p"):
+			network.ip(f"-n other9 link set {link} up")
+		yield
+	finally:
+		network.ip("netns del other9")
+
+
+# The core looks for the connections to a neighbour by its address and the number of the interface,
+# which each network namespace gives anew, and takes one without a link-layer address for one with
+# another.
+@suite.test("the core's defect: a neighbour that another namespace does not find is one that has moved")
+def not_found_elsewhere():
+	with network.Lab() as lab:
+		port, tag, log = new_port(), new_tag(), Log()
+		server = lab.command(f"server,persist,port={port}")
+		krping.wait_for(krping.lines)
+		command = Command(f"client,addr={lab.FAR},port={port},rate=100,tag={tag}")
+		moving(number=2)
+		near = socket.if_nametoindex("near9")
+		for index in (near + 1000, near):
+			assert command.is_alive(), log.text()
+			with elsewhere(index):
+				subprocess.run(("ip", "netns", "exec", "other9", "ping", "-c", "1",
+						"-W", "1", lab.FAR), stdin=subprocess.DEVNULL,
+					       capture_output=True, check=False)
+				krping.wait_for(lambda: "FAILED" in network.ip("-n other9 neigh"))
 		ends(command, tag, log, errno.ETIMEDOUT,
 		     "became unreachable: its link-layer address has changed", "client")
 		assert server.interrupt() == errno.EINTR
