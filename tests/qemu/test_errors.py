@@ -399,19 +399,27 @@ def retries_exceeded():
 		log.wait(sentence)
 
 
-@suite.test("a peer that moves to another link-layer address: ETIMEDOUT")
-def peer_moves():
+@contextlib.contextmanager
+def seems_moved(options=""):
+	"""Within, a client with OPTIONS runs to another host: what the body does to the Lab and to the
+	Command has the core take the host for one that has moved to another link-layer address."""
 	with network.Lab() as lab:
 		port, tag, log = new_port(), new_tag(), Log()
 		server = lab.command(f"server,persist,port={port}")
 		krping.wait_for(krping.lines)
-		command = Command(f"client,addr={lab.FAR},port={port},tag={tag}")
+		command = Command(f"client,addr={lab.FAR},port={port},tag={tag}{options}")
 		moving(number=2)
-		network.ip(f"neigh replace {lab.FAR} lladdr {network.NOBODY} nud permanent "
-			   "dev near9")
+		yield lab, command
 		ends(command, tag, log, errno.ETIMEDOUT,
 		     "became unreachable: its link-layer address has changed", "client")
 		assert server.interrupt() == errno.EINTR
+
+
+@suite.test("a peer that moves to another link-layer address: ETIMEDOUT")
+def peer_moves():
+	with seems_moved() as (lab, _):
+		network.ip(f"neigh replace {lab.FAR} lladdr {network.NOBODY} nud permanent "
+			   "dev near9")
 
 
 @contextlib.contextmanager
@@ -433,23 +441,15 @@ def elsewhere(index):
 # another.
 @suite.test("the core's defect: a neighbour that another namespace does not find is one that has moved")
 def not_found_elsewhere():
-	with network.Lab() as lab:
-		port, tag, log = new_port(), new_tag(), Log()
-		server = lab.command(f"server,persist,port={port}")
-		krping.wait_for(krping.lines)
-		command = Command(f"client,addr={lab.FAR},port={port},rate=100,tag={tag}")
-		moving(number=2)
+	with seems_moved(",rate=100") as (lab, command):
 		near = socket.if_nametoindex("near9")
 		for index in (near + 1000, near):
-			assert command.is_alive(), log.text()
+			assert command.is_alive(), command.errno
 			with elsewhere(index):
 				subprocess.run(("ip", "netns", "exec", "other9", "ping", "-c", "1",
 						"-W", "1", lab.FAR), stdin=subprocess.DEVNULL,
 					       capture_output=True, check=False)
 				krping.wait_for(lambda: "FAILED" in network.ip("-n other9 neigh"))
-		ends(command, tag, log, errno.ETIMEDOUT,
-		     "became unreachable: its link-layer address has changed", "client")
-		assert server.interrupt() == errno.EINTR
 
 
 @suite.test("the link goes down in mid-run: both ends end")
