@@ -9,9 +9,9 @@ import sys
 import hosts
 import krping
 import slurm
-from krping import wait_for
 from ktap import Suite
 from meshes import PROGRAM, begin, cells
+from microbench import moving
 
 COUNT = 3
 PAIRS = COUNT * (COUNT - 1)
@@ -64,7 +64,7 @@ def interrupt(net):
 	"""Begin a mesh of all nodes, and end it by Ctrl-C."""
 	running = begin(net.names, "--test", "wlat", "--duration", "600", launcher="srun",
 			before=("salloc", "-N", str(COUNT), "-Q"))
-	wait_for(lambda: any(line.counters.get("write_msgs", 0) > 100 for line in krping.lines()), 120)
+	krping.wait_for(lambda: moving(1, 1000), 120)
 	# The mesh itself, as the terminal would do it.
 	subprocess.run(("pkill", "-INT", "-f", "krping mesh"), check=True)
 	out, err = running.communicate(timeout=100)
