@@ -183,6 +183,10 @@ TABLE = (
 	       " if let (true, Part::Asking(asking)) = (send.is_last, &self.part) {"
 	       " if asking.kind == Kind::OneWay { self.finish_message(); } }",
 	       "test_messenger: messages of a byte to 3 MiB"),
+	Mutant("connections may take the chunks of those that have none",
+	       "rust/workloads/messenger/pool.rs",
+	       "held == 0 || held < left && left > self.most_sends / 2", "true",
+	       "test_fair: chunks: 12 clients"),
 	Mutant("a transfer's data is not compared", "rust/workloads/rw/server.rs",
 	       "work.compare()?;", "",
 	       "test_rw: a client whose requests break"),
