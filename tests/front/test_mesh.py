@@ -58,7 +58,7 @@ def pairwise():
 
 
 @suite.test("256 hosts: all 32,640 pairs, in one thread", limit=120)
-def thousand():
+def all_of_many():
 	with front.directory():
 		hosts, out, _ = play("--json", "x", "--html", "y", "--directions", "one", *ONE,
 				     hosts="h[0-255]", slow={"h70": 3})
