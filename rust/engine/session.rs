@@ -233,17 +233,23 @@ impl Session {
         (self.timeout() / 3).clamp(1, SILENCE_MS / 3)
     }
 
-    /// Starts a thread of the command, with the credentials of its writer. May sleep.
+    /// Starts a thread of the command, on the CPU of `worker`, with the credentials of the writer.
+    /// `body` is told [`Failure::NoCpu`] where there is no such CPU any more. May sleep.
     ///
     /// # Errors
     ///
-    /// Those of [`Kthread::run_as`].
-    pub(crate) fn run_thread<F: FnOnce() + Send + 'static>(
+    /// `ENOMEM`; `EINTR` if the caller is being killed.
+    pub(crate) fn run_thread<F: FnOnce(Result<(), Failure>) + Send + 'static>(
         &self,
         worker: &Worker,
         body: F,
     ) -> Result<Kthread> {
-        Kthread::run_as(fmt!("{}", ThreadName(worker.id)), &self.credentials, body)
+        let cpu = worker.cpu();
+        Kthread::run_as(
+            fmt!("{}", ThreadName(worker.id)),
+            &self.credentials,
+            move || body(cpu.map_or(Ok(()), |cpu| run_on(cpu).map_err(|_| Failure::NoCpu(cpu)))),
+        )
     }
 
     /// Waits for the last thread until `deadline`. Returns false if that passes, or something
@@ -369,10 +375,9 @@ impl Session {
             session: self.clone(),
             worker: worker.clone(),
         };
-        let cpu = {
+        {
             let mut threads = self.threads.lock();
-            let cpu = self.command.cpus.nth(threads.started);
-            worker.set_cpu(cpu);
+            worker.set_cpu(self.command.cpus.nth(threads.started));
             threads.started += 1;
             threads.running += 1;
             if let Some(failure) = threads.end.cancelled() {
@@ -385,13 +390,12 @@ impl Session {
                 .handles
                 .push((worker.clone(), None), GFP_KERNEL)
                 .map_err(|e| not_started(e.into()))?;
-            cpu
-        };
+        }
         // From here on, dropping `running` updates the count: in the thread, or here if it is not
         // started.
-        let handle = self.run_thread(&worker, move || {
+        let handle = self.run_thread(&worker, move |on_cpu| {
             let session = &running.session;
-            match cpu.map_or(Ok(()), |cpu| run_on(cpu).map_err(|_| Failure::NoCpu(cpu))) {
+            match on_cpu {
                 Ok(()) => body(session, &running.worker),
                 Err(failure) => session.abort(failure),
             }

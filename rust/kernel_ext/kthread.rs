@@ -70,7 +70,7 @@ impl Kthread {
     ///
     /// # Errors
     ///
-    /// Those of [`run_as`](Self::run_as).
+    /// `ENOMEM`; `EINTR` if the caller is being killed.
     pub(crate) fn run_with_all_rights<F: FnOnce() + Send + 'static>(
         name: fmt::Arguments<'_>,
         body: F,

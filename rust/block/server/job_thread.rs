@@ -38,10 +38,7 @@ use crate::{
     kernel_ext::{
         completion::Waited,
         file::throttle_locally,
-        kthread::{
-            run_on,
-            Kthread, //
-        },
+        kthread::Kthread,
         memory::NoIo,
         time::Deadline, //
     },
@@ -222,11 +219,11 @@ impl JobThread {
         session: &Session,
         worker: &Worker,
     ) -> Result<Self> {
-        let (done, cpu) = (Done(shared.clone()), worker.cpu());
-        let thread = session.run_thread(worker, move || {
-            match cpu.map_or(Ok(()), run_on) {
+        let done = Done(shared.clone());
+        let thread = session.run_thread(worker, move |on_cpu| {
+            match on_cpu {
                 Ok(()) => done.0.work(),
-                Err(_) => done.0.outcome.fail(Failure::NoCpu(cpu.unwrap_or(0))),
+                Err(failure) => done.0.outcome.fail(failure),
             }
             drop(done);
         })?;
