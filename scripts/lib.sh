@@ -11,9 +11,6 @@ suite=trixie
 # The oldest series of kernels that krping builds for, and the newest that it is tested with.
 # shellcheck disable=SC2034
 oldest=7.2 newest=7.3
-# The series of kernels that krping is tested with; later ones may do.
-# shellcheck disable=SC2034
-oldest=7.2 newest=7.3
 
 # Not in everybody's path, but usable by everybody.
 PATH=$PATH:/usr/sbin:/sbin
