@@ -65,6 +65,7 @@ static struct rdma_event_channel *channel;
 static struct rdma_cm_id *listener;
 static struct rdma_cm_id *id;
 static struct ibv_pd *pd;
+static struct ibv_comp_channel *completions;
 static struct ibv_cq *cq;
 static struct ibv_mr *mr;
 /* What the other side may use; behind it, receives, then what is sent. */
@@ -123,9 +124,12 @@ static void prepare(void)
 
 	if (!pd) {
 		pd = ibv_alloc_pd(id->verbs);
-		cq = ibv_create_cq(id->verbs, SENDS + RECEIVES, NULL, NULL, 0);
+		completions = ibv_create_comp_channel(id->verbs);
+		if (!completions)
+			die("get a completion channel");
+		cq = ibv_create_cq(id->verbs, SENDS + RECEIVES, NULL, completions, 0);
 		memory = aligned_alloc(4096, size);
-		if (!pd || !cq || !memory)
+		if (!pd || !cq || !memory || ibv_req_notify_cq(cq, 0))
 			die("get memory");
 		memset(memory, 0, size);
 		mr = ibv_reg_mr(pd, memory, size, IBV_ACCESS_LOCAL_WRITE |
@@ -304,6 +308,18 @@ static void look(void)
 	}
 }
 
+/* Says what is there, and is told of what comes after that. */
+static void handle_completions(void)
+{
+	struct ibv_cq *told;
+	void *context;
+
+	if (ibv_get_cq_event(completions, &told, &context) || ibv_req_notify_cq(cq, 0))
+		die("get a completion");
+	ibv_ack_cq_events(told, 1);
+	look();
+}
+
 static void say_private(const char *what, const struct rdma_conn_param *param)
 {
 	printf("%s ", what);
@@ -387,7 +403,9 @@ static void begin(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	static char line[LINE];
-	struct pollfd pollfds[2] = { { .events = POLLIN }, { .events = POLLIN } };
+	struct pollfd pollfds[] = {
+		{ .events = POLLIN }, { .events = POLLIN }, { .fd = -1, .events = POLLIN },
+	};
 	size_t len = 0;
 
 	if (argc < 4 || (strcmp(argv[1], "server") && argc < 5)) {
@@ -401,11 +419,13 @@ int main(int argc, char **argv)
 		char *end;
 		ssize_t got;
 
-		/* Completions are looked for now and again, which needs no channel. */
-		poll(pollfds, 2, 2);
+		if (completions)
+			pollfds[2].fd = completions->fd;
+		poll(pollfds, 3, -1);
 		if (pollfds[1].revents & POLLIN)
 			handle_event();
-		look();
+		if (pollfds[2].revents & POLLIN)
+			handle_completions();
 		if (!(pollfds[0].revents & (POLLIN | POLLHUP)))
 			continue;
 		got = read(0, line + len, sizeof(line) - 1 - len);

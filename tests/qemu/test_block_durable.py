@@ -121,7 +121,7 @@ def two_queues():
 @suite.test("programs on one queue: each flush and FUA fails until all have closed the disk")
 def until_closed():
 	with Mapping() as device, Server(f"size=8M,store={device.path},persist") as server, \
-	     server.disk("timeout=3000") as disk:
+	     server.disk("timeout=1000") as disk:
 		with Raw(disk) as one:
 			with Raw(disk) as other:
 				assert lose(device, (one, other)) == ["EIO", "EIO"]

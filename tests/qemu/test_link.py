@@ -114,12 +114,10 @@ def disk_given_up():
 	connects()
 
 
-def under_way(sides, clients=0, before=lambda: None):
+def under_way(sides, clients=0):
 	"""Wait until so many SIDES of connections have moved something, and so many CLIENTS
-	more than a greeting. What still connects would wait for the link, and go on. BEFORE()
-	comes before each look."""
+	more than a greeting. What still connects would wait for the link, and go on."""
 	def begun():
-		before()
 		found = [line.counters for line in krping.lines() if any(line.counters.values())]
 		busy = [each for each in found
 			if each["send_msgs"] > 1 or each["read_msgs"] or each["write_msgs"]]
@@ -138,16 +136,6 @@ def begin(kind, tag):
 	return Command(f"loopback,addr={ADDR},timeout=4000,tag={tag},count=1000000000,{kind}".strip(","))
 
 
-def replace_ended(commands, tag):
-	"""Start those of COMMANDS, by kind, again that have ended: they had no CPU for too long."""
-	for kind, command in commands.items():
-		if not command.is_alive():
-			number = command.wait()
-			assert number in CUT, f"{kind}: {name(number)} before the flap"
-			diag(f"{kind}: {name(number)} before the flap; once more")
-			commands[kind] = begin(kind, tag)
-
-
 @suite.test("runs in mid-flap end in time or go on, the cause is named, and what comes next connects")
 def runs():
 	kinds = ("", "mem_mode=reg", "poll", "slat", "bw", "rbw", "sbw,qps=3", "slat,qp=ud", "bw,qp=uc")
@@ -155,8 +143,7 @@ def runs():
 		tag, log = new_tag(), Log()
 		commands = {kind: begin(kind, tag) for kind in kinds}
 		# The client of several queue pairs is one side, each of its servers another.
-		under_way(2 * len(kinds) + 2, len(kinds),
-			  lambda commands=commands, tag=tag: replace_ended(commands, tag))
+		under_way(2 * len(kinds) + 2, len(kinds))
 		network.link_down()
 		try:
 			krping.pass_time(seconds, "the link is down, for a moment or for long")

@@ -101,7 +101,7 @@ def failures():
 	with hosts.Hosts(COUNT) as net:
 		net.unplug(4)
 		running = begin(net.names, "--test", "wlat", "--sizes", "64", "--duration", "1",
-				"--option", "timeout=5000", "--json", "/tmp/cut.json")
+				"--option", "timeout=2000", "--json", "/tmp/cut.json")
 		krping.wait_for(lambda: moving(1, 1000), 120)
 		net.cut(1)
 		out, err = running.communicate(timeout=500)
@@ -142,7 +142,7 @@ def broken_hosts():
 			file.write(WRAPPER)
 			os.fchmod(file.fileno(), 0o755)
 		running = begin(net.names, "--test", "wlat", "--sizes", "64", "--duration", "1",
-				"--option", "timeout=5000", "--timeout", "10", "--krping", "/tmp/wrapper",
+				"--option", "timeout=2000", "--timeout", "4", "--krping", "/tmp/wrapper",
 				"--json", "/tmp/broken.json")
 		krping.wait_for(lambda: moving(1, 1000), 120)
 		pid, = subprocess.run(("pgrep", "-f", "krping node --name h1"), capture_output=True,
