@@ -3,24 +3,19 @@
 //! Commands, as anybody may write them: each is taken and means itself again,
 //! or is refused with one line of printable ASCII.
 
-#![no_main]
-#![allow(dead_code)]
-
-#[path = "../../../../rust/logic/mod.rs"]
-mod logic;
-
-use libfuzzer_sys::fuzz_target;
-use logic::command::{
+use crate::logic::command::{
     order::Order,
+    parse_error::ParseError,
     Command,
     Role, //
 };
 
-fn read(text: &str) -> Result<Order<Box<Command>>, logic::command::parse_error::ParseError<'_>> {
+fn read(text: &str) -> Result<Order<Box<Command>>, ParseError<'_>> {
     Order::parse(text, Box::new(Command::new(Role::Client)))
 }
 
-fuzz_target!(|text: &str| {
+/// Reads `text` as a command, and reads again what that shows.
+pub(crate) fn fuzz(text: &str) {
     match read(text) {
         Ok(order) => {
             let shown = order.to_string();
@@ -35,4 +30,4 @@ fuzz_target!(|text: &str| {
             assert!(named || text.contains(error.option), "{}", error.option);
         }
     }
-});
+}

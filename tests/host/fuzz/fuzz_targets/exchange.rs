@@ -3,14 +3,7 @@
 //! The two sides of a ping/pong under whatever comes in whatever order: what is
 //! due is done with sizes that fit, and what is not due is never done.
 
-#![no_main]
-#![allow(dead_code)]
-
-#[path = "../../../../rust/logic/mod.rs"]
-mod logic;
-
-use libfuzzer_sys::fuzz_target;
-use logic::{
+use crate::logic::{
     pingpong::{
         check_answer,
         Client,
@@ -125,8 +118,9 @@ fn agree(bytes: &[u8]) -> Option<()> {
     Some(())
 }
 
-fuzz_target!(|bytes: &[u8]| {
+/// Plays the peers of both sides with `bytes`.
+pub(crate) fn fuzz(bytes: &[u8]) {
     serve(&mut &bytes[..]);
     lead(&mut &bytes[..]);
     agree(bytes);
-});
+}

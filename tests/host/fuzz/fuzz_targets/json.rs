@@ -3,14 +3,7 @@
 //! Text of others in results: a tag, a reason, the name of a device. Whatever it
 //! is, the line is one line of JSON, and says that text.
 
-#![no_main]
-#![allow(dead_code)]
-
-#[path = "../../../../rust/logic/mod.rs"]
-mod logic;
-
-use libfuzzer_sys::fuzz_target;
-use logic::text::json::Object;
+use crate::logic::text::json::Object;
 
 /// What a string of JSON says, up to its closing quote, and what follows.
 fn unescape(text: &str) -> (String, &str) {
@@ -36,7 +29,8 @@ fn unescape(text: &str) -> (String, &str) {
     panic!("no closing quote: {text}");
 }
 
-fuzz_target!(|text: &str| {
+/// Puts `text` into JSON, and reads it there.
+pub(crate) fn fuzz(text: &str) {
     let mut out = String::new();
     let mut object = Object::new(&mut out).unwrap();
     object.str("tag", text).unwrap().num("n", 1).unwrap();
@@ -52,4 +46,4 @@ fuzz_target!(|text: &str| {
     let (key, rest) = unescape(rest);
     assert_eq!((tag.as_str(), key.as_str()), (text, text));
     assert_eq!(rest, ":{\"b\":true}}");
-});
+}

@@ -3,14 +3,7 @@
 //! A side of messages under whatever its peer says: the description, and then chunks, among them
 //! those that a side of ours would send.
 
-#![no_main]
-#![allow(dead_code)]
-
-#[path = "../../../../rust/logic/mod.rs"]
-mod logic;
-
-use libfuzzer_sys::fuzz_target;
-use logic::{
+use crate::logic::{
     messenger::{
         header::{
             Header,
@@ -105,6 +98,7 @@ fn run(bytes: &mut &[u8]) -> Option<()> {
     }
 }
 
-fuzz_target!(|bytes: &[u8]| {
+/// Plays the peer with `bytes`.
+pub(crate) fn fuzz(bytes: &[u8]) {
     run(&mut &bytes[..]);
-});
+}

@@ -2,14 +2,7 @@
 
 //! One side of a stream under whatever its peer says, with what this side does meanwhile.
 
-#![no_main]
-#![allow(dead_code)]
-
-#[path = "../../../../rust/logic/mod.rs"]
-mod logic;
-
-use libfuzzer_sys::fuzz_target;
-use logic::stream::{
+use crate::logic::stream::{
     control::Control,
     endpoint::{
         Endpoint,
@@ -195,6 +188,7 @@ fn run(bytes: &mut &[u8]) -> Option<()> {
     }
 }
 
-fuzz_target!(|bytes: &[u8]| {
+/// Plays the peer, and what this side does meanwhile, with `bytes`.
+pub(crate) fn fuzz(bytes: &[u8]) {
     run(&mut &bytes[..]);
-});
+}

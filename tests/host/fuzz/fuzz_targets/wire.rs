@@ -3,14 +3,7 @@
 //! Messages, as any peer may send them: what decodes encodes to the same bytes,
 //! and what does not has a sentence.
 
-#![no_main]
-#![allow(dead_code)]
-
-#[path = "../../../../rust/logic/mod.rs"]
-mod logic;
-
-use libfuzzer_sys::fuzz_target;
-use logic::{
+use crate::logic::{
     block::{
         answer::{
             DataAnswer,
@@ -166,7 +159,8 @@ fn immediates(bytes: &[u8]) {
     }
 }
 
-fuzz_target!(|bytes: &[u8]| {
+/// Decodes `bytes` as each message.
+pub(crate) fn fuzz(bytes: &[u8]) {
     blocks(bytes);
     survey(bytes);
     immediates(bytes);
@@ -192,4 +186,4 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(message) = bytes.first_chunk() {
         assert_eq!(Advertisement::decode(message).encode(), *message);
     }
-});
+}
