@@ -2,6 +2,7 @@
 """What is written to a disk is what is read from it: every block size, every shape of
 memory, many at once."""
 
+import functools
 import os
 import random
 
@@ -15,6 +16,9 @@ suite = Suite(check=block.check)
 PAGE = 4096
 FILE = "/tmp/store"
 SIZES = [512 << shift for shift in range(12)]
+# Those that go to each kind of store: the smallest, the largest that a message carries, the next
+# one, and the largest. For the others the kind makes no difference.
+EDGES = (512, 4096, 8192, MIB)
 
 
 def remove():
@@ -34,11 +38,13 @@ def stores():
 @suite.test("fio: random reads and writes, verified, of every block size")
 def sizes():
 	assert SIZES[-1] == MIB
-	for options in stores():
+	for number, options in enumerate(stores()):
 		with block.loopback(options) as disk:
-			# So many of each that none takes long, and that the queue is full.
-			jobs = [{"bs": size, "io_size": max(40 * size, min(160 * size, 4 * MIB))}
-				for size in SIZES]
+			# So many of each that none takes long, and that the queue is full; eight of the
+			# largest are more than a server has memory for.
+			jobs = [{"bs": size, "iodepth": 8, "io_size": 12 * size} if size > 128 << 10 else
+				{"bs": size, "io_size": max(36 * size, min(80 * size, 256 << 10))}
+				for at, size in enumerate(SIZES) if size in EDGES or at % 2 == number]
 			Fio(jobs, filename=disk, size="64M", stonewall=True,
 			    **block.VERIFY).succeed()
 			figures = disk.figures()
@@ -49,9 +55,11 @@ def sizes():
 def mixed():
 	for options in stores():
 		with block.loopback(options, "queues=2,depth=32") as disk:
-			jobs = [{"offset": f"{16 * each}M", "size": "16M", "io_size": "3M",
+			jobs = [{"offset": f"{16 * each}M", "size": "16M", "io_size": amount,
 				 "bsrange": sizes, **block.VERIFY, "verify_backlog": 16, "randseed": each}
-				for each, sizes in enumerate(("512-4k", "512-128k", "4k-1M", "3k-48k"))]
+				for each, (sizes, amount) in enumerate((
+					("512-4k", "256k"), ("512-128k", "3M"), ("4k-1M", "3M"),
+					("3k-48k", "1M")))]
 			Fio(jobs, filename=disk).succeed()
 
 
@@ -59,17 +67,17 @@ def mixed():
 def buffered():
 	with block.loopback("size=32M,store=ram") as disk:
 		block.fio(disk, rw="randwrite", direct=0, ioengine="psync", bs=8192, size="32M",
-			  io_size="8M", verify="crc32c", end_fsync=1)
+			  io_size="4M", verify="crc32c", end_fsync=1)
 
 
 @suite.test("fio: the deepest queue, and one request at a time")
 def depths():
-	for options in stores():
-		for depth in (1, 2, 1024):
+	for few, options in enumerate(stores(), 1):
+		for depth in (few, 1024):
 			with block.loopback(options, f"depth={depth}") as disk:
 				# One is kept free by the block layer for others.
 				assert int(disk.attribute("queue/nr_requests")) == depth
-				block.fio(disk, bs=4096, size="16M", io_size="512k" if depth < 3 else "4M",
+				block.fio(disk, bs=4096, size="16M", io_size="256k" if depth < 3 else "3M",
 					  **block.VERIFY | {"iodepth": min(2 * depth, 512)})
 				figures = disk.figures()
 			assert figures["errors"] == figures["reconnects"] == 0, figures
@@ -109,26 +117,39 @@ def shapes(raw, disk, rng):
 @suite.test("memory of every shape, written and read back")
 def memory():
 	rng = random.Random(4)
-	for options in stores():
+	for number, options in enumerate(stores()):
 		with block.loopback(options) as disk, Raw(disk, 8 * MIB) as raw, \
 		     Raw(disk, 8 * MIB) as other:
-			for what, pieces in shapes(raw, disk, rng):
+			for at, (what, pieces) in enumerate(shapes(raw, disk, rng)):
 				length = sum(each for _, each in pieces)
-				for offset in (0, 7 * MIB + 1536):
-					data = rng.randbytes(length)
-					# Around it nothing may change.
-					around = rng.randbytes(length + 1024)
-					start = max(offset - 512, 0)
-					other.put(start, around)
-					scatter(raw, pieces, data)
-					raw.write(offset, pieces)
-					scatter(raw, pieces, bytes(length))
-					raw.read(offset, pieces)
-					where = f"{what} at {offset}"
-					block.compare(gather(raw, pieces), data, where)
-					expected = around[:offset - start] + data \
-						+ around[offset - start + length:]
-					block.compare(other.get(start, length + 1024), expected, where)
+				# Each shape at each of them, with one kind of store.
+				offset = (0, 7 * MIB + 1536)[(at + number) % 2]
+				data = noise(rng, length)
+				# Around it nothing may change.
+				around = noise(rng, length + 1024)
+				start = max(offset - 512, 0)
+				other.put(start, around)
+				scatter(raw, pieces, data)
+				raw.write(offset, pieces)
+				scatter(raw, pieces, bytes(length))
+				raw.read(offset, pieces)
+				where = f"{what} at {offset}"
+				block.compare(gather(raw, pieces), data, where)
+				expected = around[:offset - start] + data \
+					+ around[offset - start + length:]
+				block.compare(other.get(start, length + 1024), expected, where)
+
+
+@functools.cache
+def all_noise():
+	"""Random bytes, which take long to make."""
+	return random.Random(6).randbytes(6 * MIB)
+
+
+def noise(rng, length):
+	"""LENGTH of them, from a random one on."""
+	start = rng.randrange(len(all_noise()) - length + 1)
+	return all_noise()[start:start + length]
 
 
 def scatter(raw, pieces, data):
@@ -177,7 +198,7 @@ def model():
 				length = sum(each for _, each in pieces)
 				kind = rng.choice(("read", "write", "write", "zero", "discard"))
 				if kind == "write":
-					data = rng.randbytes(length)
+					data = noise(rng, length)
 					scatter(raw, pieces, data)
 					raw.write(offset, pieces)
 					expected[offset:offset + length] = data
