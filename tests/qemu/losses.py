@@ -19,7 +19,7 @@ from krping import wait_for
 from ktap import diag
 
 MOUNT = "/tmp/lost"
-SIZE = 16 * MIB
+SIZE = 2 * MIB
 OLD, NEW = b"\x11" * 4096, b"\x22" * 4096
 # What becomes of a write that was answered and not flushed.
 KEPT, TOLD = "kept", "EIO"
@@ -75,9 +75,9 @@ class Process:
 	running = []
 
 	def __init__(self, text):
+		# The shell itself writes, all at once.
 		self.process = subprocess.Popen(
-			(sys.executable, "-c", f"import os\n"
-			 f"os.write(os.open({krping.PROC!r}, os.O_WRONLY), {text.encode()!r})"),
+			("sh", "-c", 'printf %s "$1" >"$2"', "sh", text, krping.PROC),
 			stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 		self.running.append(self)
 
@@ -200,7 +200,7 @@ def unplugged(place, server):
 
 def disk_of_scsi():
 	"""A disk of SCSI that a file system fits on."""
-	return Scsi("dev_size_mb=96")
+	return Scsi("dev_size_mb=16")
 
 
 # What happens to the medium, and what then becomes of the write with a store in a file, in a file
