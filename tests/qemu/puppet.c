@@ -104,8 +104,9 @@ static void post_receive(uint64_t slot)
 	struct ibv_recv_wr wr = { .wr_id = slot, .sg_list = &sge, .num_sge = 1 };
 	struct ibv_recv_wr *bad;
 
-	/* There is none any more where the connection has just gone. */
-	ibv_post_recv(id->qp, &wr, &bad);
+	/* There is none any more where the connection has just gone, or is another one by now. */
+	if (id->qp)
+		ibv_post_recv(id->qp, &wr, &bad);
 }
 
 /* What every connection needs, made once, and its queue pair. */

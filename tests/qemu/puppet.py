@@ -201,6 +201,7 @@ class Server(Puppet):
 
 	def __init__(self, port):
 		super().__init__("server", ADDR, str(port))
+		self.port = port
 		self.expect("^listening")
 
 	def accept(self, private):

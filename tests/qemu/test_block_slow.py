@@ -115,18 +115,18 @@ def slow_zeroes():
 @suite.test("the RDMA device goes while the store works, and the disk waits for that work")
 def unplugged():
 	# Above what it takes to find the device again, and below what the store takes.
-	with Slow("reconnect=20") as slow:
-		slow.fill(28)
+	with Slow("reconnect=12") as slow:
+		slow.fill(18)
 		log = Log()
 		flush = Beside(lambda: os.fsync(slow.raw.fd))
 		wait_for(lambda: slow.disk.figures()["in_flight"] > 0)
 		try:
-			# The store is busy for 28 s.
-			network.unplug(limit=15)
+			# The store is busy for 18 s.
+			network.unplug(limit=9)
 		finally:
 			network.plug()
 		assert flush.errno is None, "the flush was done before"
-		# The server's words keep it from giving up after 20 s.
+		# The server's words keep it from giving up after 12 s.
 		wait_for(lambda: log.find("still works on a request of the old connection"),
 			 what=log.text())
 		number = flush.ends(90)
@@ -139,7 +139,7 @@ def unplugged():
 @suite.test("request_timeout=: a request that takes longer ends with ETIMEDOUT, the disk stays")
 def limited():
 	with Slow("request_timeout=2,reconnect=60") as slow:
-		slow.fill(12)
+		slow.fill(6)
 		log = Log()
 		number = Beside(lambda: os.fsync(slow.raw.fd)).ends()
 		assert number in (errno.ETIMEDOUT, errno.EIO), krping.name(number)
@@ -176,8 +176,9 @@ def cpu_offline():
 	cpu_online()
 	with Server("size=16M,store=ram,persist") as server, \
 	     server.disk("queues=2,reconnect=60") as disk:
-		job = {"filename": disk, "size": "8M", "time_based": 1, "runtime": 60,
-		       **block.VERIFY, "iodepth": 16}
+		# However few are done in a second, all may be under way while none is answered.
+		job = {"filename": disk, "size": "8M", "time_based": 1, "runtime": 20,
+		       "rate_iops": 50, **block.VERIFY, "iodepth": 16}
 		fio = block.Fio([job | {"cpus_allowed": 0},
 				 job | {"cpus_allowed": 1, "offset": "8M"}])
 		wait_for(lambda: disk.figures()["requests"] > 100)
@@ -202,14 +203,15 @@ def cpu_offline():
 class Played:
 	"""A disk of a puppet that plays a server of surveys. Within, it is there."""
 
-	def __init__(self, options, timeout=6000):
-		"""TIMEOUT is for a test and a puppet that are slow to answer."""
-		self.port = new_port()
-		self.server = puppet.Server(self.port)
+	def __init__(self, options, timeout=6000, server=None):
+		"""TIMEOUT is for a test and a puppet that are slow to answer. The puppet may be a SERVER
+		that others had before and will have."""
+		self.stays = server is not None
+		self.server = server or puppet.Server(new_port())
 		self.options = f"timeout={timeout},{options}"
 
 	def __enter__(self):
-		self.tried = Command(f"client,blk,addr={ADDR},port={self.port},{self.options}")
+		self.tried = Command(f"client,blk,addr={ADDR},port={self.server.port},{self.options}")
 		self.accept()
 		# Whoever looks for partitions reads zeroes.
 		wait_for(lambda: block.numbers() or not self.tried.is_alive())
@@ -220,7 +222,8 @@ class Played:
 		for number in block.numbers():
 			Beside(lambda each=number: block.stop(each, force=True))
 		wait_for(lambda: not block.numbers())
-		self.server.end()
+		if not self.stays:
+			self.server.end()
 		if self.tried in Command.running:
 			self.tried.wait(20)
 
@@ -299,12 +302,14 @@ def lists():
 
 @suite.test("answers to surveys that are none end the connection")
 def false_lists():
-	for wrong in ({"tags": [5]}, {"kind": 0x83}, {"length": 40}, {"length": 136}, {"length": 32}):
-		with Played("reconnect=0") as played:
-			log = Log()
-			played.tell(played.survey(), **wrong)
-			found = played.tried.wait(20)
-			assert found == errno.EPROTO, (wrong, krping.name(found), log.text())
+	with puppet.Server(new_port()) as server:
+		for wrong in ({"tags": [5]}, {"kind": 0x83}, {"length": 40}, {"length": 136},
+			      {"length": 32}):
+			with Played("reconnect=0", server=server) as played:
+				log = Log()
+				played.tell(played.survey(), **wrong)
+				found = played.tried.wait(20)
+				assert found == errno.EPROTO, (wrong, krping.name(found), log.text())
 
 
 @suite.test("a request that is never answered fails after 15 repetitions and reconnect=, not before")
