@@ -1,30 +1,53 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Programs in C that tests run, each built once in a guest.
+"""Programs in C that tests run. scripts/compiled has built them for guests, where gcc takes long; in
+a guest without these each is built once.
 
-	PEER = Compiled("krping-peer", "peer.c", "-lrdmacm", "-libverbs")
+	PEER = Compiled("krping-peer")
 	PEER.begin()	# where something else is to be done first
 	Program(PEER.build(), "server")
 """
 
+import glob
 import os
+import shutil
 import subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+VERBS = ("-lrdmacm", "-libverbs")
+# What gcc is given to build each; files are those of this folder.
+PROGRAMS = {
+	"krping-liar": ("-O1", *sorted(glob.glob("liar/*.c", root_dir=HERE)), *VERBS),
+	"krping-member": ("member.c", *VERBS),
+	"krping-peer": ("peer.c", *VERBS),
+	"krping-puppet": ("-O1", "puppet.c", *VERBS),
+	"krping-stranger": ("stranger.c", "-libverbs"),
+	"write_data": ("-O2", "write_data.c"),
+}
+# Where those that have been built lie.
+BUILT = f"{HERE}/built"
+
+
+def gcc(name, target):
+	"""Begin to build NAME as TARGET."""
+	return subprocess.Popen(("gcc", "-o", target, *PROGRAMS[name]), cwd=HERE)
 
 
 class Compiled:
-	"""The program NAME, of what gcc is given in WORDS; files are those of this folder."""
+	"""The program NAME."""
 
-	def __init__(self, name, *words):
+	def __init__(self, name):
+		self.name = name
 		self.path = f"/tmp/{name}"
-		self.words = words
 		self.compiler = None
 
 	def begin(self):
-		"""Begin to build it, unless that has been done since the guest's start."""
-		if not self.compiler and not os.path.exists(self.path):
-			self.compiler = subprocess.Popen(("gcc", "-o", f"{self.path}.new",
-							  *self.words), cwd=HERE)
+		"""Begin to build it, unless that has been done before."""
+		if self.compiler or os.path.exists(self.path):
+			return
+		if os.path.exists(f"{BUILT}/{self.name}"):
+			shutil.copy(f"{BUILT}/{self.name}", self.path)
+		else:
+			self.compiler = gcc(self.name, f"{self.path}.new")
 
 	def build(self):
 		"""Return its path, once it is built."""

@@ -13,7 +13,7 @@ import krping
 from compiled import Compiled
 from krping import ADDR, Program
 
-PEER = Compiled("krping-peer", "peer.c", "-lrdmacm", "-libverbs")
+PEER = Compiled("krping-peer")
 
 MAGIC = 0x6b727067
 REJECT_MAGIC = 0x6b727072

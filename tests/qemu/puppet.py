@@ -19,7 +19,7 @@ import krping
 from compiled import Compiled
 from krping import ADDR
 
-PUPPET = Compiled("krping-puppet", "-O1", "puppet.c", "-lrdmacm", "-libverbs")
+PUPPET = Compiled("krping-puppet")
 
 # What a client says that its server has thrown out: a server that has not yet heard that the
 # connection is made rejects it.

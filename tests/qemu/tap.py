@@ -24,7 +24,7 @@ from compiled import Compiled
 from krping import ADDR, Command, Program, new_port, new_tag, wait_for
 
 MIB = 1 << 20
-WRITE_DATA = Compiled("write_data", "-O2", "write_data.c")
+WRITE_DATA = Compiled("write_data")
 BLKPG = 0x1269
 NULL_BLK = "/sys/kernel/config/nullb"
 

@@ -18,7 +18,7 @@ COUNT = 500 if krping.SLOW == 1 else 50
 TIMEOUT = 20000 * krping.SLOW
 # The network device's 1500 bytes hold 1024 of data, the next smaller power of two.
 PATH = 1024
-MEMBER = compiled.Compiled("krping-member", "member.c", "-lrdmacm", "-libverbs")
+MEMBER = compiled.Compiled("krping-member")
 
 _groups = itertools.count(1)
 

@@ -24,7 +24,7 @@ PATH = 1024
 QKEY = "0x01234567"
 # Opcodes of packets: the service, and parts of a message.
 UC, SEND_MIDDLE, WRITE_MIDDLE = 0x20, 0x01, 0x07
-STRANGER = compiled.Compiled("krping-stranger", "stranger.c", "-libverbs")
+STRANGER = compiled.Compiled("krping-stranger")
 
 
 def figures(found, service, sent):
