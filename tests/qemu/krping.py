@@ -30,6 +30,7 @@ import threading
 import time
 
 import ktap
+import nldev
 
 # The front's modules are for those who import this one.
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts")
@@ -359,15 +360,13 @@ def rdma(*words):
 
 def pooled(device):
 	"""How many completion queues the pool of DEVICE has, which it keeps."""
-	return sum(each["ifname"] == device and each.get("comm", "").strip("[]") == "ib_core"
-		   for each in rdma("resource", "show", "cq"))
+	return sum(name == device and nldev.text(each.get(nldev.KERNEL_NAME, b"")) == "ib_core"
+		   for name, each in nldev.entries(nldev.CQ))
 
 
 def resources():
 	"""How many objects of each kind there are, by device, less those of its pool."""
-	found = {each["ifname"]: {kind: count for kind, count in each.items()
-				  if kind not in ("ifindex", "ifname")}
-		 for each in rdma("resource", "show")}
+	found = nldev.summary()
 	for device, counts in found.items():
 		counts["cq"] -= pooled(device)
 	return found
@@ -381,8 +380,8 @@ def ready_pairs(kind="RC", device=None):
 
 def listens(port):
 	"""Whether anything listens on PORT, in the kernel or not."""
-	return any(each["state"] == "LISTEN" and each["src-addr"].endswith(f":{port}")
-		   for each in rdma("resource", "show", "cm_id"))
+	return any(each[nldev.STATE][0] == nldev.LISTEN and nldev.port(each) == int(port)
+		   for _, each in nldev.entries(nldev.CM_ID))
 
 
 def listens_over_tcp(port):
