@@ -313,9 +313,12 @@ static void rest(long us)
 	nanosleep(&time, NULL);
 }
 
-static void nap(void)
+/* Sleep until the CM says something. */
+static void wait_channel(void)
 {
-	rest(200);
+	struct pollfd pollfd = { .fd = channel->fd, .events = POLLIN };
+
+	poll(&pollfd, 1, -1);
 }
 
 /* The connection is down, and the deed done. */
@@ -375,7 +378,7 @@ static noreturn void leave(void)
 	if (connected)
 		rdma_disconnect(id);
 	while (connected && !disconnected())
-		nap();
+		wait_channel();
 	finish();
 }
 
@@ -388,8 +391,10 @@ static void reached(enum step step, uint64_t iteration)
 	switch (option.how) {
 	case SILENT:
 		/* Before the connection is up, not even the CM gets an answer. */
-		while (step == REQUEST || !disconnected())
-			nap();
+		while (step == REQUEST)
+			pause();
+		while (!disconnected())
+			wait_channel();
 		finish();
 	case DISCONNECT:
 		leave();
@@ -456,6 +461,9 @@ static void create_qp(void)
 /* Waits for a completion of this kind; the end of the connection ends it. */
 static void wait_completion(bool receive, struct ibv_wc *wc)
 {
+	/* To look costs more the longer that takes for which it waits. */
+	const long longest_us = 5000;
+	long us = 100;
 	bool received;
 	int n;
 
@@ -479,8 +487,10 @@ static void wait_completion(bool receive, struct ibv_wc *wc)
 			return;
 		if (!n && disconnected())
 			finish();
-		if (!n)
-			nap();
+		if (!n) {
+			us = us < longest_us / 2 ? 2 * us : longest_us;
+			rest(us);
+		}
 	}
 }
 
@@ -701,7 +711,7 @@ static void listen_on(struct sockaddr *addr)
 	say("listening");
 
 	while (rdma_get_cm_event(channel, &event))
-		nap();
+		wait_channel();
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST) {
 		note(event);
 		exit(1);
