@@ -158,10 +158,12 @@ def refused_requests(client):
 
 @suite.test("requests beyond the store or not in blocks get their status")
 def bad_requests():
-	for _, client in connected():
+	for victim, client in connected():
 		client.tell(f"put 0 {os.urandom(8192).hex()}")
 		before = client.get(0, 8192)
-		for number, (text, status) in enumerate(refused_requests(client), 1):
+		# Each with one kind of store, as no store is asked.
+		ram = victim.store == "ram"
+		for number, (text, status) in enumerate(list(refused_requests(client))[ram::2], 1):
 			# Its tag and number are those of the one before.
 			raw = bytearray.fromhex(text)
 			raw[2:8] = struct.pack(">HI", number % DEPTH, number)
@@ -253,8 +255,10 @@ def same_tag():
 
 @suite.test("numbers that stand for writes beyond the store")
 def bare_writes():
+	numbers = (0xffffffff, WHOLE // 4096 << 3 | 1, WHOLE // 4096 << 3 | 7, 0x7fffffff)
 	for victim in both():
-		for number in (0xffffffff, 0x7fffffff, WHOLE // 4096 << 3 | 1, WHOLE // 4096 << 3 | 7):
+		# Each with one kind of store, as no store is asked.
+		for number in numbers[victim.store == "ram"::2]:
 			with victim.client() as client:
 				client.connected()
 				client.tell(f"number {number:x} {'21' * 4096}")
@@ -263,10 +267,12 @@ def bare_writes():
 
 @suite.test("keys and addresses that are none: only that client is lost")
 def bad_keys():
+	places = ((0, 0x1234, 0), ((1 << 64) - 512, None, KEEP), (1 << 47, None, KEEP), (0x1000, None, 0))
 	for victim in both():
 		for action in (READ, WRITE):
-			for addr, key, flags in ((0, 0x1234, 0), (1 << 47, None, KEEP),
-						 ((1 << 64) - 512, None, KEEP), (0x1000, None, 0)):
+			# Each with both kinds of stores, and with both actions.
+			first = (victim.store == "ram") == (action == READ)
+			for addr, key, flags in places[first::2]:
 				with victim.client() as client:
 					client.connected()
 					key = client.key if key is None else key
@@ -353,7 +359,7 @@ def same_name():
 def dying():
 	for victim in both():
 		rng = random.Random(9)
-		for number in range(8):
+		for number in range(4):
 			with victim.client() as client:
 				client.connected()
 				there = {"key": client.key, "flags": KEEP}
@@ -449,15 +455,16 @@ def geometries():
 class Lying:
 	"""A disk of a puppet that plays its server. Within, it is there."""
 
-	def __init__(self, timeout=20000, **more):
-		"""Its TIMEOUT in ms is for a test and a puppet that are slow to answer."""
-		self.port = new_port()
-		self.server = puppet.Server(self.port)
+	def __init__(self, timeout=20000, server=None, **more):
+		"""Its TIMEOUT in ms is for a test and a puppet that are slow to answer. The puppet may
+		be a SERVER that others had before and will have."""
+		self.stays = server is not None
+		self.server = server or puppet.Server(new_port())
 		self.timeout = timeout * krping.SLOW
 		self.geometry = geometry(**more)
 
 	def __enter__(self):
-		self.command = Command(f"client,blk,addr={ADDR},port={self.port},reconnect=0,"
+		self.command = Command(f"client,blk,addr={ADDR},port={self.server.port},reconnect=0,"
 				       f"timeout={self.timeout}")
 		self.server.accept(self.geometry)
 		# Whoever looks for partitions reads zeroes.
@@ -466,7 +473,8 @@ class Lying:
 		return self
 
 	def __exit__(self, kind, *_):
-		self.server.end()
+		if not self.stays:
+			self.server.end()
 		if kind is None and self.command in Command.running:
 			self.command.wait()
 			wait_for(lambda: not block.numbers())
@@ -540,17 +548,18 @@ def wrong_messages():
 
 def answer_wrongly(inline, wrong):
 	"""Have disks that ask for INLINE bytes in messages meet WRONG answers."""
-	for what, answer in wrong:
-		with Lying(inline=inline) as lying:
-			log = Log()
-			asked = lying.server.asked()
-			assert asked.action == READ, (what, vars(asked))
-			assert (asked.key == 0) == (inline > 0), (what, vars(asked))
-			lying.server.tell(answer(asked))
-			found = lying.command.wait(20)
-			expected = errno.ECONNRESET if what == "nothing more" else errno.EPROTO
-			assert found == expected, (what, krping.name(found), log.text())
-			wait_for(lambda: not block.numbers(), what=what)
+	with puppet.Server(new_port()) as server:
+		for what, answer in wrong:
+			with Lying(server=server, inline=inline) as lying:
+				log = Log()
+				asked = server.asked()
+				assert asked.action == READ, (what, vars(asked))
+				assert (asked.key == 0) == (inline > 0), (what, vars(asked))
+				server.tell(answer(asked))
+				found = lying.command.wait(20)
+				expected = errno.ECONNRESET if what == "nothing more" else errno.EPROTO
+				assert found == expected, (what, krping.name(found), log.text())
+				wait_for(lambda: not block.numbers(), what=what)
 
 
 @suite.test("servers that answer wrongly: the disk goes")
@@ -597,16 +606,18 @@ def joined():
 
 @suite.test("what comes before a wrong answer in its message has been answered")
 def joined_wrongly():
-	for wrong in (lambda a: response(a.tag, a.seq), lambda a: response(a.tag + 64, a.seq),
-		      lambda a: response(a.tag, a.seq, 99)):
-		with Lying() as lying:
-			found, writers = under_way(lying, 3)
-			right = "".join(response(found[at].tag, found[at].seq) for at in (0, 1))
-			lying.server.tell(f"send {right}{wrong(found[1])}")
-			statuses = [writer.finish(20)[0] for writer in writers]
-			assert statuses[:2] == [0, 0] and statuses[2], statuses
-			found = lying.command.wait(20)
-			assert found == errno.EPROTO, krping.name(found)
+	with puppet.Server(new_port()) as server:
+		for wrong in (lambda a: response(a.tag, a.seq), lambda a: response(a.tag + 64, a.seq),
+			      lambda a: response(a.tag, a.seq, 99)):
+			with Lying(server=server) as lying:
+				found, writers = under_way(lying, 3)
+				right = "".join(response(found[at].tag, found[at].seq) for at in (0, 1))
+				server.tell(f"send {right}{wrong(found[1])}")
+				statuses = [writer.finish(20)[0] for writer in writers]
+				assert statuses[:2] == [0, 0] and statuses[2], statuses
+				found = lying.command.wait(20)
+				assert found == errno.EPROTO, krping.name(found)
+				wait_for(lambda: not block.numbers())
 
 
 @suite.test("answers to many requests at once share messages, and each has its own")

@@ -336,8 +336,8 @@ def survive():
 	port, tag = new_port(), new_tag()
 	server = krping.serve(f"server,persist,port={port},tag={tag},timeout={PATIENT}")
 	good = GoodClients(port)
-	deeds = [(deed, ()) for deed in client_deeds()]
-	deeds += [(deed, ("rejected 28 6b727072",)) for deed in private_deeds()]
+	deeds = [*((deed, ()) for deed in client_deeds()),
+		 *((deed, ("rejected 28 6b727072",)) for deed in private_deeds())]
 	# Kept from look to look: the good clients push the others' results out of the list.
 	failures = {}
 
