@@ -8,7 +8,6 @@
 
 import contextlib
 import errno
-import glob
 import ipaddress
 import os
 import re
@@ -20,6 +19,8 @@ from krping import ADDR, ADDR6, DEVICE, NETDEV
 
 # Nobody has this one.
 NOBODY = "02:00:00:00:00:99"
+# A device knows an address in the first place that is free, of a thousand. No host has so many.
+GID_PLACES = 64
 
 
 def call(*words):
@@ -33,6 +34,12 @@ def call(*words):
 def ip(text):
 	"""`ip TEXT`."""
 	return call("ip", *text.split())
+
+
+def batch(program, *lines):
+	"""Have a PROGRAM with options, such as `ip`, do what each of LINES says: one costs less than
+	many."""
+	subprocess.run((*program.split(), "-batch", "-"), input="\n".join(lines), text=True, check=True)
 
 
 @contextlib.contextmanager
@@ -83,14 +90,15 @@ def plain_interface(addr):
 def _gids(device):
 	"""The addresses that DEVICE knows."""
 	found = []
-	for path in glob.glob(f"/sys/class/infiniband/{device}/ports/1/gids/*"):
+	for place in range(GID_PLACES):
+		path = f"/sys/class/infiniband/{device}/ports/1/gids/{place}"
 		try:
 			with open(path, encoding="ascii") as file:
-				gid = ipaddress.IPv6Address(file.read().strip())
+				gid = file.read().strip()
 		except OSError:	# empty
 			continue
-		if gid != ipaddress.IPv6Address(0):
-			found.append(gid)
+		if gid.strip("0:"):
+			found.append(ipaddress.IPv6Address(gid))
 	return found
 
 
@@ -176,9 +184,8 @@ def add_host(name, outside, inside, addr):
 	other end of a cable from OUTSIDE, which is here and still down."""
 	ip(f"netns add {name}")
 	ip(f"link add {outside} type veth peer name {inside} netns {name}")
-	ip(f"-n {name} addr add {addr}/24 dev {inside}")
-	ip(f"-n {name} link set lo up")
-	ip(f"-n {name} link set {inside} up")
+	batch(f"ip -n {name}", f"addr add {addr}/24 dev {inside}", "link set lo up",
+	      f"link set {inside} up")
 
 
 def remove_host(name, device, outside):
@@ -196,6 +203,10 @@ class Lab:
 
 	NAME = "far9"
 	NEAR, FAR = "10.98.0.1", "10.98.0.2"
+	# For who sends, nothing fails.
+	CUT = ("filter add dev near9 ingress matchall action drop",
+	       "filter add dev near9 egress matchall action trap")
+	MEND = ("filter del dev near9 ingress", "filter del dev near9 egress")
 
 	def __init__(self, introduce=True):
 		"""INTRODUCE the hosts to each other, or have them resolve their link-layer
@@ -215,13 +226,10 @@ class Lab:
 
 	def _set_up(self):
 		add_host(self.NAME, "near9", "away9", self.FAR)
-		ip(f"addr add {self.NEAR}/24 dev near9")
-		ip("link set near9 up")
+		batch("ip", f"addr add {self.NEAR}/24 dev near9", "link set near9 up")
 		self._introduce()
-		self._tc("qdisc add dev near9 clsact")
-		# Loads the modules that this takes.
-		self.cut()
-		self.mend()
+		# Loads the modules that a cut takes.
+		self._tc("qdisc add dev near9 clsact", *self.CUT, *self.MEND)
 		self._plug()
 
 	def _plug(self):
@@ -251,8 +259,10 @@ class Lab:
 		is cut."""
 		if not self.introduce:
 			return
-		near = self._mac("link show near9")
-		far = self._mac(f"-n {self.NAME} link show away9")
+		with open("/sys/class/net/near9/address", encoding="ascii") as file:
+			near = file.read().strip()
+		words = ip(f"-n {self.NAME} link show away9").split()
+		far = words[words.index("link/ether") + 1]
 		ip(f"neigh replace {self.FAR} lladdr {far} nud permanent dev near9")
 		ip(f"-n {self.NAME} neigh replace {self.NEAR} lladdr {near} nud permanent dev away9")
 
@@ -265,11 +275,6 @@ class Lab:
 		subprocess.run(("rdma", "link", "del", "rxe8"), stdin=subprocess.DEVNULL,
 			       capture_output=True, check=False)
 		remove_host(self.NAME, "rxe9", "near9")
-
-	@staticmethod
-	def _mac(what):
-		words = ip(what).split()
-		return words[words.index("link/ether") + 1]
 
 	def exec(self, *words):
 		"""Run a program on the far host."""
@@ -296,13 +301,11 @@ class Lab:
 
 	def cut(self):
 		"""Cut the cable: what is sent either way is lost, and both links stay up."""
-		# For who sends, nothing fails.
-		self._tc("filter add dev near9 ingress matchall action drop",
-			 "filter add dev near9 egress matchall action trap")
+		self._tc(*self.CUT)
 
 	def mend(self):
 		"""Make it whole."""
-		self._tc("filter del dev near9 ingress", "filter del dev near9 egress")
+		self._tc(*self.MEND)
 
 	@staticmethod
 	def link_down():
@@ -404,7 +407,7 @@ class Lab:
 	@staticmethod
 	def _tc(*lines):
 		"""`tc` with each of LINES, at once."""
-		subprocess.run(("tc", "-batch", "-"), input="\n".join(lines), text=True, check=True)
+		batch("tc", *lines)
 
 	def unacknowledged(self, start):
 		"""Bring a client to where it is done and waits for the peer to acknowledge that,
