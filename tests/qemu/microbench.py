@@ -49,11 +49,11 @@ def moving(number=1, least=300):
 	return found if len(found) >= number else None
 
 
-def amid(begin, deed):
+def amid(begin, deed, seconds=4):
 	"""Have DEED(run) be done while a run goes on that BEGIN(seconds, tag) starts and that lasts so
 	long. Return its tag."""
 	tag = krping.new_tag()
-	run = begin(4 * krping.SLOW, tag)
+	run = begin(seconds * krping.SLOW, tag)
 	deed(run)
 	assert run.is_alive(), "it ended before what was to be done meanwhile"
 	assert run.wait(180) == 0

@@ -395,6 +395,20 @@ class Lab:
 		return self._drop(f"match u8 {opcode:#x} {mask:#x} at 28")
 
 	@contextlib.contextmanager
+	def lose_each(self, number, opcode, mask=0xff):
+		"""Within, one in NUMBER of the packets with the OPCODE, see above, that either end sends
+		is lost, however many that are."""
+		line = ("filter add dev {} ingress protocol ip u32 match u16 4791 0xffff at 22 "
+			f"match u8 {opcode:#x} {mask:#x} at 28 action pass random determ drop {number}")
+		self._tc(line.format("near9"))
+		batch(f"tc -n {self.NAME}", "qdisc add dev away9 clsact", line.format("away9"))
+		try:
+			yield
+		finally:
+			self._tc("filter del dev near9 ingress")
+			batch(f"tc -n {self.NAME}", "qdisc del dev away9 clsact")
+
+	@contextlib.contextmanager
 	def _drop(self, match):
 		"""Within, RoCE packets of the far end that MATCH, words of the u32 filter, are lost."""
 		self._tc("filter add dev near9 ingress protocol ip u32 match u16 4791 0xffff at 22 "
