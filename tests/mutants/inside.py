@@ -33,7 +33,7 @@ def choose(test: str, number: int) -> None:
 	"""Switch the mutant NUMBER on, in the module that TEST looks at."""
 	if test == "test_probes":
 		# A module of its own, which is unloaded by the test.
-		subprocess.run(("insmod", "/host/rdma_probes.ko"), check=True)
+		subprocess.run(("insmod", "/krping/rdma_probes.ko"), check=True)
 	for path in ("/proc/krping", "/proc/rdma_probes"):
 		if os.path.exists(path):
 			with open(path, "w", encoding="ascii") as file:
@@ -50,7 +50,7 @@ def reload() -> str:
 		except subprocess.TimeoutExpired:
 			return "the module does not unload"
 		if done.returncode == 0:
-			subprocess.run(("insmod", "/host/krping.ko"), check=True)
+			subprocess.run(("insmod", "/krping/krping.ko"), check=True)
 			return ""
 		time.sleep(0.1 if tries else 0)
 	return done.stderr.strip().splitlines()[-1]

@@ -41,7 +41,7 @@ ADDR6 = os.environ.get("KRPING_ADDR6", "fd99::1")
 DEVICE = os.environ.get("KRPING_DEVICE", "rxe0")
 NETDEV = "eth9"
 # Where the module is in a guest.
-MODULE = "/host/krping.ko"
+MODULE = "/krping/krping.ko"
 PROC = "/proc/krping"
 RESULTS = "/sys/kernel/debug/krping/results"
 # How many times longer anything may take than on the stock kernel. The debug kernel

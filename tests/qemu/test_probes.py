@@ -10,7 +10,7 @@ import subprocess
 import krping
 from ktap import Suite
 
-MODULE = "/host/rdma_probes.ko"
+MODULE = "/krping/rdma_probes.ko"
 FILE = "/proc/rdma_probes"
 
 # What each probe says of its steps: see tests/probes/*.rs.

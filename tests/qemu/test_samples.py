@@ -10,7 +10,7 @@ from krping import ADDR
 from ktap import Suite
 from puppet import Client
 
-MODULE = "/host/rdma_echo.ko"
+MODULE = "/krping/rdma_echo.ko"
 PORT = 7175
 SIZE = 4096
 

@@ -3,8 +3,10 @@
 waited for the machine's disk, a clock that counts instructions would go on from timer to timer."""
 
 import os
+import subprocess
 from pathlib import Path
 
+import block
 import krping
 from ktap import Suite
 
@@ -13,7 +15,7 @@ suite = Suite(check=krping.check)
 
 def bytes_read(disk):
 	"""What has been read from DISK."""
-	return 512 * int(Path(f"/sys/block/{disk}/stat").read_text(encoding="ascii").split()[2])
+	return 512 * block.stat(disk)[2]
 
 
 def size_of(file):
@@ -22,10 +24,14 @@ def size_of(file):
 	return len(file.read_bytes())
 
 
-@suite.test("programs and modules are read from persistent memory")
+@suite.test("programs, modules and the checkout are read from persistent memory")
 def from_memory():
 	module = next(Path(f"/lib/modules/{os.uname().release}").rglob("nvme-rdma.ko*"))
-	for disk, file in (("pmem0", Path("/usr/bin/perl")), ("pmem1", module)):
+	for label, file in (("root", Path("/usr/bin/perl")), ("modules", module),
+			    ("krping", Path("/krping/README.md"))):
+		found = subprocess.run(["findfs", f"LABEL={label}"], check=True, capture_output=True)
+		disk = Path(found.stdout.decode().strip()).name
+		assert disk.startswith("pmem"), (label, disk)
 		Path(f"/sys/block/{disk}/queue/iostats").write_text("1", encoding="ascii")
 		before = bytes_read(disk)
 		size = size_of(file)
