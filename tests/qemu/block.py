@@ -46,6 +46,12 @@ def gone(number):
 	return not (os.path.exists(node(number)) or os.path.exists(f"/sys/block/krping{number}"))
 
 
+def stat(name):
+	"""What the kernel counts of the disk or partition NAME: the numbers of its file stat."""
+	with open(f"{os.path.realpath(f'/sys/class/block/{name}')}/stat", encoding="ascii") as file:
+		return [int(field) for field in file.read().split()]
+
+
 def stop(number, force=False):
 	"""Stop disk NUMBER, and return the errno."""
 	return krping.run(f"stop={number}{',force' if force else ''}")

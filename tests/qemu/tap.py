@@ -83,19 +83,14 @@ class Disk:
 		with open(f"{path}/size", encoding="ascii") as file:
 			return int(file.read()) * 512
 
-	def _stat(self):
-		path = os.path.realpath(f"/sys/class/block/{self.name}")
-		with open(f"{path}/stat", encoding="ascii") as file:
-			return [int(field) for field in file.read().split()]
-
 	def requests(self):
 		"""How many requests it has completed: reads, writes, discards, flushes."""
-		fields = self._stat()
+		fields = block.stat(self.name)
 		return fields[0], fields[4], fields[11], fields[15]
 
 	def moved(self):
 		"""How many bytes it has read and written."""
-		fields = self._stat()
+		fields = block.stat(self.name)
 		return (fields[2] + fields[6]) * 512
 
 	def rewrite(self):

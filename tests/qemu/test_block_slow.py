@@ -60,9 +60,7 @@ class Slow:
 
 	def written(self):
 		"""How many MiB have reached the store."""
-		path = os.path.realpath(f"/sys/class/block/{self.store.name}")
-		with open(f"{path}/stat", encoding="ascii") as file:
-			return int(file.read().split()[6]) // 2048
+		return block.stat(self.store.name)[6] // 2048
 
 
 class Beside(threading.Thread):
