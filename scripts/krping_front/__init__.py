@@ -5,6 +5,7 @@
 	paths		the files that are read, and why one of them cannot be
 	version		of this program, and of the module
 	kinds		the tests, and what each measures
+	arguments	the arguments and the help of each subcommand
 	options		what the values of the program's own options may be
 	address		addresses in commands, and names of hosts
 	units		the unit of bandwidths

@@ -9,32 +9,11 @@ from . import meant
 from .errors import OK, Quit, printing
 from .tables import TABLES, TESTS
 
-DESCRIPTION = """\
-List the options of commands, or explain one. They are those of the module that
-is loaded, and without one those of the module that this program came with.
-"""
-EXAMPLES = """\
-examples:
-  krping options
-  krping options size
-  krping options --test wlat
-
-exit status:
-  0    printed
-  2    there is no such option or test
-"""
-
 Option = dict[str, Any]
 ROLES = ("client", "server", "loopback")
 # Columns of the text of an option behind its name.
 INDENT = 26
 WIDTH = 96
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-	"""Add the arguments of this subcommand to PARSER."""
-	parser.add_argument("name", metavar="NAME", nargs="?", help="the option to explain")
-	parser.add_argument("--test", metavar="TEST", help="list only those that go with TEST")
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The files that are read, and why one of them cannot be opened."""
 
+import io
 import os
-from typing import TextIO
 
 from .errors import Quit
 
@@ -32,7 +32,7 @@ SHIPPED = os.path.join(HERE, "options.json")
 KNOWN = os.path.join(os.path.dirname(HERE), "known")
 
 
-def open_debugfs(path: str) -> TextIO:
+def open_debugfs(path: str) -> io.TextIOWrapper:
 	"""Open PATH. 'ip netns exec' and the like have a /sys of their own, without debugfs:
 	there the first process's is read."""
 	try:

@@ -107,7 +107,8 @@ class Facts:
 			tables = json.load(file)
 		program = load_program()
 		facts = cls(tables["version"], tables["options"], tables["tests"], tables["cases"],
-			    [subcommand(name, *where) for name, where in program.SUBCOMMANDS.items()])
+			    [subcommand(name, summary)
+			     for name, (_, summary) in program.SUBCOMMANDS.items()])
 		facts.fill_in()
 		return facts
 
@@ -143,9 +144,9 @@ def load_program() -> Any:
 	return module
 
 
-def subcommand(name: str, path: str, summary: str) -> Subcommand:
-	"""The subcommand NAME, whose module is PATH."""
-	module = importlib.import_module(f"krping_front.{path}")
+def subcommand(name: str, summary: str) -> Subcommand:
+	"""The subcommand NAME."""
+	module = importlib.import_module(f"krping_front.arguments.{name}")
 	parser = argparse.ArgumentParser(prog=f"krping {name}")
 	module.add_arguments(parser)
 	# argparse has no other way to list them.

@@ -17,9 +17,10 @@ from typing import Any
 
 import front
 from krping_front import devices, paths
+from krping_front.arguments import mesh as arguments
 from krping_front.devices import Rail
 from krping_front.errors import Quit
-from krping_front.mesh import arguments, jobs, launch, retransmits, wire
+from krping_front.mesh import jobs, launch, retransmits, wire
 from krping_front.mesh.launch import clustershell, srun
 from ktap import Skip, Suite
 

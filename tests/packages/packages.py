@@ -141,10 +141,10 @@ def machine():
 def compiled(root):
 	"""Whether Python finds each module of the program below ROOT compiled, when it starts."""
 	modules = list((root / PROGRAM).rglob("*.py"))
-	assert root / PROGRAM / "run.py" in modules, modules
+	assert root / PROGRAM / "option_help.py" in modules, modules
 	found = {os.path.exists(importlib.util.cache_from_source(str(path))) for path in modules}
-	said = run("chroot", str(root), "python3", "-v", "/usr/bin/krping", "run", "--help")
-	assert re.search(r"^import 'krping_front\.run' ", said, re.MULTILINE), said
+	said = run("chroot", str(root), "python3", "-v", "/usr/bin/krping", "options", "size")
+	assert re.search(r"^import 'krping_front\.option_help' ", said, re.MULTILINE), said
 	anew = re.search(r"^# code object from '?/usr/share/krping/\S+\.py'?$", said, re.MULTILINE)
 	assert len(found) == 1 and (anew is None) in found, (found, anew)
 	return anew is None

@@ -20,38 +20,6 @@ from .outcome import ERRORS, Limits, Outcome
 from .pairs import Pair
 from .plan import Step
 
-DESCRIPTION = """\
-Run tests between the pairs of many hosts, in rounds: pairs of a round run at
-the same time, and begin together. No agent is installed: hosts need the module
-and this program, and are reached over ssh, ClusterShell, or srun of Slurm. The
-results are matrices; hosts and pairs that are worse than the others are named.
-"""
-EXAMPLES = """\
-examples:
-  krping mesh --hosts node[1-16] --check
-  krping mesh --hosts node[1-16] --json mesh.json --html mesh.html
-  krping mesh --hosts @rack1 --test wlat --sizes 64 --max-p99 20us
-  krping mesh --hosts node[1-8] --pattern incast:node1 --test bw --duration 10
-  krping mesh --hosts node[1-8] --rail 'mlx5_0' --rail 'mlx5_1' --min-bw 10G
-  krping mesh --hosts ns1,ns2 --launcher netns --test wlat
-
-exit status:
-  0    all runs succeeded
-  1    a run failed, or a host had no part to the end; the others were run
-  2    nothing was run: usage, or fewer than two hosts are ready; or a file
-       could not be written
-  3    a run missed --max-p99 or --min-bw, or with --fail-on-outliers some host
-       or pair is worse than the others, or that cannot be told; all were run
-  130  interrupted
-An interrupted mesh prints the results until then, and writes them to --json and
---html.
-"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-	"""Add the arguments of this subcommand to PARSER."""
-	given.add_arguments(parser)
-
 
 def main(arguments: argparse.Namespace) -> int:
 	"""Run it, and return the exit status."""

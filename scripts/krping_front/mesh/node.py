@@ -19,35 +19,12 @@ from .jobs import Job
 from .part import Part
 from .wire import Message
 
-DESCRIPTION = """\
-Be a host of a mesh: read JSON lines on stdin, run the commands that they ask
-for, and write JSON lines on stdout. 'krping mesh' starts this on each host,
-over ssh and the like. When stdin ends, when nothing has come for a minute, or
-at SIGTERM, SIGHUP or SIGINT all commands that were begun here are ended.
-"""
-EXAMPLES = """\
-examples:
-  krping node </dev/null          print what this host says of itself, and end
-  krping node --name node7
-
-exit status:
-  0    stdin has ended, the controller has said so, or it says nothing any more
-  2    usage
-  130  a signal ended it
-"""
-
 # Seconds between two looks for a server that is to listen.
 LOOK = 0.01
 # Seconds that commands have to end, once they are interrupted.
 END = 10.0
 # Seconds in which clients that are interrupted must end, so that the others are heard of.
 GIVE_UP = 3.0
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-	"""Add the arguments of this subcommand to PARSER."""
-	parser.add_argument("--name", metavar="NAME", default=os.uname().nodename,
-			    help="what the controller calls this host (default: its own name)")
 
 
 def main(arguments: argparse.Namespace) -> int:
