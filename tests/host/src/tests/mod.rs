@@ -29,6 +29,7 @@ mod data_bytes;
 mod docs;
 mod expectation;
 mod failure;
+mod fuzz_targets;
 mod hello;
 mod hello_any;
 mod histogram;
