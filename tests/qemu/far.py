@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What guests.py runs on another guest: it calls functions of krping.py, and of this file, that
-lines of JSON on stdin name, and answers on stdout, until stdin ends."""
+"""What guests.py runs on another guest: it calls functions of krping.py, and those that this file
+has, that lines of JSON on stdin name, and answers on stdout, until stdin ends."""
 
 import json
 import sys
 
 import krping
+from network import call
 
 COMMANDS = []
 
@@ -29,10 +30,13 @@ def interrupt(number):
 	return COMMANDS[number].interrupt()
 
 
+OWN = {function.__name__: function for function in (begin, ended, interrupt, call)}
+
+
 def answer(line):
 	"""What becomes of the call that LINE is."""
 	name, *arguments = json.loads(line)
-	function = globals().get(name) or getattr(krping, name)
+	function = OWN.get(name) or getattr(krping, name)
 	try:
 		return {"value": function(*arguments)}
 	except Exception as error:

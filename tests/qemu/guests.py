@@ -23,7 +23,6 @@ import subprocess
 import time
 
 import krping
-import network
 from ktap import Skip
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -131,7 +130,7 @@ class Guest:
 
 	def exec(self, *words):
 		"""Run a program there, which must succeed. Return what it prints."""
-		return network.call(*self.words(*words))
+		return self.ask("call", *words)
 
 	def program(self, *words):
 		"""A program beside the test."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# guest: --peers 2
+# guest: --peers 1
 """Client and server on machines of their own: two kernels with a wire between them, each with an
 RDMA device; user space against the module; a disk whose server's machine loses its cable or its
 power."""
