@@ -3,6 +3,8 @@
 those are named that were meant."""
 
 import argparse
+import subprocess
+import sys
 
 import front
 from front import krping
@@ -155,6 +157,30 @@ def arguments():
 	for text, rest in (("watch", "--time 5"), (SWEEP, "--listen"), (SWEEP, "--qqqq"), ("watch", "5")):
 		said = error(*text.split(), *rest.split())[1]
 		assert said == f"unrecognized arguments: {rest}", said
+
+
+# Runs a program with arguments, and says what it has imported.
+IMPORTED = """
+import runpy, sys
+del sys.argv[0]
+try:
+	runpy.run_path(sys.argv[0], run_name="__main__")
+except SystemExit:
+	print(*sys.modules, file=sys.stderr)
+"""
+
+
+@suite.test("the help of a subcommand imports no more than its arguments need")
+def imports():
+	for name, (module, _) in front.program.SUBCOMMANDS.items():
+		# It lists the pictures that it draws.
+		if name == "plot":
+			continue
+		done = subprocess.run((sys.executable, "-c", IMPORTED, front.PROGRAM, name, "--help"),
+				      capture_output=True, text=True, check=True)
+		imported = done.stderr.split()
+		assert f"krping_front.arguments.{name}" in imported, (name, imported)
+		assert not {f"krping_front.{module}", "krping_front.runner"} & {*imported}, (name, imported)
 
 
 if __name__ == "__main__":
