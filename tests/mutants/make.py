@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Usage: make.py copy DIR <NAMES | make.py plan [NAME]... <HEADS
+"""Usage: make.py copy DIR <NAMES | make.py plan [NAME]... <HEADS | make.py check
 
 copy: copy the files of NAMES, which end with NUL, from the current directory to DIR, and build all
 mutants of the table into the sources there. A mutant is off unless its number is chosen: by a write
@@ -8,6 +8,8 @@ of mutant=NUMBER to /proc/krping, or in the host tests by the variable MUTANT.
 plan: print the number, the options of the guest ("host" for none), the test that is to notice it
 and the name of each mutant, or of those whose name contains one of NAMEs, with tabs. HEADS are what
 tests/heads.awk prints.
+
+check: tell whether the sources in the current directory have what each mutant takes away.
 """
 
 import os
@@ -60,6 +62,7 @@ BESIDE = (
 	("tests/host/src/lib.rs", '#[path = "../../../rust/logic/mod.rs"]',
 	 "mod mutant;\n"),
 )
+TOUCHED = {row.file for row in TABLE} | {path for path, _, _ in BESIDE}
 
 
 def place(path: str, text: str, passage: str) -> tuple[int, int]:
@@ -112,15 +115,21 @@ def copy(target: str) -> None:
 	missing = {row.file for row in TABLE} - set(names)
 	if missing:
 		sys.exit(f"no such files: {' '.join(sorted(missing))}")
-	touched = {row.file for row in TABLE} | {path for path, _, _ in BESIDE}
 	for name in names:
 		with open(name, "rb") as file:
 			data = file.read()
-		if name in touched:
+		if name in TOUCHED:
 			data = mutated(name, data.decode()).encode()
 		write(os.path.join(target, name), data, os.stat(name).st_mode)
 	for name, text in (("rust/mutant.rs", CHOSEN), ("tests/host/src/mutant.rs", ON_THE_HOST)):
 		write(os.path.join(target, name), text.encode(), 0o644)
+
+
+def check() -> None:
+	"""Try all mutants on the sources, and keep nothing."""
+	for path in sorted(TOUCHED):
+		with open(path, encoding="utf-8") as file:
+			mutated(path, file.read())
 
 
 def guests() -> dict[str, str]:
@@ -155,5 +164,7 @@ if __name__ == "__main__":
 			copy(target)
 		case ["plan", *wanted]:
 			plan(wanted)
+		case ["check"]:
+			check()
 		case _:
 			sys.exit(__doc__)

@@ -113,8 +113,10 @@ TABLE = (
 	       "test_detach: a server of disks: EBUSY"),
 	Mutant("a store is written to with all rights, not with the writer's",
 	       "rust/engine/session.rs",
-	       "Kthread::run_as(fmt!(\"{}\", ThreadName(worker.id)), &self.credentials, body)",
-	       "Kthread::run_with_all_rights(fmt!(\"{}\", ThreadName(worker.id)), body)",
+	       "Kthread::run_as( fmt!(\"{}\", ThreadName(worker.id)), &self.credentials, move || "
+	       "body(cpu.map_or(Ok(()), |cpu| run_on(cpu).map_err(|_| Failure::NoCpu(cpu)))), )",
+	       "Kthread::run_with_all_rights(fmt!(\"{}\", ThreadName(worker.id)), move || "
+	       "body(cpu.map_or(Ok(()), |cpu| run_on(cpu).map_err(|_| Failure::NoCpu(cpu)))))",
 	       "test_credentials: what a server writes"),
 	Mutant("another command goes on in place of the one that was disturbed",
 	       "rust/engine/restart.rs",
