@@ -71,8 +71,9 @@ def refilled():
 	figures = shared(found, receives=64)
 	# All that came took a receive; those of the end may not be posted again.
 	assert found["recv_msgs"] - 64 <= figures["reposted"] <= found["recv_msgs"], found
-	assert figures["limit_events"] > 0, figures
 	assert 0 < figures["refills"] <= figures["reposted"], figures
+	# It tells so each time; some are posted after a pause, unasked.
+	assert 2 * figures["limit_events"] > figures["refills"], figures
 
 
 @suite.test("fewer receives than messages under way: senders repeat, and nothing is lost")
