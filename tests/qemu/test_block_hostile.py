@@ -344,8 +344,11 @@ def same_name():
 		with victim.client(disk=7, generation=5) as old:
 			old.connected()
 			for generation in (4, 1):
+				log = Log()
 				with victim.client(disk=7, generation=generation) as older:
 					older.refused()
+				# Not for what else is wrong with it.
+				log.wait("a client was refused: the client has connected anew")
 			with victim.client(disk=7, generation=5) as same:
 				same.refused()
 			old.ask(request(PING, 1, 1), response(1, 1))

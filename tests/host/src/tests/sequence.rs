@@ -48,6 +48,8 @@ fn what_is_older_than_the_memory_is_repeated() {
         let (arrivals, _) = taken(&[0, behind, 1]);
         assert_eq!(arrivals[2], expected, "{behind}");
     }
+    // Nor is one whose place in the memory is that of a later one that has not arrived.
+    assert_eq!(taken(&[0, 5000, 900]).0[2], Arrival::Repeated);
     // Nothing is before the first.
     assert_eq!(taken(&[u32::MAX]), (vec![Arrival::Repeated], [0, 0, 1]));
 }
