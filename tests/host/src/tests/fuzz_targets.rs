@@ -14,18 +14,8 @@ use std::{
     path::Path, //
 };
 
-#[path = "../../fuzz/fuzz_targets/command.rs"]
-mod command;
-#[path = "../../fuzz/fuzz_targets/exchange.rs"]
-mod exchange;
-#[path = "../../fuzz/fuzz_targets/json.rs"]
-mod json;
-#[path = "../../fuzz/fuzz_targets/messenger.rs"]
-mod messenger;
-#[path = "../../fuzz/fuzz_targets/stream.rs"]
-mod stream;
-#[path = "../../fuzz/fuzz_targets/wire.rs"]
-mod wire;
+#[path = "../../fuzz/fuzz_targets/mod.rs"]
+mod targets;
 
 /// The bytes that `digits`, two for each, name.
 fn bytes(digits: &str) -> Vec<u8> {
@@ -98,33 +88,10 @@ fn fuzz(name: &str, target: fn(&[u8])) {
 }
 
 #[test]
-fn command() {
-    fuzz("command", |bytes| {
-        command::fuzz(&String::from_utf8_lossy(bytes))
-    });
-}
-
-#[test]
-fn exchange() {
-    fuzz("exchange", exchange::fuzz);
-}
-
-#[test]
-fn json() {
-    fuzz("json", |bytes| json::fuzz(&String::from_utf8_lossy(bytes)));
-}
-
-#[test]
-fn messenger() {
-    fuzz("messenger", messenger::fuzz);
-}
-
-#[test]
-fn stream() {
-    fuzz("stream", stream::fuzz);
-}
-
-#[test]
-fn wire() {
-    fuzz("wire", wire::fuzz);
+fn each_target_stands_what_is_known_and_changes_of_it() {
+    for (name, target) in targets::TARGETS {
+        // A failure shows it.
+        println!("{name}");
+        fuzz(name, target);
+    }
 }
