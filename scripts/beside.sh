@@ -30,7 +30,8 @@ beside() {
 
 # unpack WITHOUT PACKAGE...: for FILL, unpack packages of the sysroot's Debian release, with what
 # they depend on but those that the pattern WITHOUT matches as a whole.
-unpack() {
+unpack() (
+	locked apt
 	# shellcheck disable=SC2016 # for the shell in there
 	step "unpack ${*:2}" "$top/scripts/in-sysroot" -- bash -euo pipefail -c '
 		cd "$1"
@@ -41,4 +42,4 @@ unpack() {
 		for deb in *.deb; do dpkg -x "$deb" .; done
 		rm -rf -- *.deb usr/share/doc usr/share/man usr/share/locale usr/share/icons
 	' unpack "$inside" "$@"
-}
+)
