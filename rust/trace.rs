@@ -8,8 +8,24 @@
 #[cfg(CONFIG_TRACEPOINTS)]
 use crate::bindings;
 use crate::logic::failure::Operation;
+#[cfg(all(CONFIG_TRACEPOINTS, CONFIG_JUMP_LABEL))]
+use kernel::jump_label::arch_static_branch;
+
+/// Reads whether a tracepoint is enabled. The type of its key is not the same in all kernels, so
+/// the kernel crate's macro, which wants one type, is not for this.
 #[cfg(CONFIG_TRACEPOINTS)]
-use kernel::jump_label::static_branch_unlikely;
+macro_rules! is_enabled {
+    ($key:path) => {{
+        #[cfg(CONFIG_JUMP_LABEL)]
+        {
+            arch_static_branch! { $key, bindings::tracepoint, key, false }
+        }
+        #[cfg(not(CONFIG_JUMP_LABEL))]
+        {
+            bindings::static_key_count((&raw const $key.key).cast_mut().cast()) > 0
+        }
+    }};
+}
 
 /// Makes a function of a tracepoint, which calls the C function where the tracepoint is enabled.
 macro_rules! tracepoint {
@@ -19,7 +35,7 @@ macro_rules! tracepoint {
         fn $name($($arg: $kind),*) {
             #[cfg(CONFIG_TRACEPOINTS)]
             // SAFETY: Reads the tracepoint's key, which is as long there as the module.
-            if unsafe { static_branch_unlikely!(bindings::$key, bindings::tracepoint, key) } {
+            if unsafe { is_enabled!(bindings::$key) } {
                 // SAFETY: It takes numbers, and addresses that it does not follow; any context.
                 unsafe { bindings::$emit($($arg),*) }
             }
@@ -29,18 +45,21 @@ macro_rules! tracepoint {
     };
 }
 
-tracepoint!(emit_post, __tracepoint_post, rust_do_trace_post, qpn: u32, op: u32, count: u32);
-tracepoint!(emit_posted, __tracepoint_posted, rust_do_trace_posted, qpn: u32, op: u32, errno: u32);
+tracepoint!(emit_post, __tracepoint_post, rust_helper_trace_post, qpn: u32, op: u32, count: u32);
 tracepoint!(
-    emit_completion, __tracepoint_completion, rust_do_trace_completion,
+    emit_posted, __tracepoint_posted, rust_helper_trace_posted,
+    qpn: u32, op: u32, errno: u32
+);
+tracepoint!(
+    emit_completion, __tracepoint_completion, rust_helper_trace_completion,
     qpn: u32, op: u32, status: u32
 );
 tracepoint!(
-    emit_callback, __tracepoint_callback, rust_do_trace_callback,
+    emit_callback, __tracepoint_callback, rust_helper_trace_callback,
     qpn: u32, op: u32, status: u32
 );
 tracepoint!(
-    emit_connect, __tracepoint_connect, rust_do_trace_connect,
+    emit_connect, __tracepoint_connect, rust_helper_trace_connect,
     connection: *const core::ffi::c_void, milestone: u32
 );
 

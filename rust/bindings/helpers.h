@@ -13,6 +13,8 @@
 #include <rdma/rdma_cm.h>
 #include <rdma/rw.h>
 
+#include "compat.h"
+
 struct rdma_cm_id *rust_helper_rdma_create_id(struct net *net,
 					      rdma_cm_event_handler handler,
 					      void *context,
@@ -54,6 +56,7 @@ void rust_helper_destroy_srq(struct ib_srq *srq);
 int rust_helper_post_srq_recv(struct ib_srq *srq, const struct ib_recv_wr *wr);
 bool rust_helper_cap_read_inv(struct ib_device *device, u32 port);
 bool rust_helper_uses_virt_dma(struct ib_device *device);
+unsigned int rust_helper_port_rate(struct ib_port_attr *attr);
 int rust_helper_transport(struct ib_device *device, u32 port);
 
 u64 rust_helper_dma_map_single(struct ib_device *device, void *cpu, size_t size);
@@ -72,6 +75,11 @@ void rust_helper_dma_unmap_sg(struct ib_device *device, struct scatterlist *sg,
 int rust_helper_map_mr_sg(struct ib_mr *mr, struct scatterlist *sg, int count);
 void rust_helper_sg_set_buf(struct scatterlist *sg, const void *start, unsigned int len);
 void rust_helper_bvec_set_virt(struct bio_vec *bvec, void *start, unsigned int len);
+/* Whether contexts for READ and WRITE take an array of struct bio_vec. */
+enum rust_helper_rw {
+	RUST_HELPER_RW_BIO_VECS = RDMA_RW_BIO_VECS,
+};
+
 int rust_helper_rw_init(struct rdma_rw_ctx *ctx, struct ib_qp *qp, u32 port,
 			struct scatterlist *sg, u32 count, u64 addr, u32 rkey, bool write);
 int rust_helper_rw_init_bvec(struct rdma_rw_ctx *ctx, struct ib_qp *qp, u32 port,
@@ -171,6 +179,7 @@ void rust_helper_file_io_limits(struct file *file, struct rust_helper_io_limits 
 int rust_helper_truncate(struct file *file, loff_t size);
 int rust_helper_file_room(struct file *file, u64 *allocated, u64 *free);
 struct inode *rust_helper_file_real_inode(const struct file *file);
+u64 rust_helper_inode_number(const struct inode *inode);
 u64 rust_helper_file_subvolume(const struct file *file);
 struct vfsmount *rust_helper_sysfs_mount(void);
 ssize_t rust_helper_sysfs_read(struct vfsmount *sysfs, const char *path, void *to, size_t len);
@@ -187,6 +196,13 @@ struct dentry *rust_helper_debugfs_file(const char *name, struct dentry *dir,
 void rust_helper_debugfs_remove(struct dentry *entry);
 void rust_helper_throttle_locally(void);
 
+/* What records an event of krping_trace.h, where it is enabled. */
+void rust_helper_trace_post(u32 qpn, u32 operation, u32 count);
+void rust_helper_trace_posted(u32 qpn, u32 operation, u32 error);
+void rust_helper_trace_completion(u32 qpn, u32 operation, u32 status);
+void rust_helper_trace_callback(u32 qpn, u32 operation, u32 status);
+void rust_helper_trace_connect(const void *connection, u32 milestone);
+
 /* Tapped disks and their tracepoints. */
 void rust_helper_settle_tracepoints(void);
 void *rust_helper_vmalloc(size_t size);
@@ -199,6 +215,7 @@ struct request_queue *rust_helper_bdev_queue(struct block_device *bdev);
 u64 rust_helper_bdev_start(struct block_device *bdev);
 u64 rust_helper_bdev_size(struct block_device *bdev);
 unsigned int rust_helper_bdev_block(struct block_device *bdev);
+unsigned int rust_helper_blk_rq_map_sg(struct request *rq, struct scatterlist *list);
 u32 rust_helper_rq_op(const struct request *rq);
 bool rust_helper_rq_is_fua(const struct request *rq);
 u64 rust_helper_rq_offset(const struct request *rq);

@@ -69,7 +69,10 @@ impl OpenFile {
         // SAFETY: As above.
         let (number, uuid, device, bdev) = unsafe {
             (
-                ((*inode).i_ino, (*inode).i_generation),
+                (
+                    bindings::rust_helper_inode_number(inode),
+                    (*inode).i_generation,
+                ),
                 (*superblock).s_uuid.b,
                 (*superblock).s_dev,
                 (*superblock).s_bdev,

@@ -138,6 +138,13 @@ unsigned int rust_helper_bdev_block(struct block_device *bdev)
 	return bdev_logical_block_size(bdev);
 }
 
+unsigned int rust_helper_blk_rq_map_sg(struct request *rq, struct scatterlist *list)
+{
+	struct scatterlist *last = NULL;
+
+	return krping_blk_rq_map_sg(rq, list, &last);
+}
+
 u32 rust_helper_rq_op(const struct request *rq)
 {
 	return (__force u32)req_op(rq);

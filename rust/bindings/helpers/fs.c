@@ -125,6 +125,11 @@ struct inode *rust_helper_file_real_inode(const struct file *file)
 	return d_real_inode(file->f_path.dentry);
 }
 
+u64 rust_helper_inode_number(const struct inode *inode)
+{
+	return inode->i_ino;
+}
+
 /* 0 where the file system has no subvolumes. */
 u64 rust_helper_file_subvolume(const struct file *file)
 {

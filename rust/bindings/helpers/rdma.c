@@ -120,6 +120,18 @@ bool rust_helper_uses_virt_dma(struct ib_device *device)
 	return ib_uses_virt_dma(device);
 }
 
+/* In units of 100 Mbit/s; 0 where the core does not know. */
+unsigned int rust_helper_port_rate(struct ib_port_attr *attr)
+{
+#ifdef HAVE_PORT_SPEED_INFO
+	struct ib_port_speed_info speed;
+
+	if (!ib_port_attr_to_speed_info(attr, &speed))
+		return speed.rate;
+#endif
+	return 0;
+}
+
 /* Returns 0 for InfiniBand, 1 for RoCE, 2 for iWARP, -1 for any other transport. */
 int rust_helper_transport(struct ib_device *device, u32 port)
 {

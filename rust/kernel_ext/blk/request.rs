@@ -202,13 +202,12 @@ impl Request {
         if self.direction().is_none() || usize::from(segments) > list.len() {
             return Err(EINVAL);
         }
-        let mut last = core::ptr::null_mut();
         // SAFETY: The list has room for all segments of the request, which is
         // started, so that its memory stays. No more than these are written, and the rest of
         // the list, which may be long, is left alone.
         let count = unsafe {
             bindings::sg_init_table(list.as_mut_ptr(), u32::from(segments));
-            bindings::__blk_rq_map_sg(self.raw.as_ptr(), list.as_mut_ptr(), &mut last)
+            bindings::rust_helper_blk_rq_map_sg(self.raw.as_ptr(), list.as_mut_ptr())
         };
         usize::try_from(count).map_err(|_| EINVAL)
     }

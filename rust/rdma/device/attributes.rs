@@ -133,9 +133,8 @@ impl Device<'_> {
         let mut attr = bindings::ib_port_attr::default();
         // SAFETY: By the type invariant; the port is the device's.
         to_result(unsafe { bindings::ib_query_port(self.as_ptr(), self.port, &mut attr) })?;
-        let mut speed = bindings::ib_port_speed_info::default();
-        // SAFETY: Both are ours.
-        let known = unsafe { bindings::ib_port_attr_to_speed_info(&mut attr, &mut speed) } == 0;
+        // SAFETY: It only reads the attributes, which are ours.
+        let rate = unsafe { bindings::rust_helper_port_rate(&mut attr) };
         // SAFETY: By the type invariant; the port is the device's.
         let layer = unsafe { bindings::rdma_port_get_link_layer(self.as_ptr(), self.port) };
         Ok(PortAttributes {
@@ -146,11 +145,7 @@ impl Device<'_> {
             active_mtu: attr.active_mtu,
             max_msg_sz: attr.max_msg_sz,
             // The core has it in units of 100 Mbit/s.
-            speed: if known {
-                limit(speed.rate).saturating_mul(100)
-            } else {
-                0
-            },
+            speed: rate.saturating_mul(100),
         })
     }
 }
