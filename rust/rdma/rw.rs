@@ -48,6 +48,14 @@ use super::{
 };
 use crate::bindings;
 
+/// Tells that the kernel's contexts take an array of `struct bio_vec`. Where they do not, a
+/// transfer of [`ListKind::BioVec`] is `EOPNOTSUPP`.
+#[allow(
+    dead_code,
+    reason = "there are these, whichever the users of the module take"
+)]
+pub(crate) const TAKES_BIO_VECS: bool = bindings::rust_helper_rw_RUST_HELPER_RW_BIO_VECS != 0;
+
 /// A transfer of a [`Memory`](super::memory::Memory).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TransferId(pub(super) Place);

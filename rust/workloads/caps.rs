@@ -73,7 +73,8 @@ use crate::{
         qp::{
             trial,
             DRAIN_REQUESTS, //
-        }, //
+        },
+        rw::TAKES_BIO_VECS, //
     }, //
 };
 use kernel::{
@@ -191,7 +192,8 @@ fn find(
     pr_info!("{}: caps: preflight: {}\n", number, caps.preflight);
     if result.is_ok() {
         let iwarp = transport == Transport::Iwarp;
-        let limits = Limits::new(&caps.claims, &caps.preflight, iwarp, DRAIN_REQUESTS);
+        let limits = Limits::new(&caps.claims, &caps.preflight, iwarp, DRAIN_REQUESTS)
+            .with_bio_vecs(TAKES_BIO_VECS);
         pr_info!("{}: caps: limits: {}\n", number, limits);
         caps.limits = Some(limits);
     }

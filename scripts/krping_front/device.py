@@ -36,6 +36,7 @@ ANSWERS = (
 	("compare_swap", ", ".join(tables.of_verb("compare_swap"))),
 	("mtu", "mtu="),
 	("blk", "blk, tap="),
+	("biovec", "biovec"),
 )
 DEVICE = (
 	("firmware", "firmware"),

@@ -113,6 +113,7 @@ class Limits(typing.TypedDict, total=False):
 	mcast: Answer
 	mtu: Answer
 	blk: Answer
+	biovec: Answer
 
 
 class Caps(typing.TypedDict):

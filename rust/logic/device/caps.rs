@@ -41,6 +41,9 @@ pub(crate) const NO_MCAST_V6: &str =
     "mcast: the kernel joins no IPv6 group on RoCE v2, but IPv4 ones";
 /// The refusal of `mtu` by an iWARP device.
 pub(crate) const NO_PATH_MTU: &str = "mtu: iWARP devices have no path MTU";
+/// The refusal of `biovec` by a kernel whose contexts for READ and WRITE take scatterlists only.
+pub(crate) const NO_BIO_VECS: &str =
+    "biovec: this kernel's rdma_rw takes scatterlists only; leave biovec out";
 /// The refusal of a device without fast registration, which no test can use.
 pub(crate) const NO_REGISTRATION: &str = "the device has no fast registration";
 
@@ -66,6 +69,7 @@ pub(crate) struct Limits {
     has_atomics: bool,
     has_multicast: bool,
     iwarp: bool,
+    takes_bio_vecs: bool,
 }
 
 impl Limits {
@@ -93,11 +97,21 @@ impl Limits {
             has_atomics: claims.atomics != Atomics::None,
             has_multicast: claims.max_mcast_grp > 0 && claims.max_mcast_qp_attach > 0,
             iwarp,
+            takes_bio_vecs: true,
+        }
+    }
+
+    /// Returns the same, where the kernel's contexts for READ and WRITE take `struct bio_vec`s or
+    /// do not.
+    pub(crate) fn with_bio_vecs(self, takes_bio_vecs: bool) -> Self {
+        Self {
+            takes_bio_vecs,
+            ..self
         }
     }
 
     /// Returns the reasons why there is no such option, operation or disk; `None` where there is.
-    fn refusals(&self) -> [(&'static str, Option<&'static str>); 10] {
+    fn refusals(&self) -> [(&'static str, Option<&'static str>); 11] {
         let refused = |supported: bool, reason| (!supported).then_some(reason);
         [
             ("server_inv", refused(self.registers, NO_REGISTRATION)),
@@ -110,6 +124,7 @@ impl Limits {
             ("mcast", refused(self.has_multicast, NO_MCAST)),
             ("mtu", refused(!self.iwarp, NO_PATH_MTU)),
             ("blk", refused(self.registers, NO_REGISTRATION)),
+            ("biovec", refused(self.takes_bio_vecs, NO_BIO_VECS)),
         ]
     }
 

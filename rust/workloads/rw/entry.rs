@@ -38,6 +38,7 @@ use crate::{
             Test, //
         },
         data::pattern::Pattern,
+        device::caps,
         failure::Failure,
         pingpong::Violation,
         spec::tests::Family,
@@ -52,7 +53,8 @@ use crate::{
         rw::{
             contexts_of_one,
             ListKind,
-            Shape, //
+            Shape,
+            TAKES_BIO_VECS, //
         }, //
     }, //
 };
@@ -80,6 +82,9 @@ fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
 fn check(accepting: &Accepting<'_>, peer: &PrivateData) -> Result<Service, Failure> {
     let device = accepting.device()?;
     let load = &peer.load;
+    if load.biovec && !TAKES_BIO_VECS {
+        return Err(Failure::Unsupported(caps::NO_BIO_VECS));
+    }
     check_size(&device, peer.size.saturating_add(load.offset.into()))?;
     let direction = if peer.test == Test::RwWrite {
         DmaDirection::ToDevice

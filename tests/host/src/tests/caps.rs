@@ -161,6 +161,7 @@ fn all_of_it_in_a_result() {
             "mcast": {"supported": true},
             "mtu": {"supported": true},
             "blk": {"supported": true},
+            "biovec": {"supported": true},
         })
     );
     assert_eq!(found["preflight"].as_array().unwrap().len(), 5);
@@ -210,14 +211,14 @@ fn a_device_with_little_of_everything() {
     few.atomics = Atomics::None;
     few.max_mcast_grp = 0;
     let preflight = preflight(0, 1, 1, 0, 1024);
-    let limits = Limits::new(&few, &preflight, false, 2);
+    let limits = Limits::new(&few, &preflight, false, 2).with_bio_vecs(false);
     let said = limits.to_string();
     // Two regions for each queue pair, and one for each request of a disk.
     assert_eq!(
         said,
         "size_dma_bytes=0 size_reg_bytes=0 txdepth=0 qps=10 sge=1 sge_read=1 inline_bytes=0 \
          depth=20 server_inv=no read_inv=no imm=yes fetch_add=no compare_swap=no \
-         qp_uc=yes qp_ud=yes mcast=no mtu=yes blk=no"
+         qp_uc=yes qp_ud=yes mcast=no mtu=yes blk=no biovec=no"
     );
     for (change, qps) in [
         (Claims { max_qp: 3, ..few }, 3),
