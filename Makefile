@@ -4,20 +4,23 @@
 # of; scripts/ does the rest.
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
-# For a kernel with CONFIG_RUST=n: its source tree, the Rust support of which goes into the module.
-RUST_SRC ?=
+# For a kernel without Rust that serves: the source of the kernel whose Rust support goes into the
+# module, or what a package has of it.
+RUST_SRC ?= $(wildcard $(CURDIR)/rust-src)
 RUSTC = rustc
 BINDGEN = bindgen
 export KERNEL RUSTC BINDGEN
 
-tree = $(if $(RUST_SRC),$(CURDIR)/rust-support,$(KDIR))
-kbuild = +$(MAKE) -C "$(tree)" M="$(CURDIR)"
+kbuild = +$(MAKE) -C "$(KDIR)" M="$(CURDIR)"
 release = $(shell cat "$(KDIR)/include/config/kernel.release" 2>/dev/null)
 
 all: ## build krping.ko for the kernel of KDIR (default: the running one)
-	@scripts/check-kdir "$(KDIR)" "$(RUST_SRC)"
-	$(if $(RUST_SRC),+scripts/rust-support "$(KDIR)" "$(RUST_SRC)" "$(tree)")
-	$(kbuild) modules
+	+@rust=$$(scripts/check-kdir "$(KDIR)" "$(RUST_SRC)") || exit; \
+	[ "$$rust" = own ] || { \
+		support="$(CURDIR)/rust-support"; \
+		scripts/rust-support "$(KDIR)" "$(RUST_SRC)" "$$support" || exit; \
+	}; \
+	$(MAKE) -C "$(KDIR)" M="$(CURDIR)" RUST_SUPPORT="$$support" modules
 
 # Headers lack what signs modules as the kernel's own were signed, and what depmod wants to see.
 # Without the key a module is installed as it is, and depmod is run below.
@@ -64,15 +67,16 @@ install-front: ## install the program krping, its man pages and its unit alone, 
 	install -D -m 644 man/krping.bash "$(share)/bash-completion/completions/krping"
 	install -D -m 644 man/_krping "$(zsh)/_krping"
 
-# What DKMS builds the module from, and what makes Rust metadata for it.
+# What DKMS builds the module from, and where kernels without Rust have it from: RUST_SRC, reduced.
 dkms_sources = Kbuild Makefile VERSION rust samples/helpers.c samples/rdma_echo.rs scripts/build-tools \
-	scripts/check-kdir scripts/lib.sh scripts/rust-metadata
+	scripts/check-kdir scripts/lib.sh scripts/rust-reduced scripts/rust-support
 dkms = $(DESTDIR)/usr/src/krping-$(shell cat VERSION)
 
 install-dkms: ## install the sources for DKMS: then dkms install krping/VERSION
 	rm -rf "$(dkms)"
 	install -d "$(dkms)"
 	cp -r --parents --no-preserve=ownership $(dkms_sources) "$(dkms)"
+	$(if $(RUST_SRC),scripts/rust-reduced "$(RUST_SRC)" "$(dkms)/rust-src")
 	install -m 644 dkms.conf "$(dkms)"
 	install -D -m 644 scripts/udev/60-krping.rules \
 		"$(DESTDIR)/usr/lib/udev/rules.d/60-krping.rules"

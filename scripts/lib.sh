@@ -8,9 +8,12 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 cache=${KRPING_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/krping}
 # shellcheck disable=SC2034
 suite=trixie
-# The oldest series of kernels that krping builds for, and the newest that it is tested with.
+# The oldest and the newest series of kernels that krping is tested with.
 # shellcheck disable=SC2034
-oldest=7.2 newest=7.3
+oldest=6.12 newest=7.3
+# The first kernel whose own Rust support serves.
+# shellcheck disable=SC2034
+own_rust=7.2
 
 # Not in everybody's path, but usable by everybody.
 PATH=$PATH:/usr/sbin:/sbin

@@ -17,6 +17,7 @@ cat <<END
 #include <linux/module.h>
 #undef MODULE_IMPORT_NS
 #define MODULE_IMPORT_NS(namespace)
+#include "compat.h"
 END
 sed 's/^#define __rust_helper .*/#define __rust_helper static __always_inline __maybe_unused/' \
 	"$helpers"

@@ -119,7 +119,14 @@ def generate(bindings, sources, directory):
 		+ "".join(f"    {value},\n" for value in in_rust) + "];\n", encoding="utf-8")
 	(directory / "Kbuild").write_text(
 		"obj-m := layout.o\nlayout-y := in_c.o in_rust.o\n"
-		f"$(obj)/in_rust.o: export KRPING_BINDINGS = {bindings}\n", encoding="utf-8")
+		f"$(obj)/in_rust.o: export KRPING_BINDINGS = {bindings}\n"
+		"ifneq ($(RUST_SUPPORT),)\n"
+		f"include {sources}/support/rustc.mk\n"
+		"quiet_cmd_inside = RUSTC   $@\n"
+		"cmd_inside = $(inside_rustc) --crate-type rlib --emit=obj=$@ $<\n"
+		"$(obj)/in_rust.o: $(src)/in_rust.rs FORCE\n"
+		"\t+$(call if_changed,inside)\n"
+		"endif\n", encoding="utf-8")
 
 
 def numbers(file):

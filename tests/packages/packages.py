@@ -47,7 +47,7 @@ def write(path, text="", mode=0o644):
 def headers(top, release=RELEASE, config="", metadata=False):
 	"""Make a build directory of a kernel below TOP, and return it."""
 	path = pathlib.Path(top, "lib/modules", release, "build")
-	options = (f'CONFIG_RUST=y\nCONFIG_INFINIBAND=m\nCONFIG_INFINIBAND_ADDR_TRANS=y\n'
+	options = (f'CONFIG_RUST=y\nCONFIG_X86_64=y\nCONFIG_INFINIBAND=m\nCONFIG_INFINIBAND_ADDR_TRANS=y\n'
 		   f'CONFIG_RUSTC_VERSION_TEXT="{COMPILER}"\n{config}')
 	write(path / "Makefile", "all modules clean:\n\t@echo built here\n")
 	write(path / ".config", options)
@@ -98,12 +98,16 @@ def front():
 @suite.test("krping-dkms has all that the module is built from, and no more")
 def sources():
 	files = {name for name in contents("krping-dkms") if not name.endswith("/")}
-	assert {"/etc/kernel/header_postinst.d/00-krping", "/usr/lib/udev/rules.d/60-krping.rules"} <= files
+	assert "/usr/lib/udev/rules.d/60-krping.rules" in files
 	packed = {name.removeprefix(SOURCES + "/") for name in files if name.startswith(SOURCES)}
+	kernel = {name for name in packed if name.startswith("rust-src/")}
+	packed -= kernel
+	assert {f"rust-src/{name}" for name in ("rust/kernel/lib.rs", "rust/macros/module.rs", "COPYING",
+		"LICENSES/dual/Apache-2.0", "origin")} <= kernel, kernel
 	wanted = {str(path) for path in pathlib.Path("rust").rglob("*") if path.is_file()}
 	wanted |= {f"samples/{name}" for name in ("helpers.c", "rdma_echo.rs")}
 	wanted |= {"Kbuild", "Makefile", "VERSION", "dkms.conf", "scripts/build-tools",
-		   "scripts/check-kdir", "scripts/lib.sh", "scripts/rust-metadata"}
+		   "scripts/check-kdir", "scripts/lib.sh", "scripts/rust-reduced", "scripts/rust-support"}
 	assert packed == wanted, packed ^ wanted
 
 
@@ -232,32 +236,27 @@ def dkms_build(top, kdir):
 	return done.returncode, done.stdout
 
 
-@suite.test("DKMS skips a kernel whose headers lack Rust metadata, and tries one that has it")
-def skipped():
+@suite.test("DKMS tries any kernel with InfiniBand, without Rust or with, and skips one without")
+def tried():
 	with tempfile.TemporaryDirectory() as top:
-		status, said = dkms_build(top, headers(top))
-		assert status == 77 and "BUILD_EXCLUSIVE" in said, f"{status}: {said}"
-		# It is not built there, as there is no compiler. But it is tried.
-		status, said = dkms_build(top, headers(top, metadata=True))
-		log = pathlib.Path(top, "dkms/krping", VERSION, "build/make.log")
-		assert status not in (0, 77), f"{status}: {said}"
-		assert "this machine lacks" in log.read_text(encoding="utf-8"), said
-
-
-@suite.test("DKMS skips a kernel without Rust")
-def rustless():
-	with tempfile.TemporaryDirectory() as top:
-		kdir = headers(top, metadata=True)
-		write(kdir / "include/config/auto.conf",
-		      "CONFIG_INFINIBAND=m\nCONFIG_INFINIBAND_ADDR_TRANS=y\n")
+		kdir = headers(top)
+		for rust in ("", "CONFIG_RUST=y\n"):
+			write(kdir / "include/config/auto.conf",
+			      f"{rust}CONFIG_X86_64=y\nCONFIG_INFINIBAND=m\nCONFIG_INFINIBAND_ADDR_TRANS=y\n")
+			# It is not built there, as there is no compiler. But it is tried.
+			status, said = dkms_build(top, kdir)
+			log = pathlib.Path(top, "dkms/krping", VERSION, "build/make.log")
+			assert status not in (0, 77), f"{status}: {said}"
+			assert "this machine lacks" in log.read_text(encoding="utf-8"), said
+		write(kdir / "include/config/auto.conf", "CONFIG_RUST=y\nCONFIG_X86_64=y\n")
 		status, said = dkms_build(top, kdir)
 		assert status == 77, f"{status}: {said}"
 
 
-def check_kdir(top, kdir, status=1):
+def check_kdir(top, kdir, *source, status=1):
 	"""What scripts/check-kdir says about KDIR. What is in TOP/bin comes first in the path."""
-	return run("scripts/check-kdir", str(kdir), status=status,
-		   PATH=f"{top}/bin:{os.environ['PATH']}", KRPING_RUST_STORE=f"{top}/store")
+	return run("scripts/check-kdir", str(kdir), *source, status=status,
+		   PATH=f"{top}/bin:{os.environ['PATH']}")
 
 
 def tools(top, compiler=COMPILER):
@@ -265,43 +264,66 @@ def tools(top, compiler=COMPILER):
 	write(pathlib.Path(top, "lib/rustlib/src/rust/library/core/src/lib.rs"))
 	write(pathlib.Path(top, "bin/rustc"),
 	      f'#!/bin/sh\n[ "$1" = --print ] && echo {top} || echo "{compiler}"\n', 0o755)
-	for name in ("bindgen", "flex", "bison", "bc", "pahole"):
-		write(pathlib.Path(top, "bin", name), "#!/bin/sh\n", 0o755)
+	write(pathlib.Path(top, "bin/bindgen"), "#!/bin/sh\n", 0o755)
+
+
+def source_tree(top):
+	"""Make what passes for the source of a kernel below TOP, and return it."""
+	write(pathlib.Path(top, "linux/rust/kernel/lib.rs"))
+	return f"{top}/linux"
 
 
 @suite.test("make names all that a machine lacks, on one line")
 def lacks():
 	with tempfile.TemporaryDirectory() as top:
-		said = check_kdir(top, headers(top))
-		assert "lacks: rustc bindgen libclang-dev rust-src flex bison bc pahole\n" in said, said
+		said = check_kdir(top, headers(top), source_tree(top))
+		assert "lacks: rustc bindgen libclang-dev rust-src\n" in said, said
 		assert f"apt-get install {said.splitlines()[0].partition('lacks: ')[2]}" in said, said
-		assert COMPILER in said, said
-		# What makes metadata is not needed where it is there.
+		# The kernel's own support needs the kernel's own compiler, and is there.
 		said = check_kdir(top, headers(top, metadata=True))
 		assert "this machine lacks: rustc bindgen libclang-dev\n" in said, said
+		assert COMPILER in said, said
 
 
-@suite.test("with RUST_SRC that is also what programs of the kernel's build include")
-def lacks_headers():
+@suite.test("a kernel without Rust, with that of another age, or without metadata has it inside")
+def inside():
 	with tempfile.TemporaryDirectory() as top:
 		tools(top)
-		path = f"{top}/bin:{os.environ['PATH']}"
-		write(pathlib.Path(top, "bin/gcc"), "#!/bin/sh\n", 0o755)
-		assert run("scripts/build-tools", "--support", PATH=path) == ""
-		write(pathlib.Path(top, "bin/gcc"), "#!/bin/sh\nexit 1\n", 0o755)
-		said = run("scripts/build-tools", "--support", status=1, PATH=path)
-		assert said == "libelf-dev libssl-dev\n", said
+		source = source_tree(top)
+		rustless = headers(top, release="6.1.0-test")
+		write(rustless / "include/config/auto.conf",
+		      "CONFIG_X86_64=y\nCONFIG_INFINIBAND=m\nCONFIG_INFINIBAND_ADDR_TRANS=y\n")
+		old = headers(top, release="7.1.12-test", metadata=True)
+		for kdir, why in ((headers(top), "no Rust metadata in its headers (rust/libkernel.rmeta)"),
+				  (rustless, "has no Rust support"), (old, "older than that of Linux 7.2")):
+			assert check_kdir(top, kdir, source, status=0) == "inside\n", kdir
+			said = check_kdir(top, kdir)
+			assert why in said and "make RUST_SRC=" in said, said
+			said = check_kdir(top, kdir, f"{top}/nothing")
+			assert f"no Linux source tree at {top}/nothing" in said, said
+		assert check_kdir(top, headers(top, metadata=True), source, status=0) == "own\n"
 
 
-@suite.test("make says first that a kernel is too old")
-def old():
+@suite.test("what the support inside cannot be built for is named")
+def refused():
 	with tempfile.TemporaryDirectory() as top:
-		said = check_kdir(top, headers(top, release="7.1.12-test"))
-		assert "is Linux 7.1.12-test" in said and "needs Linux 7.2" in said, said
-		assert "lacks" not in said, said
+		tools(top)
+		source = source_tree(top)
+		for option, named in (("CONFIG_RANDSTRUCT=y", "random layout"),
+				      ("CONFIG_CFI=y", "indirect calls"),
+				      ("CONFIG_CFI_CLANG=y", "indirect calls")):
+			said = check_kdir(top, headers(top, config=option), source)
+			assert named in said, said
+		kdir = headers(top)
+		config = (kdir / "include/config/auto.conf").read_text(encoding="utf-8")
+		write(kdir / "include/config/auto.conf", config.replace("CONFIG_X86_64=y\n", ""))
+		assert "not for x86-64" in check_kdir(top, kdir, source)
+		tools(top, "rustc 1.78.0")
+		said = check_kdir(top, headers(top), source)
+		assert "rustc is too old: rustc 1.78.0" in said, said
 
 
-@suite.test("make asks for the compiler that built the kernel, and for metadata")
+@suite.test("make asks for the compiler that built the kernel")
 def compiler():
 	with tempfile.TemporaryDirectory() as top:
 		tools(top, "rustc 1.90.0")
@@ -310,13 +332,6 @@ def compiler():
 		assert "not the one that built the kernel" in said and COMPILER in said, said
 		tools(top)
 		check_kdir(top, kdir, status=0)
-		(kdir / "rust/libmacros.so").unlink()
-		said = check_kdir(top, kdir)
-		assert "no Rust metadata (rust/libmacros.so)" in said, said
-		assert f"scripts/rust-metadata {RELEASE}" in said, said
-		write(pathlib.Path(top, "store", RELEASE, "rust/libkernel.rmeta"))
-		said = check_kdir(top, kdir)
-		assert f"make KDIR={top}/store/{RELEASE}" in said, said
 
 
 @suite.test("make says that libclang is missing where bindgen fails")
