@@ -23,6 +23,7 @@ SIZE = 2 * MIB
 OLD, NEW = b"\x11" * 4096, b"\x22" * 4096
 # What becomes of a write that was answered and not flushed.
 KEPT, TOLD = "kept", "EIO"
+EITHER = "either"
 
 
 @contextlib.contextmanager
@@ -205,12 +206,13 @@ def disk_of_scsi():
 
 # What happens to the medium, and what then becomes of the write with a store in a file, in a file
 # with direct I/O, on a device, and on a device with direct I/O. Only the page cache can lose it: with
-# direct I/O it is on the medium, though the flush of a file's metadata may fail.
+# direct I/O it is on the medium, though the flush of a file's metadata may fail: that is up to the
+# file system, and to the kernel.
 TABLE = (
 	(stays, Mapping, KEPT, KEPT, KEPT, KEPT),
 	(remounted, Mapping, KEPT, KEPT, KEPT, KEPT),
-	(fails, Mapping, TOLD, TOLD, TOLD, KEPT),
-	(fails_forgotten, Mapping, TOLD, TOLD, TOLD, KEPT),
+	(fails, Mapping, TOLD, EITHER, TOLD, KEPT),
+	(fails_forgotten, Mapping, TOLD, EITHER, TOLD, KEPT),
 	(fails_between, Mapping, KEPT, KEPT, KEPT, KEPT),
 	# This device has a cache of its own.
 	(unplugged, disk_of_scsi, TOLD, TOLD, TOLD, TOLD),
@@ -227,4 +229,4 @@ def check(happens, make, expected, starter=krping.Command):
 			found = outcome(place, options, lambda server: happens(place, server), starter)
 			place.unmount()
 			diag(f"store: {kind}, {found}")
-			assert found == wanted, f"{kind}: {found}, not {wanted}"
+			assert wanted in (found, EITHER), f"{kind}: {found}, not {wanted}"

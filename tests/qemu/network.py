@@ -14,6 +14,7 @@ import re
 import subprocess
 import time
 
+import age
 import krping
 from krping import ADDR, ADDR6, DEVICE, NETDEV
 
@@ -182,6 +183,7 @@ def management_state(device=DEVICE):
 def add_host(name, outside, inside, addr):
 	"""Add a host: a network namespace NAME with an interface INSIDE of it that has ADDR, at the
 	other end of a cable from OUTSIDE, which is here and still down."""
+	age.needs("namespaces")
 	ip(f"netns add {name}")
 	ip(f"link add {outside} type veth peer name {inside} netns {name}")
 	batch(f"ip -n {name}", f"addr add {addr}/24 dev {inside}", "link set lo up",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # debug: yes
+# oldest: yes
 """What a command does is done with the rights, root directory and namespaces of its writer, by
 whichever thread.
 """

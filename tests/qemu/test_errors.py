@@ -10,6 +10,7 @@ import socket
 import subprocess
 import time
 
+import age
 import krping
 import network
 import peer
@@ -578,6 +579,7 @@ def no_message():
 
 @suite.test("a peer that reaches for memory it was not given: EPROTO")
 def reach_beyond():
+	age.needs("access_event")
 	meets(("on=sink", "beyond=1"), errno.EPROTO, "QP access error")
 
 

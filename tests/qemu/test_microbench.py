@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# oldest: yes
 """The microbenchmarks within one guest: what they move, to the byte, and what they
 say of it."""
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # debug: yes
+# oldest: yes
 """tests/probes, a module that misuses rust/rdma and rust/kernel_ext by safe code: each misuse is
 refused, with an errno that is documented, and harms nobody."""
 

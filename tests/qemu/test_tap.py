@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# oldest: yes
 """Taps: what a program writes to an existing disk arrives elsewhere, byte for byte; the
 disk's own I/O is as it was; and what was not forwarded is counted.
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # time: real (the module's end races with its users)
 # debug: yes
+# oldest: yes
 """Unloading the module while something of it is open, mapped, read, written or pending: it stays
 and rmmod says so, or what is left of it does no harm."""
 

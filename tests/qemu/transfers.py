@@ -6,6 +6,7 @@ import errno
 import itertools
 import struct
 
+import age
 import krping
 import peer
 from krping import (
@@ -21,13 +22,15 @@ from krping import (
 	run_ok,
 	wait_for,
 )
-from ktap import Suite
+from ktap import Skip, Suite
 
 TESTS = ("rwread", "rwwrite")
 NUMBERS = {"rwread": 15, "rwwrite": 16}
 PAGE = 4096
 MIB = 1 << 20
 BIOVEC = 1 << 12
+# The other form of the list of memory, where the kernel has it.
+LISTED = ",biovec" if age.has("bio_vecs") else ""
 # By size: an emulated CPU moves some 20 MB a second, and the debug kernel much less.
 SIZES = {1: 10, 13: 10, 64: 10, PAGE: 20, PAGE + 1: 10, 65536: 3}
 if SLOW == 1:
@@ -85,7 +88,7 @@ def lists(size):
 	with either form."""
 	offsets, counts = (0, 1, 513, PAGE - 1), (1, 2, 3, 16)
 	for (row, offset), (column, segs), (at, form) in itertools.product(
-			enumerate(offsets), enumerate(counts), enumerate(("", ",biovec"))):
+			enumerate(offsets), enumerate(counts), enumerate(("", LISTED))):
 		pages = -(-(size + offset) // PAGE)
 		# One diagonal of the square has one form, the other one the other.
 		chosen = size in WHOLE or column == (row, 3 - row)[at]
@@ -109,12 +112,12 @@ for _test in TESTS:
 			most = min(depth, MOST_REQUESTS)
 			loopback(test, 2 * most, 64, f",txdepth={depth}")
 			loopback(test, most + most // 4, 9000,
-				 f",txdepth={depth},segs=3,offset=9,biovec")
+				 f",txdepth={depth},segs=3,offset=9{LISTED}")
 
 	@suite.test(f"{_test}: poll, threads=, mem_mode=reg, unsafe_global_rkey, either pattern")
 	def options(test=_test):
 		for option in ("poll", "poll,txdepth=1", "mem_mode=reg", "unsafe_global_rkey",
-			       "pattern=binary", "mem_mode=reg,pattern=binary,poll,biovec,segs=2"):
+			       "pattern=binary", f"mem_mode=reg,pattern=binary,poll,segs=2{LISTED}"):
 			# More than are under way at a time.
 			loopback(test, 70, 5000, f",{option}")
 		tag = new_tag()
@@ -136,13 +139,21 @@ for _test in TESTS:
 def two_commands():
 	port = new_port()
 	server = krping.serve(f"server,port={port},persist")
-	for test, form in itertools.product(TESTS, ("", ",biovec,segs=4,offset=100")):
+	for test, form in itertools.product(TESTS, ("", f",segs=4,offset=100{LISTED}")):
 		tag = new_tag()
 		run_ok(f"client,addr={ADDR},port={port},{test},count=50,size=64K,tag={tag}{form}")
 		krping.assert_done(krping.result(tag, "client"), 50, 65536,
 				   moved(test, "client", 50, 65536))
 	run_ok(f"client,addr={ADDR},port={port},count=5,validate")
 	assert server.interrupt() == errno.EINTR
+
+
+@plain("a kernel whose contexts take scatterlists only refuses biovec, and says so")
+def no_bio_vecs():
+	if LISTED:
+		raise Skip("this kernel's take bio_vecs")
+	run_fails(f"loopback,addr={ADDR},rwread,count=1,size=4K,biovec", errno.EOPNOTSUPP,
+		  "this kernel's rdma_rw takes scatterlists only; leave biovec out")
 
 
 @plain("a server of one test refuses others")
@@ -294,7 +305,7 @@ def hostile_servers():
 
 @suite.test("a signal ends either side with transfers under way, and all are given back")
 def interrupted():
-	for test, form in itertools.product(TESTS, ("", ",biovec,segs=4")):
+	for test, form in itertools.product(TESTS, ("", f",segs=4{LISTED}")):
 		for side in (0, 1):
 			port = new_port()
 			server = krping.serve(f"server,port={port}")
