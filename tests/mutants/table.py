@@ -195,7 +195,7 @@ TABLE = (
 	Mutant("a receive is not posted before the next request of a transfer",
 	       "rust/workloads/rw/server.rs",
 	       "self.messages.post_receive(queue, request.receive)?;", "",
-	       "test_rw: two sides of two commands"),
+	       "test_rw: rwread: one at a time, and more at once"),
 	Mutant("a failed request of a conformance test is a success",
 	       "rust/workloads/conformance/recorder.rs",
 	       "wc.status()", "0",

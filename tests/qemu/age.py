@@ -12,6 +12,7 @@ SINCE = {
 	"namespaces": ((7, 2), "soft-RoCE has no network namespaces"),
 	"access_event": ((7, 2), "soft-RoCE tells no responder of a refused access"),
 	"bio_vecs": ((7, 2), "rdma_rw takes scatterlists only"),
+	"even_cost": ((7, 2), "soft-RoCE's latency of several queue pairs is not that of one, 0.77 of it"),
 	"port_speed": ((7, 2), "the core does not say how fast a port is"),
 }
 

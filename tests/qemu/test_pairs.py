@@ -7,6 +7,7 @@ is under way. An operation of these tests costs the same whether others are unde
 not, so queue pairs together are as fast as one alone, however few operations each does.
 """
 
+import age
 import krping
 from krping import ADDR, new_tag, run_ok
 from ktap import Suite
@@ -33,6 +34,7 @@ def together(test, few, many, most, reference="count=1000"):
 
 @suite.test("latency: 16 queue pairs of 50 operations are as fast as one of 1000")
 def latency():
+	age.needs("even_cost")
 	for test in ("slat", "wlat"):
 		together(test, 50, 200, 0.1)
 
