@@ -3,8 +3,10 @@
 has, that lines of JSON on stdin name, and answers on stdout, until stdin ends."""
 
 import json
+import os
 import sys
 
+import block
 import krping
 from network import call
 
@@ -30,7 +32,15 @@ def interrupt(number):
 	return COMMANDS[number].interrupt()
 
 
-OWN = {function.__name__: function for function in (begin, ended, interrupt, call)}
+def disk_keeps(text, length):
+	"""Whether LENGTH bytes that are written to the disk of the command TEXT are there, once flushed."""
+	data = os.urandom(length)
+	with block.Disk(text) as disk, block.Raw(disk) as raw:
+		raw.put(0, data)
+		return raw.flush() == "ok" and raw.get(0, length) == data
+
+
+OWN = {function.__name__: function for function in (begin, ended, interrupt, disk_keeps, call)}
 
 
 def answer(line):

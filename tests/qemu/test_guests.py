@@ -12,6 +12,7 @@ import threading
 import block
 import guests
 import krping
+from between import COUNT, pingpong, results
 from block import MIB, Raw
 from fragile import Mapping
 from krping import ADDR, ADDR6, Program, new_port, new_tag, run_ok, wait_for
@@ -20,33 +21,12 @@ from losses import STORES
 
 suite = Suite(check=guests.check)
 
-COUNT = 100
 MOUNT = "/tmp/srv"
 
 
 def far():
 	"""The guest at the other end."""
 	return guests.others()[0]
-
-
-def results(guest, tag, role):
-	"""The one result of TAG and ROLE, of another guest or, without one, of this."""
-	return guest.ask("result", tag, role) if guest else krping.result(tag, role)
-
-
-def pingpong(here, there, size, options):
-	"""COUNT iterations of SIZE bytes with OPTIONS, of a client of the guest HERE and a server on
-	THERE. None is this guest. Both have moved what they must."""
-	port, tag = new_port(), new_tag()
-	text = f"port={port},tag={tag},{options}"
-	server = (there.serve if there else krping.serve)(f"server,{text}")
-	client = (here.command if here else krping.Command)(
-		f"client,{text},size={size},count={COUNT},validate")
-	number = client.wait()
-	assert number == 0, (krping.name(number), client.text)
-	assert server.wait() == 0, text
-	for guest, role in ((here, "client"), (there, "server")):
-		krping.assert_done(results(guest, tag, role), COUNT, size)
 
 
 @suite.test("ping/pong with a server on another machine, with data that is checked")
