@@ -4,8 +4,8 @@
 # Usage: have.sh TABLE CC [FLAG]...
 #
 # Print macros HAVE_NAME for what the kernel has of TABLE, as the compiler CC with FLAGs finds, and
-# say what it lacks. The statements are compiled together, each on a line of its own number: those
-# on which there are errors are what the kernel does not have.
+# say what it lacks; fail where krping needs that. The statements are compiled together, each on a
+# line of its own number: those on which there are errors are what the kernel does not have.
 set -eu
 table=$1
 shift
@@ -25,9 +25,17 @@ missing=$(
 )
 awk -F '|' -v missing=" $missing" '
 	/^(#|$)/ { next }
-	index(missing, " " NR " ") {
-		print "  LACKS   " $1 >"/dev/stderr"
-		next
+	{
+		lacks = index(missing, " " NR " ")
+		needed = sub(/^[*]/, "", $1)
 	}
-	{ print "#define HAVE_" $1 " 1" }
+	lacks && needed {
+		print "krping cannot be built: the headers of this kernel, which is older than " \
+			"Linux 6.12, have no " $1 " (" $2 ")" >"/dev/stderr"
+		failed = 1
+		exit
+	}
+	lacks { print "  LACKS   " $1 >"/dev/stderr" }
+	!lacks { print "#define HAVE_" $1 " 1" }
+	END { exit failed }
 ' "$table"
