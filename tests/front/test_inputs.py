@@ -52,6 +52,12 @@ def module():
 		assert again(changed) == everything, (changed, everything - again(changed))
 
 
+@suite.test("what only checks or packages: the parts, and the tests that name it")
+def here():
+	assert again("scripts/lint") == again("scripts/package") == PARTS
+	assert again("scripts/demo") == PARTS | {"test_shell"}
+
+
 @suite.test("a test: itself, and the parts; what a test imports: those that do")
 def files():
 	found = again("tests/qemu/test_cq.py")
