@@ -4,6 +4,7 @@
 import argparse
 
 from krping_front import options
+from krping_front.arguments import common
 
 DESCRIPTION = """\
 Drive the RDMA device of an address of this host into documented errors, with a
@@ -40,4 +41,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 			    help="take this interface down and up as port_down asks for it")
 	parser.add_argument("--json", action="store_true",
 			    help="print the result as JSON in place of KTAP")
-	parser.add_argument("--quiet", action="store_true", help="show no progress")
+	common.quiet(parser)

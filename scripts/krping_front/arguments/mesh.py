@@ -6,6 +6,7 @@ import os
 import sys
 
 from krping_front import options
+from krping_front.arguments import common
 from krping_front.kinds import SIZED
 from krping_front.mesh import plan
 
@@ -114,4 +115,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 	then.add_argument("--html", metavar="FILE", help="write a page for a browser there")
 	then.add_argument("--resume", action="store_true",
 			  help="go on with the mesh of the same --json that was interrupted")
-	then.add_argument("--quiet", action="store_true", help="show no progress")
+	common.quiet(then)

@@ -4,6 +4,7 @@
 import argparse
 
 from krping_front import options, regression
+from krping_front.arguments import common
 from krping_front.kinds import KINDS
 
 DESCRIPTION = """\
@@ -41,8 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 	parser.add_argument("--counters", action="store_true",
 			    help="of one file, too: the counters of devices and ports that moved, "
 			    "and what the runs used of the CPUs")
-	parser.add_argument("--gbits", action="store_true",
-			    help="print bandwidths in Gbit/s, as perftest does on request")
+	common.gbits(parser)
 	parser.add_argument("--fail-above", metavar="LIMIT", type=regression.limit, action="append",
 			    help="of two files: status 3 where a figure of the second is worse by more "
 			    "than that, and by more than chance: p99=10%%; of "

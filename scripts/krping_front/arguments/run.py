@@ -3,6 +3,8 @@
 
 import argparse
 
+from krping_front.arguments import common
+
 DESCRIPTION = """\
 Run a command of krping to its end, show how far it has come (on stderr, if that
 is a terminal), and print its results. COMMAND is what would be written to
@@ -37,9 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 	parser.add_argument("--json", action="store_true",
 			    help="print the results as JSON, one object a line, in place of a "
 			    "table")
-	parser.add_argument("--gbits", action="store_true",
-			    help="print bandwidths in Gbit/s, as perftest does on request")
-	parser.add_argument("--quiet", action="store_true", help="show no progress")
+	common.gbits(parser)
+	common.quiet(parser)
 	parser.add_argument("--help-options", action=HelpOptions, nargs=0,
 			    help="list the options that COMMAND may have, and exit")
 

@@ -5,6 +5,7 @@ import argparse
 
 from krping_front import options, points
 from krping_front.address import add_argument, add_source
+from krping_front.arguments import common
 from krping_front.kinds import SIZED
 
 DESCRIPTION = """\
@@ -88,6 +89,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 			    "measured again")
 	parser.add_argument("--csv", metavar="FILE",
 			    help="write the tables' figures there; - is stdout, without tables")
-	parser.add_argument("--gbits", action="store_true",
-			    help="print bandwidths in Gbit/s, as perftest does on request")
-	parser.add_argument("--quiet", action="store_true", help="show no progress")
+	common.gbits(parser)
+	common.quiet(parser)

@@ -7,6 +7,7 @@ from krping_front import options
 from krping_front.acceptance import cases
 from krping_front.acceptance.limits import MAX_P99, MIN_BW, takes
 from krping_front.address import add_argument, add_source
+from krping_front.arguments import common
 
 DESCRIPTION = """\
 Run a standard set of cases against an RDMA device, and print KTAP: what the
@@ -65,4 +66,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 	parser.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML there")
 	parser.add_argument("--json", metavar="FILE", help="write the module's results there, one a line")
 	parser.add_argument("--list", action="store_true", help="list the cases with their commands")
-	parser.add_argument("--quiet", action="store_true", help="show no progress")
+	common.quiet(parser)
