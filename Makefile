@@ -5,8 +5,9 @@
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
 # For a kernel without Rust that serves: the source of the kernel whose Rust support goes into the
-# module, or what a package has of it.
-RUST_SRC ?= $(wildcard $(CURDIR)/rust-src)
+# module. What is needed of it is kept in rust-src, which a package has.
+RUST_SRC ?= $(wildcard $(rust_src))
+rust_src = $(CURDIR)/rust-src
 RUSTC = rustc
 BINDGEN = bindgen
 export KERNEL RUSTC BINDGEN
@@ -18,7 +19,9 @@ all: ## build krping.ko for the kernel of KDIR (default: the running one)
 	+@rust=$$(scripts/check-kdir "$(KDIR)" "$(RUST_SRC)") || exit; \
 	[ "$$rust" = own ] || { \
 		support="$(CURDIR)/rust-support"; \
-		scripts/rust-support "$(KDIR)" "$(RUST_SRC)" "$$support" || exit; \
+		[ "$(RUST_SRC)" -ef "$(rust_src)" ] || \
+			scripts/rust-reduced "$(RUST_SRC)" "$(rust_src)" || exit; \
+		scripts/rust-support "$(KDIR)" "$(rust_src)" "$$support" || exit; \
 	}; \
 	$(MAKE) -C "$(KDIR)" M="$(CURDIR)" RUST_SUPPORT="$$support" modules
 

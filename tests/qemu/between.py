@@ -36,7 +36,8 @@ def measured(here, there, test, options=""):
 	server = (there.serve if there else krping.serve)(f"server,port={port},tag={tag}{options}")
 	client = (here.command if here else krping.Command)(
 		f"client,addr={addr},port={port},tag={tag},count={COUNT},{test}{options}")
-	assert client.wait() == 0, (krping.name(client.wait()), client.text)
-	assert server.wait() == 0, (krping.name(server.wait()), client.text)
+	for side in (client, server):
+		number = side.wait()
+		assert number == 0, (krping.name(number), client.text)
 	found = results(here, tag, "client")
 	assert found["iterations"] == COUNT, found
