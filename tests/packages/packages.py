@@ -323,6 +323,47 @@ def refused():
 		assert "rustc is too old: rustc 1.78.0" in said, said
 
 
+HAVE = """\
+# of the C library, in place of a kernel's
+PUTS|stdio.h|puts("");
+NO_FUNCTION|stdio.h|krping_has_none(1);
+FEWER_ARGUMENTS|stdlib.h|abs(1, 2);
+NO_HEADER|krping/none.h|;
+*EXIT|stdlib.h|exit(0);
+"""
+
+
+@suite.test("what headers lack is told apart by the compiler, and named where krping needs it")
+def have():
+	script = ("sh", "rust/bindings/have.sh")
+	cc = ("gcc", "-Werror=implicit-function-declaration")
+	with tempfile.TemporaryDirectory() as top:
+		table = pathlib.Path(top, "have")
+		write(table, HAVE)
+		done = subprocess.run((*script, table, *cc), text=True, capture_output=True, check=True)
+		assert done.stdout == "#define HAVE_PUTS 1\n#define HAVE_EXIT 1\n", done.stdout
+		assert done.stderr == "".join(f"  LACKS   {name}\n" for name in (
+			"NO_FUNCTION", "FEWER_ARGUMENTS", "NO_HEADER")), done.stderr
+		for row, named in (("*NO_FUNCTION", "NO_FUNCTION (stdio.h)"),
+				   ("*NO_HEADER", "NO_HEADER (krping/none.h)")):
+			write(table, HAVE.replace(f"\n{row[1:]}|", f"\n{row}|"))
+			said = run(*script, str(table), *cc, status=1)
+			assert "krping cannot be built: the headers of this kernel" in said, said
+			assert f"have no {named}\n" in said, said
+
+
+@suite.test("the source of another release is refused by what it lacks")
+def other_release():
+	with tempfile.TemporaryDirectory() as top:
+		source = source_tree(top)
+		write(pathlib.Path(source, "Makefile"))
+		said = run("scripts/rust-reduced", source, f"{top}/out", status=1)
+		assert re.search(rf"{source} has no \S+: it is the source of another release", said), said
+		assert not os.path.exists(f"{top}/out")
+		said = run("scripts/rust-reduced", f"{top}/nothing", f"{top}/out", status=1)
+		assert f"there is no Linux source tree at {top}/nothing" in said, said
+
+
 @suite.test("make asks for the compiler that built the kernel")
 def compiler():
 	with tempfile.TemporaryDirectory() as top:
