@@ -56,7 +56,7 @@ def figures():
 def streams():
 	for here, there in directions():
 		measured(here, there, "size=5000", ",stream,echo,validate")
-		measured(here, there, "size=5000,conns=2,echo", ",messenger,validate")
+		measured(here, there, "size=5000,echo", ",messenger,validate")
 
 
 @suite.test("transfers of the kernel's own contexts")
