@@ -90,11 +90,12 @@ def memory():
 			else:
 				raise AssertionError("all of them were given memory")
 			log.wait("than the other connections have left of the [0-9]+ bytes of max_memory")
-			# As much is left as one of them has, and whoever takes half of that leaves as much.
-			for shift in range(20, 15, -1):
-				# Each has some small buffers besides.
-				peer = puppet.Client(port, wlat(ALIVE, (1 << shift) - 16384))
-				stack.enter_context(peer).connected().pause()
+			# And smaller ones, as far as it gives them: how many depends on what was left.
+			for shift in range(20, 11, -1):
+				peer = puppet.Client(port, wlat(ALIVE, 1 << shift))
+				stack.enter_context(peer)
+				if peer.expect("^(connected|rejected)")[1] == "connected":
+					peer.pause()
 
 
 @suite.test("chunks: 12 clients that take none of the replies that they ask for")
