@@ -25,6 +25,7 @@ KEPT = 0.8
 MIB = 1 << 20
 # Connections that a server serves at a time.
 MOST = 1024
+PAGE = 4096
 # Milliseconds for which clients may wait for their time.
 WAIT_MS = 600000
 # Milliseconds for which hogs may say nothing.
@@ -69,6 +70,11 @@ def available():
 		return 1024 * next(int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
 
 
+def taken(size):
+	"""Bytes that a server of wlat takes for a client: two buffers of SIZE, and seven pages besides."""
+	return 2 * -(-size // PAGE) * PAGE + 7 * PAGE
+
+
 @suite.test("memory: as many large buffers as the server gives, without max_memory=")
 def memory():
 	# Little is available when the server begins, so half of that is soon taken; then there is more.
@@ -82,20 +88,24 @@ def memory():
 			os.posix_fallocate(file.fileno(), 0, available() - room)
 		with fair("", "count=1000,validate") as (port, stack):
 			filled.close()
+			given = 0
 			for _ in range(room // (2 * MIB)):
 				peer = stack.enter_context(puppet.Client(port, wlat(ALIVE, 2 * MIB)))
 				if peer.expect("^(connected|rejected)")[1] == "rejected":
 					break
+				given += taken(2 * MIB)
 				peer.pause()
 			else:
 				raise AssertionError("all of them were given memory")
-			log.wait("than the other connections have left of the [0-9]+ bytes of max_memory")
-			# And smaller ones, as far as it gives them: how many depends on what was left.
-			for shift in range(20, 11, -1):
-				peer = puppet.Client(port, wlat(ALIVE, 1 << shift))
-				stack.enter_context(peer)
-				if peer.expect("^(connected|rejected)")[1] == "connected":
-					peer.pause()
+			said = log.wait("connections have left of the ([0-9]+) bytes of max_memory")
+			left = int(said[1]) - given
+			# There is room for it, but no buffer may take more than half of what is left.
+			peer = puppet.Client(port, wlat(ALIVE, min((left - 64 * 1024) // 2, 2 * MIB)))
+			stack.enter_context(peer).expect("^rejected")
+			while left > 256 * 1024:
+				peer = puppet.Client(port, wlat(ALIVE, left // 4))
+				stack.enter_context(peer).connected().pause()
+				left -= taken(left // 4)
 
 
 @suite.test("chunks: 12 clients that take none of the replies that they ask for")
