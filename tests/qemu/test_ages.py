@@ -3,6 +3,7 @@
 """The module on kernels of different ages, here and on another machine: whatever one does with the
 other, in either direction, as with its like. The wire is one."""
 
+import errno
 import os
 
 import block
@@ -76,11 +77,11 @@ def disks():
 			raw.put(offset, bytes(range(256)) * 16)
 			assert raw.flush() == "ok"
 			assert raw.get(offset, BLOCK) == bytes(range(256)) * 16
-	server.interrupt()
+	assert server.interrupt() == errno.EINTR
 	port = new_port()
 	server = krping.serve(f"server,blk,persist,port={port},size=1M,store=ram")
 	assert other.ask("disk_keeps", f"client,blk,addr={ADDR},port={port}", BLOCK) is True
-	server.interrupt()
+	assert server.interrupt() == errno.EINTR
 
 
 suite.main()
