@@ -185,6 +185,12 @@ TABLE = (
 	       " if let (true, Part::Asking(asking)) = (send.is_last, &self.part) {"
 	       " if asking.kind == Kind::OneWay { self.finish_message(); } }",
 	       "test_messenger: messages of a byte to 3 MiB"),
+	Mutant("a server keeps what a connection that is gone has reported",
+	       "rust/workloads/messenger/server.rs",
+	       "self.worker.detach(member.id.outcome());"
+	       " if self.members.is_empty() { self.moved = self.counters.moved(&member.id); }",
+	       "if self.members.is_empty() { self.moved = self.counters.moved(&member.id); }",
+	       "test_messenger: a server that persists keeps nothing"),
 	Mutant("connections may take the chunks of those that have none",
 	       "rust/workloads/messenger/pool.rs",
 	       "held == 0 || held < left && left > self.most_sends / 2", "true",

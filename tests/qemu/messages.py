@@ -16,12 +16,20 @@ def check():
 	run_ok(f"loopback,addr={ADDR},messenger,echo,validate,conns=2,count=5,{TIMEOUT}")
 
 
+def _caches():
+	"""The name, objects and bytes of an object of each of the kernel's caches."""
+	for shrink in Path("/sys/kernel/slab").glob("*/shrink"):
+		# The kernel copies what is written into an object, whose slab counts as used up by it.
+		# Of a text as long as this one that is a slab of few objects.
+		shrink.write_text("1".ljust(3000), encoding="ascii")
+	for line in Path("/proc/slabinfo").read_text(encoding="ascii").splitlines()[2:]:
+		name, used, _, size = line.split()[:4]
+		yield name, int(used), int(size)
+
+
 def _used():
 	"""Bytes of the kernel's objects, and of its memory that is mapped page by page."""
-	for shrink in Path("/sys/kernel/slab").glob("*/shrink"):
-		shrink.write_text("1", encoding="ascii")
-	lines = Path("/proc/slabinfo").read_text(encoding="ascii").splitlines()[2:]
-	objects = sum(int(line.split()[1]) * int(line.split()[3]) for line in lines)
+	objects = sum(used * size for _, used, size in _caches())
 	found = re.search(r"^VmallocUsed: +(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"),
 			  re.MULTILINE)
 	return objects + int(found[1]) * 1024
@@ -29,10 +37,7 @@ def _used():
 
 def objects():
 	"""How many objects there are of each of the kernel's caches that anything is taken from."""
-	for shrink in Path("/sys/kernel/slab").glob("*/shrink"):
-		shrink.write_text("1", encoding="ascii")
-	lines = Path("/proc/slabinfo").read_text(encoding="ascii").splitlines()[2:]
-	return {line.split()[0]: int(line.split()[1]) for line in lines if line.startswith("kmalloc")}
+	return {name: used for name, used, _ in _caches() if name.startswith("kmalloc")}
 
 
 def pairs():
