@@ -25,6 +25,8 @@ KEPT = 0.8
 MIB = 1 << 20
 # Connections that a server serves at a time.
 MOST = 1024
+# And requests of theirs that may wait for it.
+BACKLOG = 128
 PAGE = 4096
 # Milliseconds for which clients may wait for their time.
 WAIT_MS = 600000
@@ -146,7 +148,9 @@ def most():
 				 300, what=lambda: f"{len(krping.ready_pairs())} queue pairs")
 			assert command.is_alive(), krping.name(command.errno)
 			return command
-		stack.callback(waiting(MOST - 1, MOST - 1).interrupt)
+		for there in range(0, MOST - 1, BACKLOG):
+			more = min(BACKLOG, MOST - 1 - there)
+			stack.callback(waiting(more, there + more).interrupt)
 		last = waiting(1, MOST)
 		number = krping.run(f"client,addr={ADDR},port={port},count=1")
 		assert number == errno.ECONNREFUSED, krping.name(number)
