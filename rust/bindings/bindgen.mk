@@ -21,7 +21,7 @@ krping_not_clang := -mno-fp-ret-in-387 -mpreferred-stack-boundary=% \
 	-fstrict-flex-arrays=% -fmin-function-alignment=% \
 	-fzero-init-padding-bits=% -mno-fdpic -fdiagnostics-show-context \
 	-fdiagnostics-show-context=% --param=% --param asan-% \
-	-fno-isolate-erroneous-paths-dereference
+	-fno-isolate-erroneous-paths-dereference -ftrivial-auto-var-init=%
 
 krping_bindgen_target_x86 := x86_64-linux-gnu
 krping_bindgen_target_arm64 := aarch64-linux-gnu
@@ -33,8 +33,8 @@ krping_bindgen_c_flags = $(filter-out $(krping_not_clang) $(CC_FLAGS_LTO),$(c_fl
 	-w --target=$(krping_bindgen_target_$(SRCARCH))
 endif
 
-# As the kernel's own bindings are made, so that types are the same.
-krping_bindgen_flags = --rust-target 1.85 --use-core --with-derive-default \
+# As the kernel's own bindings are made, so that types are the same. Not everybody has rustfmt.
+krping_bindgen_flags = --formatter prettyplease --rust-target 1.85 --use-core --with-derive-default \
 	--ctypes-prefix ffi --no-layout-tests --no-debug '.*' \
 	--enable-function-attribute-detection -- \
 	$(krping_bindgen_c_flags) -fno-builtin -D__BINDGEN__ -DMODULE

@@ -20,7 +20,7 @@ missing=$(
 				"have" NR "(void) { " $3 " }"
 		}
 		END { for (i = 1; i <= count; i++) print body[i] }
-	' "$table" | "$@" -w -fsyntax-only -xc - 2>&1 |
+	' "$table" | "$@" -Wno-error -Werror=implicit-function-declaration -fsyntax-only -xc - 2>&1 |
 		sed -nE 's/^have:([0-9]+):.*\berror: .*/\1/p' | sort -nu | tr '\n' ' '
 )
 awk -F '|' -v missing=" $missing" '
@@ -31,7 +31,7 @@ awk -F '|' -v missing=" $missing" '
 	}
 	lacks && needed {
 		print "krping cannot be built: the headers of this kernel, which is older than " \
-			"Linux 6.12, have no " $1 " (" $2 ")" >"/dev/stderr"
+			"Linux 6.1, have no " $1 " (" $2 ")" >"/dev/stderr"
 		failed = 1
 		exit
 	}
