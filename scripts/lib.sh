@@ -11,6 +11,24 @@ suite=trixie
 # The oldest and the newest series of kernels that krping is tested with.
 # shellcheck disable=SC2034
 oldest=6.12 newest=7.3
+# A series before that krping loads into, and the release of Debian that has it.
+# shellcheck disable=SC2034
+older_series=6.1 older_suite=bookworm
+# The files from which scripts/rust-support makes the support for a kernel, beside its headers.
+# shellcheck disable=SC2034
+support_inputs=(
+	"$top"/rust/support/{reduced,flags.mk,bindings_helper.h,compat.c}
+	"$top"/rust/bindings/{bindgen.mk,compat.h,have,have.sh}
+	"$top"/scripts/rust-{reduced,support}
+)
+
+# support_of KERNEL: what it makes for KERNEL, a directory of scripts/kernel, as the sysroot sees it.
+# Nothing where the kernel's own Rust serves.
+support_of() {
+	[ ! -e "$1/headers" ] ||
+		echo "/cache/kernels/${1##*/}/support-$(digest "${support_inputs[@]}" <(echo "$newest"))"
+}
+
 # The first kernel whose own Rust support serves.
 # shellcheck disable=SC2034
 own_rust=7.2
