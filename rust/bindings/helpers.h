@@ -100,14 +100,13 @@ enum rust_helper_mr {
 int rust_helper_map_mr(struct ib_mr *mr, const struct ib_sge *parts,
 		       unsigned int count);
 
-/* Features of a queue: a volatile write cache with FUA; memory that must not change
- * while it is written.
+/*
+ * Create a disk, in a @set whose only disk it is. With @cache it has a volatile write cache with
+ * FUA; with @stable memory must not change while it is written.
  */
-enum rust_helper_block {
-	RUST_HELPER_BLOCK_CACHE = (__force unsigned int)(BLK_FEAT_WRITE_CACHE |
-						     BLK_FEAT_FUA),
-	RUST_HELPER_BLOCK_STABLE = (__force unsigned int)BLK_FEAT_STABLE_WRITES,
-};
+struct gendisk *rust_helper_alloc_disk(struct blk_mq_tag_set *set, struct queue_limits *limits,
+				       bool cache, bool stable, void *data,
+				       struct lock_class_key *key);
 
 extern const struct block_device_operations rust_helper_disk_operations;
 /* The private data of a disk begins with this. */
@@ -208,6 +207,7 @@ void rust_helper_settle_tracepoints(void);
 void *rust_helper_vmalloc(size_t size);
 void rust_helper_vfree(const void *start);
 void rust_helper_current_comm(char *to);
+void rust_helper_file_close(struct file *file);
 struct block_device *rust_helper_file_bdev(const struct file *file);
 bool rust_helper_file_bdev_is_there(const struct file *file);
 bool rust_helper_bdev_has_requests(struct block_device *bdev);

@@ -29,7 +29,8 @@ use crate::{
             Disturbance, //
         },
         time::Deadline, //
-    }, //
+    },
+    logic::failure::errno, //
 };
 use kernel::{
     new_mutex,
@@ -113,7 +114,9 @@ impl Restarts {
             match self.leave(awaited.clone(), write) {
                 Ok(()) => return Err(ERESTARTSYS),
                 Err(error) => {
-                    pr_err!("a disturbed command cannot go on: {:?}\n", error);
+                    let number = error.to_errno().saturating_neg();
+                    let name = errno::name(number).unwrap_or("errno");
+                    pr_err!("a disturbed command cannot go on: {} ({})\n", name, number);
                     why = Disturbance::Signal;
                 }
             }

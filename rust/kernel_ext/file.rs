@@ -387,11 +387,9 @@ impl OpenFile {
 
 impl Drop for OpenFile {
     fn drop(&mut self) {
-        // In a kernel thread, `fput()` would leave the closing to a worker. Until that has run, the
-        // file system is busy, or the device claimed.
         // SAFETY: By the type invariant the reference is ours to give back. Nothing
         // is dropped in atomic context or with a lock that closing might want.
-        unsafe { bindings::__fput_sync(self.as_ptr()) }
+        unsafe { bindings::rust_helper_file_close(self.as_ptr()) }
     }
 }
 

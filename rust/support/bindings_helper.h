@@ -14,7 +14,6 @@
 #include <linux/cpumask.h>
 #include <linux/cred.h>
 #include <linux/delay.h>
-#include <linux/errname.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/jiffies.h>

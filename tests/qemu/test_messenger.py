@@ -10,7 +10,7 @@ import krping
 import messages
 import network
 from krping import ADDR, ADDR6, Command, new_port, new_tag, run_fails, run_ok, wait_for
-from ktap import Skip, Suite, diag
+from ktap import Skip, Suite
 from messages import TIMEOUT
 
 suite = Suite(check=messages.check)
@@ -210,7 +210,8 @@ def memory_of_departed():
 		def most(before=before):
 			"""The cache of which there are most objects more, and how many."""
 			return max(((name, count - before.get(name, 0))
-				    for name, count in messages.objects().items()), key=lambda each: each[1])
+				    for name, count in messages.objects().items()),
+				   key=lambda each: each[1])
 		# The CM itself keeps those that have ended for some seconds.
 		wait_for(lambda most=most: most()[1] < conns * turns / 2, what=most)
 		assert not other or other.interrupt() == errno.EINTR

@@ -9,11 +9,16 @@
 #include "../helpers.h"
 
 /* In rust/kernel_ext/blk/disk.rs. */
-int rust_helper_disk_open(struct gendisk *disk, blk_mode_t mode);
+int rust_helper_disk_open(struct gendisk *disk);
+
+static int disk_open(KRPING_OPENED *opened, blk_mode_t mode)
+{
+	return rust_helper_disk_open(KRPING_DISK(opened));
+}
 
 const struct block_device_operations rust_helper_disk_operations = {
 	.owner = THIS_MODULE,
-	.open = rust_helper_disk_open,
+	.open = disk_open,
 };
 
 static ssize_t serial_show(struct device *dev, struct device_attribute *attr,
@@ -43,6 +48,13 @@ static struct attribute *rust_helper_disk_attrs[] = {
 };
 
 ATTRIBUTE_GROUPS(rust_helper_disk);
+
+struct gendisk *rust_helper_alloc_disk(struct blk_mq_tag_set *set, struct queue_limits *limits,
+				       bool cache, bool stable, void *data,
+				       struct lock_class_key *key)
+{
+	return krping_alloc_disk(set, limits, cache, stable, data, key);
+}
 
 int rust_helper_add_disk(struct gendisk *disk)
 {

@@ -22,19 +22,36 @@ loff_t rust_helper_file_size(struct file *file)
 	return i_size_read(file->f_mapping->host);
 }
 
+/*
+ * Close @file, at the latest when the task returns to user space. In a kernel thread fput() would
+ * leave it to a worker. Until that has run, the file system is busy, or the device claimed.
+ */
+void rust_helper_file_close(struct file *file)
+{
+	if (current->flags & PF_KTHREAD)
+		__fput_sync(file);
+	else
+		fput(file);
+}
+
+struct block_device *rust_helper_file_bdev(const struct file *file)
+{
+	return I_BDEV(file->f_mapping->host);
+}
+
 unsigned int rust_helper_file_zeroes_sectors(struct file *file)
 {
-	return bdev_write_zeroes_sectors(file_bdev(file));
+	return bdev_write_zeroes_sectors(rust_helper_file_bdev(file));
 }
 
 unsigned int rust_helper_file_block_size(struct file *file)
 {
-	return bdev_logical_block_size(file_bdev(file));
+	return bdev_logical_block_size(rust_helper_file_bdev(file));
 }
 
 void rust_helper_file_io_limits(struct file *file, struct rust_helper_io_limits *to)
 {
-	struct block_device *bdev = file_bdev(file);
+	struct block_device *bdev = rust_helper_file_bdev(file);
 
 	to->physical = bdev_physical_block_size(bdev);
 	to->minimum = bdev_io_min(bdev);
@@ -57,7 +74,11 @@ int rust_helper_file_go_direct(struct file *file, u32 *memory, u32 *offset)
 	ret = vfs_getattr(&file->f_path, &stat, STATX_DIOALIGN, AT_STATX_SYNC_AS_STAT);
 	if (ret)
 		return ret;
-	if (stat.result_mask & STATX_DIOALIGN) {
+	/* Old kernels do not tell the kernel itself about devices. */
+	if (S_ISBLK(stat.mode)) {
+		*memory = bdev_dma_alignment(rust_helper_file_bdev(file)) + 1;
+		*offset = bdev_logical_block_size(rust_helper_file_bdev(file));
+	} else if (stat.result_mask & STATX_DIOALIGN) {
 		*memory = stat.dio_mem_align;
 		*offset = stat.dio_offset_align;
 	} else {
@@ -76,7 +97,7 @@ int rust_helper_file_go_direct(struct file *file, u32 *memory, u32 *offset)
 
 bool rust_helper_file_has_cache(struct file *file)
 {
-	return bdev_write_cache(file_bdev(file));
+	return bdev_write_cache(rust_helper_file_bdev(file));
 }
 
 /* @memory must suit devices, because direct I/O may pass it to one. */
@@ -95,11 +116,6 @@ ssize_t rust_helper_file_move(struct file *file, void *memory, size_t len, loff_
 int rust_helper_truncate(struct file *file, loff_t size)
 {
 	return vfs_truncate(&file->f_path, size);
-}
-
-struct block_device *rust_helper_file_bdev(const struct file *file)
-{
-	return I_BDEV(file->f_mapping->host);
 }
 
 bool rust_helper_file_bdev_is_there(const struct file *file)
@@ -135,10 +151,9 @@ u64 rust_helper_file_subvolume(const struct file *file)
 {
 	struct kstat stat;
 
-	if (vfs_getattr(&file->f_path, &stat, STATX_SUBVOL, AT_STATX_SYNC_AS_STAT) ||
-	    !(stat.result_mask & STATX_SUBVOL))
+	if (vfs_getattr(&file->f_path, &stat, STATX_SUBVOL, AT_STATX_SYNC_AS_STAT))
 		return 0;
-	return stat.subvol;
+	return krping_subvolume(&stat, file_inode(file)->i_sb);
 }
 
 /* Mount sysfs for the kernel alone, wherever else it is mounted. */

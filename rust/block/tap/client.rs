@@ -232,6 +232,10 @@ fn run(session: &Arc<Session>, worker: &Arc<Worker>, addr: &SocketAddress, setup
     }
 }
 
+/// The refusal of `comm=` by a kernel before Linux 6.5.
+const NO_COMM: &str =
+    "comm: this kernel does not tell which program begins a request; leave comm= out";
+
 /// A tap whose connection is up.
 struct Forwarding<'a> {
     session: &'a Arc<Session>,
@@ -257,8 +261,11 @@ impl Forwarding<'_> {
         });
         let result = ready
             .and_then(|()| {
-                Hooks::new(tapped, command.block.comm.is_some())
-                    .map_err(failed("hooking the disk's requests"))
+                let comm = command.block.comm.is_some();
+                Hooks::new(tapped, comm).map_err(|error| match error {
+                    ENOENT if comm => Failure::Unsupported(NO_COMM),
+                    error => failed("hooking the disk's requests")(error),
+                })
             })
             .and_then(|hooks| {
                 self.announce();

@@ -217,17 +217,9 @@ impl<T: Operations> Disk<T> {
         if name.to_bytes_with_nul().len() > bindings::DISK_NAME_LEN as usize {
             return Err(EINVAL);
         }
-        let when = |given: bool, feature: u32| if given { feature } else { 0 };
         let sectors = |bytes: u32| bytes >> bindings::SECTOR_SHIFT;
         let page = u32::try_from(PAGE_SIZE).map_err(|_| EINVAL)?;
         let mut limits = bindings::queue_limits {
-            features: when(
-                shape.cache,
-                bindings::rust_helper_block_RUST_HELPER_BLOCK_CACHE,
-            ) | when(
-                shape.stable,
-                bindings::rust_helper_block_RUST_HELPER_BLOCK_STABLE,
-            ),
             logical_block_size: shape.block,
             physical_block_size: shape.physical.max(shape.block),
             io_min: shape.minimum,
@@ -246,9 +238,11 @@ impl<T: Operations> Disk<T> {
         // SAFETY: The tag set is allocated and outlives the queue's use of it. The
         // data is held as long as requests come: until the disk has been removed.
         let raw = from_err_ptr(unsafe {
-            bindings::__blk_mq_alloc_disk(
+            bindings::rust_helper_alloc_disk(
                 tag_set,
                 &mut limits,
+                shape.cache,
+                shape.stable,
                 queue_data,
                 static_lock_class!().as_ptr(),
             )
@@ -338,8 +332,8 @@ impl<T: Operations> Disk<T> {
     /// Stops new requests until [`resume`](Self::resume). Sleeps until no request is on its way to
     /// [`Operations::queue`].
     pub(crate) fn quiesce(&self) {
-        // SAFETY: By the type invariant the tag set is there; the kernel locks it.
-        unsafe { bindings::blk_mq_quiesce_tagset(self.tag_set.get()) };
+        // SAFETY: By the type invariant the disk is there, and with it its queue.
+        unsafe { bindings::blk_mq_quiesce_queue((*self.raw.as_ptr()).queue) };
         self.quiesced.fetch_add(1, Full);
     }
 
@@ -361,8 +355,9 @@ impl<T: Operations> Disk<T> {
         }
         // SAFETY: As for `quiesce`; the disk has a queue as long as it is there.
         unsafe {
-            bindings::blk_mq_unquiesce_tagset(self.tag_set.get());
-            bindings::blk_mq_kick_requeue_list((*self.raw.as_ptr()).queue);
+            let queue = (*self.raw.as_ptr()).queue;
+            bindings::blk_mq_unquiesce_queue(queue);
+            bindings::blk_mq_kick_requeue_list(queue);
         }
         Ok(())
     }
@@ -393,10 +388,7 @@ impl<T: Operations> Drop for Disk<T> {
 /// Called by the block layer with the disk's `open_mutex` held, for a disk that has not been
 /// removed.
 #[no_mangle]
-unsafe extern "C" fn rust_helper_disk_open(
-    disk: *mut bindings::gendisk,
-    _: bindings::blk_mode_t,
-) -> c_int {
+unsafe extern "C" fn rust_helper_disk_open(disk: *mut bindings::gendisk) -> c_int {
     // SAFETY: By the type invariant of `Disk`, which removes the disk before it goes.
     let private = unsafe { &*(*disk).private_data.cast::<Private>() };
     if private.closed.load(Relaxed) != 0 {
