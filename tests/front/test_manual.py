@@ -143,7 +143,7 @@ TYPED = {
 	"krping run client,tap=sd": "krping run client,tap=sda",
 	"krping conform 192.0.2.1 stale_r": "krping conform 192.0.2.1 stale_rkey ",
 	"krping conform --link et": "krping conform --link eth0 ",
-	"krping conform --known rx": "krping conform --known rxe ",
+	"krping conform --known si": "krping conform --known siw ",
 	"krping test --device ml": "krping test --device mlx5_0 ",
 	"krping test --only pingpong,caps.po": "krping test --only pingpong,caps.port",
 	"krping sweep --test wlat,sl": "krping sweep --test wlat,slat",

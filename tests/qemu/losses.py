@@ -11,6 +11,7 @@ import subprocess
 import sys
 import traceback
 
+import age
 import block
 import krping
 from block import MIB, Raw, Server, call
@@ -215,7 +216,7 @@ TABLE = (
 	(fails_forgotten, Mapping, TOLD, EITHER, TOLD, KEPT),
 	(fails_between, Mapping, KEPT, KEPT, KEPT, KEPT),
 	# This device has a cache of its own.
-	(unplugged, disk_of_scsi, TOLD, TOLD, TOLD, TOLD),
+	(unplugged, disk_of_scsi, TOLD, TOLD if age.has("dead_is_told") else EITHER, TOLD, TOLD),
 )
 STORES = (("file", True, ""), ("direct file", True, ",direct"), ("device", False, ""),
 	  ("direct device", False, ",direct"))

@@ -18,6 +18,7 @@ import os
 import struct
 import subprocess
 
+import age
 import block
 import krping
 from compiled import Compiled
@@ -105,6 +106,8 @@ class Disk:
 def null_blk(name, size=64 * MIB, **options):
 	"""Within, a null_blk of that name and SIZE in bytes. OPTIONS are those of its
 	configuration."""
+	if "fua" in options:
+		age.needs("null_blk_fua")
 	subprocess.run(("modprobe", "null_blk", "nr_devices=0"), check=True)
 	options = {"size": size // MIB, "memory_backed": 1, "blocksize": 512, "discard": 1,
 		   "irqmode": 0, "submit_queues": 2} | options
@@ -236,6 +239,8 @@ class Server:
 
 	def tap(self, disk, options=""):
 		"""A Tap of DISK to it."""
+		if "comm=" in options:
+			age.needs("io_start")
 		return Tap(disk, self.port, options)
 
 	def results(self):

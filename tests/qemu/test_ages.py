@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# guest: --peers 1 --peer-kernel 6.12
+# guest: --peers 1 --peer-kernel other
 """The module on kernels of different ages, here and on another machine: whatever one does with the
 other, in either direction, as with its like. The wire is one."""
 

@@ -7,6 +7,7 @@ import contextlib
 import os
 import subprocess
 
+import age
 import block
 import krping
 from block import MIB, Raw, Server, call
@@ -165,6 +166,8 @@ def remounted():
 
 for _kind in ("ext4", "xfs", "f2fs", "btrfs"):
 	def _anew(kind=_kind):
+		if kind == "btrfs":
+			age.needs("subvolumes")
 		memory(size=ENOUGH[kind])
 		make(kind)
 		assert becomes(f"{HERE}/store", remounted) == GOES_ON

@@ -79,7 +79,8 @@ def features():
 	for flag in ("MEM_WINDOW", "MEM_MGT_EXTENSIONS", "MEM_WINDOW_TYPE_2A", "MEM_WINDOW_TYPE_2B",
 		     "RC_RNR_NAK_GEN", "AUTO_PATH_MIG", "SRQ_RESIZE", "XRC"):
 		assert (flag in known["caps"]) == (flag.lower() in names), (flag, known, names)
-	assert {"send_with_inv", "virt_dma", "flush_global", "atomic_write"} <= set(names), names
+	assert {"send_with_inv", "virt_dma"} <= set(names), names
+	assert ({"flush_global", "atomic_write"} <= set(names)) == age.has("flush_opcode"), names
 	assert not {"read_with_inv", "sg_gaps", "xrc"} & set(names), names
 
 

@@ -17,6 +17,7 @@ import sys
 import time
 import warnings
 
+import age
 import block
 import krping
 import network
@@ -30,7 +31,7 @@ from program import in_process, load
 warnings.simplefilter("ignore", DeprecationWarning)
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/krping")
-KNOWN = os.path.join(os.path.dirname(PROGRAM), "known", "rxe")
+KNOWN = os.path.join(os.path.dirname(PROGRAM), "known", age.KNOWN)
 LOOPBACK = f"loopback,addr={ADDR}"
 # What one fast registration of rxe covers.
 LIMIT = 2 << 20

@@ -9,6 +9,7 @@ import os
 import re
 import threading
 
+import age
 import block
 import guests
 import krping
@@ -219,16 +220,19 @@ def lose_power(store, log):
 
 @suite.test("a disk goes on when its server's machine lost its power: what was flushed is there")
 def power():
+	age.needs("resets")
 	survives(lose_power)
 
 
 @suite.test("the same with a whole device as the store, which is known by its serial number")
 def power_of_device():
+	age.needs("resets")
 	survives(lose_power, is_file=False)
 
 
 @suite.test("a flush fails after such a loss of power if a write was answered and not flushed")
 def unflushed():
+	age.needs("resets")
 	other = far()
 	with Store(other) as store, store.disk() as disk:
 		with Raw(disk) as raw:

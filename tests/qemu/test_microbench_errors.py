@@ -9,6 +9,7 @@ import signal
 import struct
 import time
 
+import age
 import krping
 import network
 import peer
@@ -261,6 +262,7 @@ def cut_cable():
 
 @suite.test("the link goes down in mid-run: both ends end")
 def link_down():
+	age.needs("workqueue")
 	port, tag = new_port(), new_tag()
 	server = krping.serve(f"server,persist,addr={ADDR},port={port},timeout={LONG},tag={tag}")
 	clients = [Command(f"client,addr={ADDR},port={port},timeout={LONG},tag={tag},{kind}")

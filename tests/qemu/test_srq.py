@@ -5,6 +5,7 @@ import errno
 import os
 from pathlib import Path
 
+import age
 import krping
 import network
 from krping import ADDR, Command, Log, new_port, new_tag, rdma, run, run_fails, run_ok, wait_for
@@ -107,6 +108,7 @@ def device_counters():
 
 @suite.test(f"{CLIENTS} clients share one queue")
 def fan_in():
+	age.needs("workqueue")
 	server, port, tag = serves(f"threads={CLIENTS},srq=512,timeout=60000")
 	clients = Command(f"client,addr={ADDR},port={port},threads={CLIENTS},sbw,size=64,"
 			  f"count={MESSAGES * 4},timeout=60000,tag={tag}c")

@@ -14,6 +14,7 @@ import platform
 import struct
 import threading
 
+import age
 import krping
 from block import Server, gone, stop
 from krping import ADDR, PROC, Program, new_port, run_ok, wait_for
@@ -156,6 +157,7 @@ def files_in_use():
 
 @suite.test("files of tracepoints, and what they have recorded, outlive the module")
 def traces():
+	age.needs("trace_files")
 	if not os.path.exists(EVENTS):
 		Program("mount", "-t", "tracefs", "tracefs", TRACEFS).finish()
 	with opened(f"{EVENTS}/connect/enable", os.O_WRONLY) as fd:
