@@ -13,7 +13,7 @@ BINDGEN = bindgen
 export KERNEL RUSTC BINDGEN
 
 kbuild = +$(MAKE) -C "$(KDIR)" M="$(CURDIR)"
-release = $(shell cat "$(KDIR)/include/config/kernel.release" 2>/dev/null)
+release = $(shell bash -c '. scripts/lib.sh; release_of "$$1"' - "$(KDIR)")
 
 all: ## build krping.ko for the kernel of KDIR (default: the running one)
 	+@rust=$$(scripts/check-kdir "$(KDIR)" "$(RUST_SRC)") || exit; \

@@ -87,6 +87,13 @@ locked() {
 	flock "$lock_fd"
 }
 
+# release_of KDIR: the release of the kernel whose build directory that is, as uname -r prints it.
+# Debian's kernel.release has another.
+release_of() {
+	sed -n 's/^#define UTS_RELEASE "\(.*\)"/\1/p' "$1/include/generated/utsrelease.h" 2>/dev/null |
+		grep . || make -s -C "$1" kernelrelease 2>/dev/null
+}
+
 # digest FILE...: a short key of the contents, for naming cache entries.
 digest() {
 	cat "$@" | sha256sum | cut -c1-12

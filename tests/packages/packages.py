@@ -52,7 +52,7 @@ def headers(top, release=RELEASE, config="", metadata=False):
 	write(path / "Makefile", "all modules clean:\n\t@echo built here\n")
 	write(path / ".config", options)
 	write(path / "include/config/auto.conf", options)
-	write(path / "include/config/kernel.release", release + "\n")
+	write(path / "include/generated/utsrelease.h", f'#define UTS_RELEASE "{release}"\n')
 	if metadata:
 		for name in ("rust/libkernel.rmeta", "rust/libmacros.so", "scripts/target.json"):
 			write(path / name)
