@@ -24,9 +24,10 @@ NOTICED = {errno.EPROTO, errno.EREMOTEIO, errno.ECONNRESET, errno.ETIMEDOUT, err
 
 def hello(version=1, big=sys.byteorder == "big", receives=100, mappings=0, memory=(0x10000, 0x1234),
 	  entries=2, ring=4096, **changes):
-	"""Private data, with a list and a ring in MEMORY unless CHANGES say another place."""
+	"""Private data, with a list and a ring in MEMORY unless CHANGES say another place. They are not
+	at its beginning, which puppets WRITE from."""
 	addr, key = memory
-	fields = {"list": addr, "list_key": key, "at": addr + 4096, "ring_key": key} | changes
+	fields = {"list": addr + 2048, "list_key": key, "at": addr + 4096, "ring_key": key} | changes
 	return struct.pack(">BBHBBBBQIIQII", version, 2 | big, receives, 0, 0, 0, mappings,
 			   fields["list"], fields["list_key"], entries, fields["at"],
 			   fields["ring_key"], ring).hex()
