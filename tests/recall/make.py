@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Usage: make.py TREE RELEASE WORK OUT [NAME]...
+
+Build drivers of the kernel whose prepared source is in TREE, in WORK: each as it is, and one for each
+defect of table.py, or for those whose names have a NAME in them. Those that OUT does not have yet go
+there, as NAME.ko. Print a line for each that OUT has then: its name, and its driver; and for each that
+this kernel has no place for: "-", its name, and why."""
+
+import hashlib
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+from table import FOLDERS, TABLE, Defect
+
+
+def build(tree: str, release: str, work: pathlib.Path) -> None:
+	"""Build the driver in WORK."""
+	done = subprocess.run(("make", "-C", tree, f"M={work}", f"KERNELRELEASE={release}",
+			       "CC=x86_64-linux-gnu-gcc-14", "modules"),
+			      capture_output=True, text=True, check=False)
+	if done.returncode:
+		sys.exit(f"{work} does not build:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+
+
+def changed(defect: Defect, text: str) -> str:
+	"""TEXT, the source, with DEFECT; "" where it has not one place for that."""
+	pattern = re.compile(defect.at.replace(" ", r"\s+"))
+	if len(pattern.findall(text)) != 1:
+		return ""
+	return pattern.sub(lambda _: defect.instead, text)
+
+
+def keep(work: pathlib.Path, driver: str, to: pathlib.Path) -> None:
+	"""Have the driver that was built in WORK be the file TO, without what debuggers need."""
+	new = to.with_suffix(".new")
+	subprocess.run(("x86_64-linux-gnu-strip", "--strip-debug", "-o", new, work / f"{driver}.ko"),
+		       check=True)
+	new.rename(to)
+
+
+def main() -> None:
+	"""Do what the usage says."""
+	tree, release, work, out = sys.argv[1], sys.argv[2], *map(pathlib.Path, sys.argv[3:5])
+	chosen = [defect for defect in TABLE
+		  if not sys.argv[5:] or any(name in defect.name for name in sys.argv[5:])]
+	for driver, folder in FOLDERS.items():
+		mine = [defect for defect in chosen if defect.driver == driver]
+		if not mine:
+			continue
+		source, own = pathlib.Path(tree, folder), work / driver
+		plain = out / f"{driver}.ko"
+		if not plain.exists():
+			shutil.rmtree(own, ignore_errors=True)
+			shutil.copytree(source, own)
+			build(tree, release, own)
+			keep(own, driver, plain)
+		print(driver, driver, flush=True)
+		for defect in mine:
+			original = (source / defect.file).read_text(encoding="utf-8")
+			text = changed(defect, original)
+			if not text:
+				print("-", defect.name, f"{defect.file} has not one place for it",
+				      flush=True)
+				continue
+			digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+			made = out / f"{defect.name}-{digest}.ko"
+			if not made.exists():
+				(own / defect.file).write_text(text, encoding="utf-8")
+				build(tree, release, own)
+				keep(own, driver, made)
+				(own / defect.file).write_text(original, encoding="utf-8")
+			print(made.stem, driver, flush=True)
+
+
+main()

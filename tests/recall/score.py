@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Usage: score.py LIST OUTCOMES
+
+Print what came of each defect, from what make.py and inside.py have said, and the score."""
+
+import collections
+import re
+import sys
+
+from table import TABLE
+
+KINDS = {"K": "a consumer in the kernel", "P": "a raw packet", "L": "life of objects",
+	 "U": "a hostile peer", "N": "nobody"}
+
+
+def main() -> None:
+	"""Do what the usage says."""
+	with open(sys.argv[1], encoding="utf-8") as file:
+		listed = [line.split(None, 2) for line in file]
+	with open(sys.argv[2], encoding="utf-8", errors="replace") as file:
+		outcomes = [line.rstrip("\n").split(" ", 2) for line in file]
+	known = {defect.name: defect for defect in TABLE}
+	score = collections.Counter()
+	alarms = plain = untried = 0
+	for module, verdict, *rest in outcomes:
+		text = rest[0] if rest else ""
+		defect = known.get(module.rpartition("-")[0])
+		if not defect:
+			plain += 1
+			alarms += verdict != "silent"
+			print(f"{module} as it is: {verdict} {text}".rstrip())
+			continue
+		cases = text.partition(" ")[0] if verdict in ("noticed", "hung") else ""
+		noticed = bool(cases)
+		named = noticed and bool(re.search(defect.says, cases))
+		untried += verdict == "broken"
+		group = defect.kind, bool(defect.mended)
+		score[group, "all"] += 1
+		score[group, "noticed"] += noticed
+		score[group, "named"] += named
+		family = "" if named or not noticed else f" (not its family, {defect.says})"
+		print(f"{defect.name}: {verdict} {text}{family}".replace(" :", ":").rstrip())
+	for _, name, why in (words for words in listed if words[0] == "-"):
+		print(f"{name}: not here: {why.strip()}")
+	print()
+	for kind, mended in sorted({group for group, _ in score}):
+		group = kind, mended
+		print(f"{'those of Linux' if mended else 'made up':14} {kind} ({KINDS[kind]}): "
+		      f"{score[group, 'noticed']} of {score[group, 'all']} noticed, "
+		      f"{score[group, 'named']} by their family")
+	print(f"{alarms} false alarms in {plain} runs of drivers as they are")
+	noticed = sum(count for (_, what), count in score.items() if what == "noticed")
+	print(f"# seed=1 noticed={noticed} tried={len(outcomes) - plain} failures={alarms + untried}")
+	sys.exit(bool(alarms or untried))
+
+
+main()
