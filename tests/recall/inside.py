@@ -50,7 +50,9 @@ def swap(path: str, driver: str) -> str:
 	"""Have the module PATH drive the device in place of DRIVER as it was. Return why not, or ""."""
 	kind = driver.removeprefix("rdma_")
 	call("rdma", "link", "delete", DEVICE)
-	return (unload("krping") or unload(driver) or call("insmod", path)
+	# What the kernel does not have has no dependencies either.
+	call("modprobe", "-a", "rdma_cm", "libcrc32c")
+	return (unload("krping") or unload("rdma_rxe") or unload("siw") or call("insmod", path)
 		or call("rdma", "link", "add", DEVICE, "type", kind, "netdev", NETDEV)
 		or call("insmod", "/krping/krping.ko"))
 

@@ -24,8 +24,9 @@ class Defect(NamedTuple):
 
 
 RXE = "rdma_rxe"
+SIW = "siw"
 # Drivers, and the folders of their sources.
-FOLDERS = {RXE: "drivers/infiniband/sw/rxe"}
+FOLDERS = {RXE: "drivers/infiniband/sw/rxe", SIW: "drivers/infiniband/sw/siw"}
 
 TABLE = (
 	# Those that Linux had.
@@ -163,4 +164,51 @@ TABLE = (
 	Defect("overrun_is_silent", RXE, "rxe_cq.c",
 	       r"if \(cq->ibcq\.event_handler\)",
 	       "if (0)", "K", "", "cq_overrun"),
+
+	# Soft-iWARP.
+	Defect("siw_pd_ignored", SIW, "siw_mem.c",
+	       r"if \(mem->pd != pd\)",
+	       "if (0)", "K", "", "wrong_pd"),
+	Defect("siw_rights_ignored", SIW, "siw_mem.c",
+	       r"if \(\(mem->perms & perms\) < perms\)",
+	       "if (0)", "K", "", "write_only|read_only|right"),
+	Defect("siw_end_of_range_ignored", SIW, "siw_mem.c",
+	       r"\|\| addr \+ len > mem->va \+ mem->len",
+	       "", "K", "", "length|range"),
+	Defect("siw_front_of_range_ignored", SIW, "siw_mem.c",
+	       r"addr < mem->va \|\|",
+	       "", "K", "", "range|front"),
+	Defect("siw_invalid_key_is_taken", SIW, "siw_mem.c",
+	       r"if \(!mem->stag_valid\)",
+	       "if (0)", "K", "", "invalidated|stale"),
+	Defect("siw_invalidation_does_nothing", SIW, "siw_mem.c",
+	       r"mem->stag_valid = 0; siw_dbg_pd",
+	       "siw_dbg_pd", "K", "", "inv|stale|fast|reg"),
+	Defect("siw_rkey_of_another_is_taken", SIW, "siw_qp_rx.c",
+	       r"if \(unlikely\(mem->stag != srx->ddp_stag\)\)",
+	       "if (0)", "K", "", "rkey|key"),
+	Defect("siw_lkey_of_another_is_taken", SIW, "siw_mem.c",
+	       r"\(\*mem\)->stag != sge->lkey",
+	       "0", "K", "", "lkey|key"),
+	Defect("siw_short_receive_is_taken", SIW, "siw_qp_rx.c",
+	       r"wqe->bytes < wqe->processed \+ srx->fpdu_part_rem",
+	       "0", "K", "", "too_long"),
+	Defect("siw_srq_limit_is_not_told", SIW, "siw_qp_rx.c",
+	       r"srq->armed = false; srq_event = true",
+	       "srq->armed = false", "K", "", "srq_limit"),
+	Defect("siw_no_event_of_next", SIW, "siw_qp.c",
+	       r"\(cq_notify & SIW_NOTIFY_NEXT_COMPLETION\) \|\|",
+	       "", "K", "", "rearm|event|time|wait"),
+	Defect("siw_sends_are_not_flushed", SIW, "siw_qp.c",
+	       r"async_event = 1; if \(siw_sqe_complete\(qp, sqe, 0, SIW_WC_WR_FLUSH_ERR\) != 0\)",
+	       "async_event = 1; if (0)", "K", "", "flush|drain"),
+	Defect("siw_receives_are_not_flushed", SIW, "siw_qp.c",
+	       r"if \(siw_rqe_complete\(qp, rqe, 0, 0, SIW_WC_WR_FLUSH_ERR\) != 0\)",
+	       "if (0)", "K", "", "flush|drain"),
+	Defect("siw_invalidated_key_is_not_told", SIW, "siw_qp.c",
+	       r"cqe_flags \|= SIW_WQE_REM_INVAL;",
+	       ";", "K", "", "inv"),
+	Defect("siw_fence_ignored", SIW, "siw_qp.c",
+	       r"if \(wqe->sqe\.flags & SIW_WQE_READ_FENCE\)",
+	       "if (0)", "K", "", "fence"),
 )
