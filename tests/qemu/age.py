@@ -25,7 +25,7 @@ SINCE = {
 	"resets": ((6, 12), "its timers stand still after the reset of an emulated machine"),
 	"workqueue": ((6, 12), "soft-RoCE works in tasklets, beside which an emulated CPU does little"),
 	"dead_is_told": ((6, 12), "ext4 may say nothing of direct writes to a device that has gone"),
-	"dead_at_once": ((6, 12), "a disk that goes is flushed by the kernel first"),
+	"lost_is_told": ((6, 12), "ext4's fsync() says nothing of delayed data that could not be written"),
 }
 
 
