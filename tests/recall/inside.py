@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Usage: inside.py MODULE...
+"""Usage: inside.py MODULE:DRIVER...
 
-In a guest with drivers in /tools: for each of them load it in place of the
-kernel's own, have krping test its device, and print "MODULE begins", and then one line:
+In a guest with MODULEs in /tools: load each in place of the kernel's DRIVER, have krping test its
+device, and print "MODULE begins", and then one line:
 
 	MODULE noticed CASE,... SENTENCE
 	MODULE silent
@@ -37,7 +37,7 @@ def call(*words: str) -> str:
 
 
 def unload(module: str) -> str:
-	"""Unload a module, who has been killed may still be on its way out of. Return why not, or ""."""
+	"""Unload MODULE. Who has been killed may still be on its way out of it. Return why not, or ""."""
 	for _ in range(100):
 		if not os.path.exists(f"/sys/module/{module}"):
 			return ""
@@ -47,11 +47,9 @@ def unload(module: str) -> str:
 
 
 def swap(path: str, driver: str) -> str:
-	"""Have the module PATH drive the device in place of DRIVER as it was. Return why not, or ""."""
+	"""Have the module PATH, a DRIVER, drive the device in place of what does. Return why not, or ""."""
 	kind = driver.removeprefix("rdma_")
 	call("rdma", "link", "delete", DEVICE)
-	# What the kernel does not have has no dependencies either.
-	call("modprobe", "-a", "rdma_cm", "libcrc32c")
 	return (unload("krping") or unload("rdma_rxe") or unload("siw") or call("insmod", path)
 		or call("rdma", "link", "add", DEVICE, "type", kind, "netdev", NETDEV)
 		or call("insmod", "/krping/krping.ko"))
@@ -95,7 +93,7 @@ def outcome(path: str, driver: str) -> str:
 
 
 def main() -> None:
-	"""Try the drivers that the arguments name: MODULE:DRIVER."""
+	"""Do what the usage says."""
 	os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 	for module, driver in (word.split(":") for word in sys.argv[1:]):
 		print(module, "begins", flush=True)

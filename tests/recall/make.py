@@ -9,7 +9,6 @@ this kernel has no place for: "-", its name, and why."""
 import hashlib
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 
@@ -23,6 +22,15 @@ def build(tree: str, release: str, work: pathlib.Path) -> None:
 			      capture_output=True, text=True, check=False)
 	if done.returncode:
 		sys.exit(f"{work} does not build:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+
+
+def restore(work: pathlib.Path, source: pathlib.Path) -> None:
+	"""Have WORK the files of SOURCE, whatever an earlier run that was ended has left. Those that are as
+	they should be are not compiled again."""
+	for file in source.iterdir():
+		mine = work / file.name
+		if not mine.exists() or mine.read_bytes() != file.read_bytes():
+			mine.write_bytes(file.read_bytes())
 
 
 def changed(defect: Defect, text: str) -> str:
@@ -52,15 +60,14 @@ def main() -> None:
 			continue
 		source, own = pathlib.Path(tree, folder), work / driver
 		plain = out / f"{driver}.ko"
+		own.mkdir(exist_ok=True)
 		if not plain.exists():
-			shutil.rmtree(own, ignore_errors=True)
-			shutil.copytree(source, own)
+			restore(own, source)
 			build(tree, release, own)
 			keep(own, driver, plain)
 		print(driver, driver, flush=True)
 		for defect in mine:
-			original = (source / defect.file).read_text(encoding="utf-8")
-			text = changed(defect, original)
+			text = changed(defect, (source / defect.file).read_text(encoding="utf-8"))
 			if not text:
 				print("-", defect.name, f"{defect.file} has not one place for it",
 				      flush=True)
@@ -68,10 +75,10 @@ def main() -> None:
 			digest = hashlib.sha256(text.encode()).hexdigest()[:8]
 			made = out / f"{defect.name}-{digest}.ko"
 			if not made.exists():
+				restore(own, source)
 				(own / defect.file).write_text(text, encoding="utf-8")
 				build(tree, release, own)
 				keep(own, driver, made)
-				(own / defect.file).write_text(original, encoding="utf-8")
 			print(made.stem, driver, flush=True)
 
 

@@ -7,10 +7,7 @@ import collections
 import re
 import sys
 
-from table import TABLE
-
-KINDS = {"K": "a consumer in the kernel", "P": "a raw packet", "L": "life of objects",
-	 "U": "a hostile peer", "N": "nobody"}
+from table import KINDS, TABLE
 
 
 def main() -> None:
@@ -39,7 +36,7 @@ def main() -> None:
 		score[group, "noticed"] += noticed
 		score[group, "named"] += named
 		family = "" if named or not noticed else f" (not its family, {defect.says})"
-		print(f"{defect.name}: {verdict} {text}{family}".replace(" :", ":").rstrip())
+		print(f"{defect.name}: {verdict} {text}{family}".rstrip())
 	for _, name, why in (words for words in listed if words[0] == "-"):
 		print(f"{name}: not here: {why.strip()}")
 	print()

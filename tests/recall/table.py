@@ -14,14 +14,17 @@ class Defect(NamedTuple):
 	# white space. And what is there instead.
 	at: str
 	instead: str
-	# K: a consumer in the kernel can see it; P: only a raw packet; L: while objects come and go;
-	# U: a hostile peer; N: nobody can.
+	# Of KINDS.
 	kind: str
 	# When Linux mended it, or "" for one that is made up.
 	mended: str
 	# What a good tester names: parts of names of cases, as a regular expression.
 	says: str
 
+
+# Who can see a defect.
+KINDS = {"K": "a consumer in the kernel", "P": "a raw packet", "L": "life of objects",
+	 "U": "a hostile peer", "N": "nobody"}
 
 RXE = "rdma_rxe"
 SIW = "siw"
