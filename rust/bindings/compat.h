@@ -34,6 +34,7 @@ static inline void *krealloc_node_align(const void *p, size_t size, unsigned lon
 	return krealloc(p, krping_aligned_size(size, align), flags);
 }
 #endif
+
 /* As kvrealloc(), or vrealloc() with @virtual, for kernels that ask for the size that was. */
 static inline void *krping_kvrealloc(const void *p, size_t size, gfp_t flags, bool virtual)
 {

@@ -109,6 +109,17 @@ impl Errors {
     }
 }
 
+/// An error by its name and number, such as `ENOMEM (12)`.
+pub(super) struct Errno(pub(super) Error);
+
+impl Display for Errno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.0.to_errno().saturating_neg();
+        let name = errno::name(number).unwrap_or("errno");
+        f.write_fmt(fmt!("{} ({})", name, number))
+    }
+}
+
 /// A command, its error, and its sentence.
 struct Line<C, W> {
     command: C,
@@ -118,13 +129,10 @@ struct Line<C, W> {
 
 impl<C: Display, W: Display> Display for Line<C, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = self.error.to_errno().saturating_neg();
-        let name = errno::name(number).unwrap_or("errno");
         f.write_fmt(fmt!(
-            "{}: {} ({}): {}",
+            "{}: {}: {}",
             self.command,
-            name,
-            number,
+            Errno(self.error),
             self.why
         ))
     }

@@ -15,7 +15,10 @@
 #![forbid(unsafe_code)]
 
 use crate::{
-    engine::worker::ThreadName,
+    engine::{
+        errors::Errno,
+        worker::ThreadName, //
+    },
     kernel_ext::{
         completion::{
             Completion,
@@ -29,8 +32,7 @@ use crate::{
             Disturbance, //
         },
         time::Deadline, //
-    },
-    logic::failure::errno, //
+    }, //
 };
 use kernel::{
     new_mutex,
@@ -114,9 +116,7 @@ impl Restarts {
             match self.leave(awaited.clone(), write) {
                 Ok(()) => return Err(ERESTARTSYS),
                 Err(error) => {
-                    let number = error.to_errno().saturating_neg();
-                    let name = errno::name(number).unwrap_or("errno");
-                    pr_err!("a disturbed command cannot go on: {} ({})\n", name, number);
+                    pr_err!("a disturbed command cannot go on: {}\n", Errno(error));
                     why = Disturbance::Signal;
                 }
             }
