@@ -55,6 +55,7 @@ use crate::{
     }, //
 };
 use buffer::Buffer;
+use core::ops::Range;
 use kernel::{
     page::PAGE_SIZE,
     prelude::*,
@@ -221,23 +222,48 @@ impl<F: ForeignMemory> Memory<F> {
     /// `ENOMEM`; `EINVAL` where the device cannot cover the buffer.
     pub(crate) fn add_region(&mut self, buffer: BufferId) -> Result<RegionId> {
         let size = self.buffer(buffer)?.size;
-        self.add_region_over(buffer, size)
+        self.add_region_over(buffer, 0..size)
     }
 
-    /// Adds a region over the first `size` bytes of `buffer`, not valid yet. May sleep.
+    /// Adds a region over the bytes `range` of `buffer`, not valid yet. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM`; `EINVAL` where the buffer has less, or the device cannot cover it.
-    pub(crate) fn add_region_over(&mut self, buffer: BufferId, size: usize) -> Result<RegionId> {
+    pub(crate) fn add_region_over(
+        &mut self,
+        buffer: BufferId,
+        range: Range<usize>,
+    ) -> Result<RegionId> {
+        let domain = self.pd.clone();
+        self.add_region_in(domain, buffer, range)
+    }
+
+    /// Adds a region as [`add_region_over`](Self::add_region_over) does, in the domain `pd` of the
+    /// same device, which may be another than that of the memory. A device must refuse a request of
+    /// the memory's queue pair that names it. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// As there; `EXDEV` for a domain of another device.
+    pub(crate) fn add_region_in(
+        &mut self,
+        pd: Arc<ProtectionDomain>,
+        buffer: BufferId,
+        range: Range<usize>,
+    ) -> Result<RegionId> {
+        if !self.id.device()?.is(&pd.id().device()?) {
+            return Err(EXDEV);
+        }
         let buffer = self.buffer(buffer)?;
-        buffer.check(0, size)?;
+        buffer.check(range.start, range.len())?;
         let part = bindings::ib_sge {
-            addr: buffer.dma,
-            length: size as u32,
+            addr: buffer.dma.wrapping_add(range.start as u64),
+            length: range.len() as u32,
             lkey: 0,
         };
-        let region = self.allocate_region(size.div_ceil(PAGE_SIZE) as u32, Cover::Buffer)?;
+        let pages = range.end.div_ceil(PAGE_SIZE) as u32;
+        let region = self.allocate_region(pd, pages, Cover::Buffer)?;
         // SAFETY: The region is ours and not in use; the buffer is mapped.
         if unsafe { bindings::rust_helper_map_mr(region.mr.as_ptr(), &part, 1) } != 1 {
             return Err(EINVAL);

@@ -258,7 +258,7 @@ impl SharedReceiveQueue {
             len: self.room,
             region: None,
         };
-        build_receive(&local, &self.memory, entry.cqe(), |wr| {
+        build_receive(&local, 0, &self.memory, entry.cqe(), |wr| {
             // SAFETY: By the type invariant the queue is alive. The entry and the memory live until
             // it has been destroyed, and all queue pairs that use it before that; the request is
             // copied.

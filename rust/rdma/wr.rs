@@ -56,11 +56,13 @@ pub(crate) struct Local {
 /// `EINVAL` for an operand outside its buffer; the error of `post`.
 pub(super) fn build_receive<F: ForeignMemory>(
     local: &Local,
+    flipped: u32,
     memory: &Memory<F>,
     cqe: *mut bindings::ib_cqe,
     post: impl FnOnce(*const bindings::ib_recv_wr) -> Result,
 ) -> Result {
     let mut sge = local.sge(memory)?;
+    sge.lkey ^= flipped;
     let mut wr = bindings::ib_recv_wr {
         sg_list: &mut sge,
         num_sge: 1,

@@ -220,7 +220,11 @@ pub(crate) fn unposted(steps: &mut Steps) -> Result {
     };
     steps.tried("out of bounds", &client.post(&[good, bad], REGISTER))?;
     steps.note("valid", is_valid() == Some(true))?;
-    let unchecked = |request| client.qp.with(|_, queue| queue.post_unchecked(9, request));
+    let unchecked = |request| {
+        client
+            .qp
+            .with(|_, queue| queue.post_unchecked(9, request, 0))
+    };
     steps.tried("no entry", &unchecked(good).ok_or(ENODEV)?)?;
     steps.note("valid", is_valid() == Some(true))?;
     steps.tried("invalidate", &client.post(&[invalidate], REGISTER))?;

@@ -36,7 +36,7 @@ impl<F: ForeignMemory> Memory<F> {
     pub(crate) fn add_foreign_region(&mut self, segments: usize) -> Result<RegionId> {
         let pages = u32::try_from(segments).map_err(|_| ERANGE)?;
         let segments = Segments::new(self.id(), segments)?;
-        let region = self.allocate_region(pages, Cover::Foreign(segments))?;
+        let region = self.allocate_region(self.pd.clone(), pages, Cover::Foreign(segments))?;
         self.push_region(region)
     }
 

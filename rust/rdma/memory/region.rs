@@ -18,9 +18,13 @@ use crate::rdma::{
     mr::{
         Access,
         MemoryRegion, //
-    }, //
+    },
+    pd::ProtectionDomain, //
 };
-use kernel::prelude::*;
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// The memory that a region is mapped over.
 pub(super) enum Cover<F> {
@@ -59,6 +63,8 @@ pub(in crate::rdma) enum Key {
 /// each completion is the end of one registration.
 pub(in crate::rdma) struct Region<F> {
     pub(super) mr: MemoryRegion,
+    /// The domain that it was allocated in.
+    _pd: Arc<ProtectionDomain>,
     pub(super) cover: Cover<F>,
     pub(super) key: Key,
 }
@@ -85,12 +91,18 @@ impl<F: ForeignMemory> Region<F> {
 
 impl<F: ForeignMemory> Memory<F> {
     /// Allocates a region for `pages` pages, mapped over nothing yet. May sleep.
-    pub(super) fn allocate_region(&self, pages: u32, cover: Cover<F>) -> Result<Region<F>> {
-        // SAFETY: The memory drops its regions before it gives the domain up.
-        let mr = unsafe { MemoryRegion::new(&self.pd, pages)? };
+    pub(super) fn allocate_region(
+        &self,
+        pd: Arc<ProtectionDomain>,
+        pages: u32,
+        cover: Cover<F>,
+    ) -> Result<Region<F>> {
+        // SAFETY: The region drops this before it gives the domain up.
+        let mr = unsafe { MemoryRegion::new(&pd, pages)? };
         // INVARIANT: Whoever adds it to `regions` with a buffer has mapped it over that.
         Ok(Region {
             mr,
+            _pd: pd,
             cover,
             key: Key::New,
         })

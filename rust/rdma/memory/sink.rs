@@ -41,6 +41,7 @@ impl<F: ForeignMemory> Memory<F> {
         let pages = (bytes as usize).div_ceil(PAGE_SIZE) + 1;
         let pages = u32::try_from(pages).map_err(|_| ERANGE)?;
         let region = self.allocate_region(
+            self.pd.clone(),
             pages,
             Cover::Sink {
                 mapped: false,

@@ -8,7 +8,10 @@ use super::{
     Completions,
     QueuePair, //
 };
-use crate::bindings;
+use crate::{
+    bindings,
+    rdma::mr::Access, //
+};
 use kernel::{
     error::to_result,
     prelude::*, //
@@ -59,6 +62,27 @@ impl<C: Completions> QueuePair<C> {
             ..Default::default()
         };
         self.modify(&mut attr, 0)
+    }
+
+    /// Lets the peer do the operations of `permitted`, and no others, whatever its keys permit. The
+    /// queue pair must be ready to send. Process context; may sleep.
+    ///
+    /// # Errors
+    ///
+    /// The driver's: `EINVAL` in another state.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn permit(&self, permitted: &[Access]) -> Result {
+        let flags = permitted.iter().fold(0, |flags, each| flags | each.flags());
+        let mut attr = bindings::ib_qp_attr {
+            qp_state: bindings::ib_qp_state_IB_QPS_RTS,
+            qp_access_flags: flags as i32,
+            ..Default::default()
+        };
+        let mask = bindings::ib_qp_attr_mask_IB_QP_ACCESS_FLAGS;
+        self.modify(&mut attr, mask)
     }
 
     /// Puts a queue pair in state INIT into the state ready to receive (RTR), with the attributes

@@ -184,17 +184,23 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
     }
 
     /// Posts one request that may be wrong: regions over buffers may be in any state, and keys
-    /// may be any number. The device is to find out; the worst that it can make of it is an
-    /// error, as local memory is always the queue pair's own.
+    /// may be any number; in the key of the local memory the bits `flipped` are changed. The device
+    /// is to find out; the worst that it can make of it is an error, as local memory is always the
+    /// queue pair's own.
     ///
     /// # Errors
     ///
     /// `EINVAL` for an entry that there is not, an operand outside its buffer, or a region that
     /// is not over a buffer; the driver's error, `ENOMEM` where the queue is full.
-    pub(crate) fn post_unchecked(&mut self, entry: usize, request: WorkRequest) -> Result {
+    pub(crate) fn post_unchecked(
+        &mut self,
+        entry: usize,
+        request: WorkRequest,
+        flipped: u32,
+    ) -> Result {
         let region = request.changes();
         let key = region.map(|region| (region, self.memory.key(region)));
-        self.post_checked(&[request], Checks::None, |_| entry)
+        self.post_checked(&[request], Checks::None { flipped }, |_| entry)
             .inspect_err(|_| {
                 if let Some((region, Ok(key))) = key {
                     self.memory.restore_key(region, key);
@@ -349,7 +355,26 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
     /// `EINVAL` for an entry that there is not, or an operand outside its buffer; the driver's
     /// error, `ENOMEM` where the queue is full.
     pub(crate) fn post_receive(&mut self, entry: usize, local: &Local) -> Result {
-        self.post_receive_to(self.target.qp.as_ptr(), entry, local)
+        self.post_receive_to(self.target.qp.as_ptr(), entry, local, 0)
+    }
+
+    /// Posts a receive as [`post_receive`](Self::post_receive) does, with the bits `flipped` of the
+    /// key of its memory changed. The device is to find out; the memory is the queue pair's own.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[allow(
+        dead_code,
+        reason = "there are these, whichever the users of the module take"
+    )]
+    pub(crate) fn post_receive_unchecked(
+        &mut self,
+        entry: usize,
+        local: &Local,
+        flipped: u32,
+    ) -> Result {
+        self.post_receive_to(self.target.qp.as_ptr(), entry, local, flipped)
     }
 
     /// Returns true where `wc`, which is successful, shows that the peer is there: by its message,
@@ -417,12 +442,18 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
     )]
     pub(crate) fn post_unreliable_receive(&mut self, entry: usize, local: &Local) -> Result {
         let unreliable = self.unreliable.ok_or(EINVAL)?;
-        self.post_receive_to(unreliable.as_ptr(), entry, local)
+        self.post_receive_to(unreliable.as_ptr(), entry, local, 0)
     }
 
-    fn post_receive_to(&mut self, qp: *mut bindings::ib_qp, entry: usize, local: &Local) -> Result {
+    fn post_receive_to(
+        &mut self,
+        qp: *mut bindings::ib_qp,
+        entry: usize,
+        local: &Local,
+        flipped: u32,
+    ) -> Result {
         let entry = self.entries.get(entry).ok_or(EINVAL)?;
-        build_receive(local, self.memory, entry.cqe(), |wr| {
+        build_receive(local, flipped, self.memory, entry.cqe(), |wr| {
             // SAFETY: Both queue pairs are alive while a `Queue` is. The entry and the memory live
             // until they have been drained or destroyed; the request is copied.
             to_result(unsafe { bindings::rust_helper_post_recv(qp, wr) })

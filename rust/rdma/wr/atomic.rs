@@ -74,7 +74,7 @@ impl AtomicOp {
     }
 }
 
-/// One atomic request, which completes on success too.
+/// One atomic request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Atomic {
     /// The operation.
@@ -83,6 +83,10 @@ pub(crate) struct Atomic {
     pub(crate) local: Local,
     /// The peer's memory.
     pub(crate) remote: Remote,
+    /// It completes on success too.
+    pub(crate) signaled: bool,
+    /// Bits that are changed in the key of the local memory, which the device is to find out.
+    pub(crate) flipped: u32,
 }
 
 impl Atomic {
@@ -98,8 +102,10 @@ impl Atomic {
         post: impl FnOnce(*const bindings::ib_send_wr) -> Result,
     ) -> Result {
         let mut slot = MaybeUninit::uninit();
-        let mut wr = header(self.op.opcode(), cqe, false, true);
-        set_operand(&mut wr, self.local.write_sge(memory, &mut slot)?);
+        let mut wr = header(self.op.opcode(), cqe, false, self.signaled);
+        let sge = self.local.write_sge(memory, &mut slot)?;
+        sge.lkey ^= self.flipped;
+        set_operand(&mut wr, sge);
         let atomic = self.op.request(wr, &self.remote);
         // The common part is the first field.
         post(core::ptr::from_ref(&atomic).cast())

@@ -36,7 +36,10 @@ pub(in crate::rdma) enum Checks {
     /// Regions are registered while they are invalid, and invalidated while they are valid.
     State,
     /// The device is to find out. Regions are over buffers, so it cannot do harm.
-    None,
+    None {
+        /// Bits that are changed in the keys of local memory.
+        flipped: u32,
+    },
 }
 
 /// The error of a post, and the first request of the list that has not been posted.
@@ -136,6 +139,15 @@ impl Chain {
                 .inspect_err(|_| take_back(list, 0..at, memory, checks))?;
             // Every variant begins with the common part.
             let wr = core::ptr::from_mut(raw).cast::<bindings::ib_send_wr>();
+            if let Checks::None { flipped } = checks {
+                // SAFETY: The request was written just now, and has either no elements or those in
+                // `sge`, of which the first is written then.
+                unsafe {
+                    if (*wr).num_sge > 0 {
+                        (*(*wr).sg_list).lkey ^= flipped;
+                    }
+                }
+            }
             if last.is_null() {
                 head = wr;
             } else {
@@ -165,7 +177,7 @@ fn take_back<F: ForeignMemory>(
 ) {
     let requests = match checks {
         Checks::State => list.get(range).unwrap_or(&[]),
-        Checks::None => &[],
+        Checks::None { .. } => &[],
     };
     // Each was checked to find the region in the one state that it changes.
     for request in requests.iter().rev() {
@@ -334,11 +346,13 @@ impl WorkRequest {
                     bindings::ib_wr_opcode_IB_WR_RDMA_READ
                 };
                 let mut wr = header(opcode, cqe, false, signaled);
-                let sge = local.write_sge(memory, slot)?;
                 if invalidate_local {
-                    set_invalidate(&mut wr, sge.lkey);
+                    set_invalidate(&mut wr, memory.lkey(local.region)?);
                 }
-                set_operand(&mut wr, sge);
+                // An element of 0 bytes may mean as many as there are to a device.
+                if local.len > 0 {
+                    set_operand(&mut wr, local.write_sge(memory, slot)?);
+                }
                 if let (true, Some(region)) = (invalidate_local, local.region) {
                     if checks == Checks::State && !memory.is_valid(region) {
                         return Err(EINVAL);
@@ -404,7 +418,7 @@ impl WorkRequest {
                 let mr = memory.mr(region)?;
                 let key = match checks {
                     Checks::State => memory.registering(region, access)?,
-                    Checks::None => memory.registering_unchecked(region)?,
+                    Checks::None { .. } => memory.registering_unchecked(region)?,
                 };
                 Raw {
                     reg: ManuallyDrop::new(bindings::ib_reg_wr {

@@ -125,7 +125,7 @@ impl End {
         let exposed_buffer = memory.add_buffer(size)?;
         let own_buffer = memory.add_buffer(size)?;
         let inbox = memory.add_buffer(size)?;
-        let region = memory.add_region_over(exposed_buffer, exposed)?;
+        let region = memory.add_region_over(exposed_buffer, 0..exposed)?;
         let own_region = memory.add_region(own_buffer)?;
         let recorder = Recorder::new(setup.most_completions())?;
         let depths = setup.depths(requests);

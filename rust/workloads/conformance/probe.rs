@@ -158,10 +158,12 @@ impl Probe {
                     op,
                     local,
                     remote: remote.into(),
+                    signaled,
+                    flipped: 0,
                 };
                 return queue.post_atomic(LAYOUT.entry(Operation::Atomic, slot), &atomic);
             }
         };
-        queue.post_unchecked(LAYOUT.entry(self.operation(), slot), request)
+        queue.post_unchecked(LAYOUT.entry(self.operation(), slot), request, 0)
     }
 }
