@@ -29,7 +29,10 @@ use crate::{
     },
     kernel_ext::time::Deadline,
     logic::{
-        failure::Failure,
+        failure::{
+            Failure,
+            OVER_TCP, //
+        },
         wire::PrivateData, //
     },
     rdma::device::Transport, //
@@ -41,9 +44,6 @@ use kernel::{
 
 /// Timeout in ms for a device to answer itself: the CM retransmits a lost request after a second.
 const PATIENCE_MS: u32 = 3000;
-
-/// Reason why iWARP has no connection management to test or to break.
-pub(crate) const OVER_TCP: &str = "iWARP connects over TCP";
 
 const ASKING: &str = "asking the device's connection management";
 

@@ -51,6 +51,9 @@ use super::{
     }, //
 };
 
+/// Reason why iWARP has no connection management to test or to break.
+pub(crate) const OVER_TCP: &str = "iWARP connects over TCP";
+
 /// The first cause of a run's failure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Failure {

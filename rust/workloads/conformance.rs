@@ -11,8 +11,9 @@
 //! An event that has not come by then is an observation, too.
 //!
 //! - [`runner`] - the thread, which runs one case after the other
-//! - [`cases`], [`limits`], [`order`], [`events`], [`solicited`], [`shared`], [`datagrams`],
-//!   [`inline`], [`management`] - the cases; [`setup`]: queue sizes and memory of each
+//! - [`cases`] - what is done in a case: [`steps`] from the table, or a function of [`limits`],
+//!   [`order`], [`once`], [`events`], [`solicited`], [`shared`], [`datagrams`], [`inline`],
+//!   [`management`]; [`setup`]: queue sizes and memory of each
 //! - [`pair`], [`end`], [`probe`], [`recorder`] - the connection of a case, its ends, requests that
 //!   may be wrong, and the record of completions; [`caller`]: another connection request
 
@@ -26,6 +27,7 @@ mod events;
 mod inline;
 mod limits;
 mod management;
+mod once;
 mod order;
 pub(crate) mod pair;
 mod probe;
@@ -34,6 +36,7 @@ pub(crate) mod runner;
 pub(crate) mod setup;
 mod shared;
 mod solicited;
+mod steps;
 mod watch;
 
 pub(crate) use end::End;

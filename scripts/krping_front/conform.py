@@ -5,6 +5,8 @@ import argparse
 import contextlib
 import errno
 import json
+import textwrap
+from collections.abc import Sequence
 
 from . import cases, known, link, progress, results, run, runner
 from .address import place
@@ -15,10 +17,17 @@ from .kmsg import Watch
 from .result import Result
 from .rows import device
 from .runner import Outcome
+from .tables import TABLES
 
 
 def main(arguments: argparse.Namespace) -> int:
 	"""Run it, and return the exit status."""
+	if arguments.list:
+		with printing():
+			print("\n".join(listed([*filter(None, [arguments.addr]), *arguments.cases])))
+		return OK
+	if arguments.addr is None:
+		raise Quit("give an address of this host")
 	asked = list(dict.fromkeys(arguments.cases)) or ["all"]
 	for name in asked:
 		if not name or set(name) & set(",+= \t\n"):
@@ -57,11 +66,39 @@ def judge(found: Result | None, asked: list[str]) -> list[Case]:
 	if not found:
 		return []
 	judged = cases.of(found)
-	if found.get("errno", "EBADE") == "EBADE" and asked != ["all"]:
-		names = [case.name for case in judged]
+	if found.get("errno", "EBADE") == "EBADE":
+		names = [*(case.name for case in judged), *TABLES.get("families", {}), "all"]
 		judged += [Case(name, "fail", reason="the module says nothing of it")
 			   for name in asked if name not in names]
 	return judged
+
+
+def listed(wanted: Sequence[str]) -> list[str]:
+	"""The lines of --list: of all cases, or of those WANTED, by their names or families."""
+	for name in wanted:
+		if not any(name in (row["name"], row["family"]) for row in TABLES["cases"]):
+			raise Quit(f"{name!r} is no case, and no family of them")
+	rows = [row for row in TABLES["cases"]
+		if not wanted or {row["name"], row["family"]} & {*wanted}]
+	lines: list[str] = []
+	family = None
+	for row in rows:
+		if row["family"] != family:
+			family = row["family"]
+			lines += ["", f"{family}: {TABLES['families'][family]}"]
+		lines.append(f"  {row['name']}: {row['does']}")
+		if wanted:
+			lines += told(row)
+	return lines[1:]
+
+
+def told(row: dict[str, str]) -> list[str]:
+	"""The lines of what is demanded in the case of ROW."""
+	iwarp = f"not tried: {row['not_iwarp']}" if "not_iwarp" in row else row.get("iwarp")
+	notes = (("demanded", row["rule"]), ("on iWARP", iwarp), ("source", row["source"]))
+	return [line for name, text in notes if text
+		for line in textwrap.wrap(f"{name}: {text}", 80, initial_indent="    ",
+					  subsequent_indent="      ")]
 
 
 def again(options: str, name: str) -> str:

@@ -2,24 +2,41 @@
 """What a driver is known to do otherwise: the file of --known.
 
 A line for each case, with the parts of it that may be not as demanded, as the results have
-them in "reason":
+them in "reason", and with the beginning of what is seen then, where that tells it from another
+defect:
 
-	stale_lkey: how the request ended
-	send_too_long: how the request ended; how the receive ended
+	stale_lkey: how the request ended: WR flushed
+	send_too_long: how the request ended; how the receive ended: remote operation error
+	ud_bad_ah: memory is not as it must be
 
 Empty lines, and lines that begin with #, say nothing.
 """
 
 import os
+import typing
+from collections.abc import Sequence
 
 from . import paths
 from .cases import Case
 from .errors import Quit
 
 
-def load(path: str) -> dict[str, list[str]]:
-	"""The parts that may be not as demanded, by case, that the file PATH has, or the shipped
-	one of that name."""
+class Known(typing.NamedTuple):
+	"""What a case is known to do otherwise."""
+
+	# What may be not as demanded.
+	parts: Sequence[str]
+	# How what is seen begins then.
+	seen: str = ""
+
+	@property
+	def text(self) -> Sequence[str]:
+		"""It for a report."""
+		return (*self.parts, f"seen: {self.seen}") if self.seen else self.parts
+
+
+def load(path: str) -> dict[str, Known]:
+	"""What the file PATH, or the shipped one of that name, says of cases, by their names."""
 	try:
 		with open(_place(path), encoding="utf-8") as file:
 			lines = file.read().splitlines()
@@ -27,17 +44,18 @@ def load(path: str) -> dict[str, list[str]]:
 		raise Quit(f"{path}: {error.strerror}") from None
 	except UnicodeDecodeError:
 		raise Quit(f"{path}: no text") from None
-	found: dict[str, list[str]] = {}
+	found: dict[str, Known] = {}
 	for number, line in enumerate(lines, 1):
 		if not line.strip() or line.lstrip().startswith("#"):
 			continue
-		name, colon, parts = (part.strip() for part in line.partition(":"))
-		if not colon or not name or not all(_parts(parts)):
-			raise Quit(f"{path}:{number}: must be CASE: PART; PART..., as in "
-				   "'stale_lkey: how the request ended'")
+		name, colon, rest = (part.strip() for part in line.partition(":"))
+		parts, second, seen = (part.strip() for part in rest.partition(":"))
+		if not colon or not name or not all(_parts(parts)) or (second and not seen):
+			raise Quit(f"{path}:{number}: must be CASE: PART; PART... or CASE: PART: SEEN, "
+				   "as in 'stale_lkey: how the request ended: WR flushed'")
 		if name in found:
 			raise Quit(f"{path}:{number}: {name} is given twice")
-		found[name] = _parts(parts)
+		found[name] = Known(_parts(parts), seen)
 	return found
 
 
@@ -53,14 +71,16 @@ def _parts(text: str) -> list[str]:
 	return [part.strip() for part in text.split(";")]
 
 
-def judge(case: Case, known: dict[str, list[str]]) -> Case:
+def judge(case: Case, known: dict[str, Known]) -> Case:
 	"""The Case, if it is one of KNOWN, as a failure that was expected (xfail) or a pass
-	that was not (xpass). A failure in another part stays one."""
+	that was not (xpass). A failure in another part, or with another end, stays one."""
 	if case.name not in known:
 		return case
+	expected = known[case.name]
 	if case.outcome == "pass":
-		return case._replace(outcome="xpass", known=known[case.name])
+		return case._replace(outcome="xpass", known=expected.text)
 	if case.outcome == "fail":
-		new = [part for part in _parts(case.reason) if part not in known[case.name]]
-		return case._replace(outcome="fail" if new else "xfail", known=known[case.name])
+		new = any(part not in expected.parts for part in _parts(case.reason)) \
+			or not case.seen.startswith(expected.seen)
+		return case._replace(outcome="fail" if new else "xfail", known=expected.text)
 	return case

@@ -98,6 +98,7 @@ class Facts:
 	tests: list[dict[str, Any]]
 	# Of conformance.
 	cases: list[str]
+	families: list[str]
 	subcommands: list[Subcommand]
 
 	@classmethod
@@ -106,7 +107,8 @@ class Facts:
 		with open(paths.SHIPPED, encoding="utf-8") as file:
 			tables = json.load(file)
 		program = load_program()
-		facts = cls(tables["version"], tables["options"], tables["tests"], tables["cases"],
+		facts = cls(tables["version"], tables["options"], tables["tests"],
+			    [case["name"] for case in tables["cases"]], list(tables["families"]),
 			    [subcommand(name, summary)
 			     for name, (_, summary) in program.SUBCOMMANDS.items()])
 		facts.fill_in()
@@ -116,7 +118,7 @@ class Facts:
 		"""Give arguments the words that tables have of them."""
 		tests = [test["name"] for test in self.tests]
 		paths_of = [case.path for case in acceptance.CASES if case.name]
-		words = {"TEST": tests, "TEST,...": tests, "CASE": self.cases,
+		words = {"TEST": tests, "TEST,...": tests, "CASE": [*self.families, *self.cases],
 			 "GROUP,...": [*acceptance.GROUPS, *paths_of]}
 		for each in self.subcommands:
 			for argument in each.arguments:
@@ -131,7 +133,7 @@ class Facts:
 
 	def words(self, option: dict[str, Any]) -> list[str]:
 		"""The values of OPTION that are words."""
-		return ["all", *self.cases] if option["name"] == "neg" else option.get("words", [])
+		return ["all", *self.families, *self.cases] if option["name"] == "neg" else option.get("words", [])
 
 
 def load_program() -> Any:

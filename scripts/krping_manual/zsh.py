@@ -116,7 +116,7 @@ def completion(facts: Facts) -> str:
 		"PLACES": array(beside.places),
 		"TESTS": array(beside.tests),
 		"TAKEN": array(beside.taken),
-		"CASES_OF_NEG": " ".join(["all", *facts.cases]),
+		"CASES_OF_NEG": " ".join(["all", *facts.families, *facts.cases]),
 		"KNOWN": " ".join(facts.known),
 		"NAMES": " ".join(option["name"] for option in facts.options),
 		"SUBCOMMANDS": lines([f"{each.name}:{each.summary}" for each in facts.subcommands]),

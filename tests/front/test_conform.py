@@ -10,6 +10,7 @@ import canned
 import front
 from front import Module, krping
 from krping_front import known
+from krping_front.tables import TABLES
 from ktap import Suite
 
 suite = Suite(limit=60)
@@ -134,6 +135,40 @@ def known_otherwise():
 	assert "not ok 2 drain" in lines, lines
 
 
+@suite.test("a known case with another end than the one that is known has failed")
+def known_end():
+	for seen, status in (("no", 0), ("nothing", 0), ("something", 1)):
+		_, lines, _ = with_known(f"rnr: how the request ended; the order of completions: {seen}",
+					 status=status)
+		assert ("not ok 2 rnr" in lines) == bool(status), (seen, lines)
+		assert f"# rnr: known: how the request ended; the order of completions; seen: {seen}" \
+			in lines, lines
+
+
+@suite.test("--list: cases by family, and what is demanded of those that are named")
+def listed():
+	def lines(*words, status=0):
+		with front.directory():
+			ended, out, err = krping("conform", "--list", *words)
+		assert (ended, bool(err)) == (status, bool(status)), (ended, err)
+		return out.splitlines()
+
+	found = lines()
+	for row in TABLES["cases"]:
+		assert f"  {row['name']}: {row['does']}" in found, row
+	for name, about in TABLES["families"].items():
+		assert f"{name}: {about}" in found, name
+	ranges = [row["name"] for row in TABLES["cases"] if row["family"] == "ranges"]
+	found = lines("ranges", "rnr")
+	assert [line.partition(":")[0].strip() for line in found if re.match("  [a-z]", line)] == \
+		[*ranges, "rnr"], found
+	text = " ".join(" ".join(found).split())
+	assert "demanded: remote access error, both queue pairs in error" in text, text
+	assert "on iWARP: the connection ends" in text and "source: IBA chapter 9" in text, text
+	assert "not tried: iWARP has no immediate data" in " ".join(lines("send_imm")), "send_imm"
+	lines("rnr", "nothing", status=2)
+
+
 @suite.test("a known case that passes is said, and is no failure; a skip stays one")
 def known_passes():
 	_, lines, _ = with_known("stale_rkey: what\nread_inv: what", answer=found(PASSED))
@@ -147,7 +182,7 @@ def known_passes():
 @suite.test("a file of what is known that is none: 2, with its line, and nothing is run")
 def known_malformed():
 	for text, sentence in (("rnr", ":1: must be CASE: PART"), ("\nrnr:", ":2: must be CASE"),
-			       (": what", ":1: must be CASE"), ("rnr: a;;b", ":1: must be CASE"),
+			       (": what", ":1: must be CASE"), ("rnr: a:", ":1: must be CASE"), ("rnr: a;;b", ":1: must be CASE"),
 			       ("rnr: a\nrnr: b", ":2: rnr is given twice")):
 		module, lines, err = with_known(text, status=2)
 		assert (module.commands, lines) == ([], []) and f"known{sentence}" in err, err
@@ -165,7 +200,9 @@ def shipped():
 	folder = os.path.join(front.TOP, "scripts", "known")
 	for name in os.listdir(folder):
 		found = known.load(os.path.join(folder, name))
-		assert found and not {part for each in found.values() for part in each} - {*parts}, found
+		assert found and not {part for each in found.values() for part in each.parts} - {*parts}, \
+			found
+		assert {*found} <= {row["name"] for row in TABLES["cases"]}, found
 
 
 def plain(lines):

@@ -44,4 +44,4 @@ def needs(name: str) -> None:
 
 
 # The list of what soft-RoCE is known to do wrong, by its name.
-KNOWN = "rxe" if has("srq_drained") else "rxe-6.1"
+KNOWN = "rxe" if has("access_event") else "rxe-6.12" if has("srq_drained") else "rxe-6.1"

@@ -4,12 +4,10 @@
 """Conformance tests of the device on soft-iWARP: what each case comes to."""
 
 import errno
-import os
 
 import krping
 import network
-from conformance import CASES, assert_case, assert_log, run
-from krping_front import cases, known
+from conformance import CASES, assert_cases, assert_log, failing, run
 from ktap import Suite, diag
 
 # A request is done here when TCP has it, or fails as the connection does.
@@ -49,49 +47,15 @@ PASS = {
 	"srq_limit": r"success \(0\)" + GOES_ON,
 }
 
-# What it cannot be asked for.
-SKIP = {
-	"atomic_misaligned": "the device has no atomic operations",
-	"atomic_no_right": "the device has no atomic operations",
-	"ud_bad_qkey": "the transport has no datagrams",
-	"ud_bad_ah": "the transport has no datagrams",
-	"ud_above_mtu": "the transport has no datagrams",
-	"stale_connection": "iWARP connects over TCP",
-	"write_then_flag": "iWARP places what arrives in any order until a receive completes",
-}
+# What a device that cannot be asked for something lacks.
+LACKS = {"atomics": "the device has no atomic operations", "datagrams": "the transport has no datagrams"}
 
-# SENDs behind a READ that is on its way complete before it.
-OVERTAKES = (r"success \(0\); requester RTS, responder RTS; other requests: ([0-9]+) posted, "
-	     r"\1 done, [0-9]+ out of order; .*", "the order of completions")
+# What it cannot be asked for.
+SKIP = {name: row.get("not_iwarp", LACKS.get(row.get("needs"))) for name, row in CASES.items()
+	if "not_iwarp" in row or row.get("needs") in LACKS}
 
 # What soft-iWARP does otherwise.
-FAIL = {
-	# It does not ask whether the region may be read. A READ completes when it wants.
-	"read_of_write_only": (r"success \(0\); requester RTS, responder RTS; .*; memory changed",
-			       "how the request ended; (the order of completions; )?the requester's "
-			       "state; the responder's state; memory is not as it must be"),
-	# It says of no receive that it is solicited, and of no error.
-	"solicited": ("no completion" + GOES_ON, "how the request ended"),
-	"solicited_error": (r"no completion; requester (RTS|ERR), responder ERR; .*",
-			    "how the request ended"),
-	# It stops working on the send queue, and does not say so.
-	"reg_mr_on_valid": (r"local QP operation error \(2\); requester RTS, responder ERR; .*",
-			    "how the requester's other requests ended; the requester's state"),
-	"stale_lkey": (r"local QP operation error \(2\); requester RTS, responder ERR; .*",
-		       "how the request ended; how the requester's other requests ended; "
-		       "the requester's state"),
-	# It says that the message is good before it looks at the key.
-	"send_inv_stale": (r"[^;]*; receive: success \(0\); requester ERR, responder ERR; .*",
-			   "how the receive ended"),
-	# The place in the send queue stays taken.
-	"unsupported_opcode": (r"refused with EINVAL; requester RTS, responder RTS; .*; "
-			       r"does not go on", "the connection does not go on"),
-	# It has no event of the last receive.
-	"srq_drain": (r"no completion; requester (RTS|ERR), responder ERR; .*",
-		      "how the request ended"),
-	"reads_beyond_depth": OVERTAKES,
-	"read_after_write": OVERTAKES,
-}
+FAIL = failing("siw")
 
 suite = Suite(check=krping.check)
 network.distance(5)
@@ -103,25 +67,18 @@ def all_cases():
 	for case in result["cases"]:
 		diag(f"{case['name']}: {case['outcome']}: {case['seen']}")
 	assert [case["name"] for case in result["cases"]] == list(CASES), result
+	assert_cases(result["cases"], PASS, FAIL, SKIP)
 	for case in result["cases"]:
-		assert_case(case, PASS, FAIL, SKIP)
 		assert_log(lines, case)
 	assert (result["device"], result["transport"]) == (krping.DEVICE, "iWARP"), result
 	assert number == errno.EBADE, krping.name(number)
-	# The shipped list gates a CI.
-	shipped = known.load(os.path.join(krping.SCRIPTS, "known", "siw"))
-	outcomes = {case.name: known.judge(case, shipped).outcome for case in cases.of(result)}
-	expected = {name: "xfail" if name in FAIL else "skip" if name in SKIP else "pass"
-		    for name in CASES}
-	assert outcomes == expected, outcomes
 
 
 @suite.test("those that end the connection, three times each: always the same outcome")
 def again():
 	for _ in range(3):
 		number, result, _ = run("stale_rkey+wrong_pd+rnr+flush_order+drain")
-		for case in result["cases"]:
-			assert_case(case, PASS, FAIL, SKIP)
+		assert_cases(result["cases"], PASS, FAIL, SKIP)
 		assert number == 0, krping.name(number)
 
 

@@ -8,7 +8,7 @@ use super::{
     PathName, //
 };
 use crate::logic::{
-    conformance::CaseSet,
+    conformance::list_families,
     failure::errno,
     spec::{
         limits,
@@ -497,9 +497,14 @@ impl fmt::Display for ParseError<'_> {
                 )
             }
             Reason::NotCase { value } => {
-                write!(f, "{option}={}: must be all", Escaped(value))?;
-                CaseSet::list(f)?;
-                f.write_str(", or several of them with + between")
+                write!(
+                    f,
+                    "{option}={}: must be all, a case ('krping conform --list' has them), or a \
+                     family of them",
+                    Escaped(value)
+                )?;
+                list_families(f)?;
+                f.write_str("; or several with + between")
             }
             Reason::CaseTwice { value } => {
                 write!(f, "{option} has {} twice; give it once", Escaped(value))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Deviations of a device from a [`Rule`](super::expectation::Rule).
+//! Deviations of a device from a [`Rule`](super::rule::Rule).
 
 use core::fmt;
 
@@ -24,10 +24,14 @@ pub(crate) enum Deviation {
     Requester,
     /// The responder's queue pair is in a state that is not allowed.
     Responder,
-    /// The requester had an asynchronous error.
+    /// A side had an asynchronous error.
     Event,
+    /// The responder did not have the asynchronous error that tells of the request.
+    NoEvent,
     /// Memory does not hold what it must.
     Memory,
+    /// More READs were under way than the connection allows.
+    Depth,
     /// The same connection stopped working.
     Works,
     /// A new connection did not work.
@@ -35,7 +39,7 @@ pub(crate) enum Deviation {
 }
 
 /// All deviations, each with its text.
-const DEVIATIONS: [(Deviation, &str); 12] = [
+const DEVIATIONS: [(Deviation, &str); 14] = [
     (Deviation::First, "how the request ended"),
     (Deviation::Rest, "how the requester's other requests ended"),
     (Deviation::Receive, "how the receive ended"),
@@ -45,7 +49,12 @@ const DEVIATIONS: [(Deviation, &str); 12] = [
     (Deviation::Requester, "the requester's state"),
     (Deviation::Responder, "the responder's state"),
     (Deviation::Event, "an asynchronous error"),
+    (Deviation::NoEvent, "no asynchronous error at the responder"),
     (Deviation::Memory, "memory is not as it must be"),
+    (
+        Deviation::Depth,
+        "more READs under way than the connection allows",
+    ),
     (Deviation::Works, "the connection does not go on"),
     (Deviation::Recovery, "no new connection works"),
 ];

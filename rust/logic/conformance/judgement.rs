@@ -7,17 +7,17 @@ use super::{
         Deviation,
         Deviations, //
     },
-    expectation::{
-        RestRule,
-        Rule,
-        StateRule, //
-    },
     observation::{
         Ended,
         Seen,
         State,
         Tally, //
     }, //
+    rule::{
+        RestRule,
+        Rule,
+        StateRule, //
+    },
 };
 
 impl Rule {
@@ -70,9 +70,14 @@ impl Rule {
             ),
             (
                 Deviation::Event,
-                !self.quiet || seen.requester_event.is_none(),
+                !self.quiet || seen.requester_event.or(seen.responder_event).is_none(),
+            ),
+            (
+                Deviation::NoEvent,
+                self.event.is_none() || seen.responder_event == self.event,
             ),
             (Deviation::Memory, seen.intact),
+            (Deviation::Depth, seen.ahead == 0),
             (Deviation::Works, seen.works != Some(false)),
             (Deviation::Recovery, recovered),
         ] {

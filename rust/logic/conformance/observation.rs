@@ -101,6 +101,9 @@ pub(crate) struct Seen {
     pub(crate) responder_event: Option<&'static str>,
     /// True where memory holds what it must.
     pub(crate) intact: bool,
+    /// The number of READs that were served while one in front of them was under way, of a connection
+    /// that allows one at a time.
+    pub(crate) ahead: u32,
     /// True where a message arrived on the same connection afterwards; `None` where this was not
     /// tried.
     pub(crate) works: Option<bool>,
@@ -176,6 +179,9 @@ impl fmt::Display for Seen {
         }
         if self.receives.posted > 0 {
             write!(f, "; receives: {}", self.receives)?;
+        }
+        if self.ahead > 0 {
+            write!(f, "; READs served too early: {}", self.ahead)?;
         }
         if !self.intact {
             f.write_str("; memory changed")?;

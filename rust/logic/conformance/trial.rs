@@ -4,11 +4,11 @@
 
 use super::{
     deviation::Deviations,
-    expectation::{
+    observation::Seen,
+    rule::{
         Fabric,
         Rule, //
     },
-    observation::Seen,
     Case, //
 };
 use crate::logic::failure::Failure;
@@ -41,8 +41,8 @@ pub(crate) struct Trial {
 
 impl Trial {
     /// Returns the rule of the case on its fabric.
-    pub(crate) fn rule(&self) -> Rule {
-        Rule::of(self.case, self.fabric)
+    pub(crate) fn rule(&self) -> &'static Rule {
+        self.case.rule(self.fabric)
     }
 
     fn deviations(&self) -> Deviations {

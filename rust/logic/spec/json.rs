@@ -22,7 +22,11 @@ use super::{
 };
 use crate::logic::{
     command::Command,
-    conformance::Case,
+    conformance::{
+        families::FAMILIES,
+        row::Need,
+        Case, //
+    },
     text::json::{
         Array,
         Object, //
@@ -61,8 +65,38 @@ pub(crate) fn write(out: &mut dyn Write) -> fmt::Result {
         needless.str(word, why)?;
     }
     needless.finish()?;
-    names("cases", Case::names(), &mut tables)?;
+    let mut families = tables.object("families")?;
+    for family in &FAMILIES {
+        families.str(family.name, family.about)?;
+    }
+    families.finish()?;
+    let mut cases = tables.array("cases")?;
+    for case in Case::all() {
+        write_case(case, cases.line()?)?;
+    }
+    cases.finish()?;
     tables.finish()
+}
+
+fn write_case(case: Case, mut out: Object<'_>) -> fmt::Result {
+    let row = case.row();
+    out.str("name", row.name)?
+        .str("family", case.family().name)?
+        .str("does", row.does)?
+        .str("rule", row.infiniband.text)?;
+    match row.need {
+        Need::NotIwarp(why) => out.str("not_iwarp", why)?,
+        _ if row.iwarp.text == row.infiniband.text => &mut out,
+        _ => out.str("iwarp", row.iwarp.text)?,
+    };
+    out.str("source", row.source)?;
+    if let Some(name) = row.need.name() {
+        out.str("needs", name)?;
+    }
+    if row.by_name {
+        out.bool("by_name", true)?;
+    }
+    out.finish()
 }
 
 fn write_test(test: Test, mut out: Object<'_>) -> fmt::Result {

@@ -29,10 +29,7 @@ use crate::logic::{
         Command,
         Tag as TagText, //
     },
-    conformance::{
-        Case,
-        CaseSet, //
-    },
+    conformance::CaseSet,
     failure::errno, //
 };
 
@@ -236,15 +233,14 @@ pub(super) const NEG: Text = Text {
 fn cases(given: Given<'_>) -> Result<'_, CaseSet> {
     let text = given.value(NEG.example)?;
     if text == "all" {
-        return Ok(CaseSet::ALL);
+        return Ok(CaseSet::all());
     }
     let mut set = CaseSet::EMPTY;
     for value in text.split('+') {
-        let case = Case::find(value).ok_or(given.invalid(Reason::NotCase { value }))?;
-        if set.has(case) {
+        let named = CaseSet::find(value).ok_or(given.invalid(Reason::NotCase { value }))?;
+        if !set.join(&named) {
             return Err(given.invalid(Reason::CaseTwice { value }));
         }
-        set.insert(case);
     }
     Ok(set)
 }

@@ -13,18 +13,16 @@ use super::{
         Place, //
     },
     pair::Pair,
-    setup::{
-        LONG,
-        SIZE, //
-    }, //
+    setup::LONG, //
 };
 use crate::logic::{
     conformance::{
-        expectation::Rule,
         observation::{
             Ended,
             Seen, //
         }, //
+        rule::Rule,
+        steps::SIZE,
     },
     failure::Failure, //
 };
@@ -32,6 +30,9 @@ use kernel::prelude::*;
 
 /// A Q_Key that no sender has.
 const OTHER_QKEY: u32 = 0x0055_aa55;
+
+/// Size in bytes of a receive that is too short: of its header, and of a part of the datagram.
+const SHORT: u32 = 128;
 
 /// Sends a datagram to a queue pair that has another Q_Key by then.
 pub(super) fn bad_qkey(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
@@ -53,6 +54,21 @@ pub(super) fn above_mtu(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failur
     lost(rule, pair, LONG)
 }
 
+/// Sends a datagram that is longer than its receive. Nothing may be written behind that, which may
+/// complete with an error.
+pub(super) fn short_receive(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
+    connect(pair)?;
+    let receive = pair.responder.receive_datagram(SHORT)?;
+    pair.requester.begin();
+    let first = pair.requester.post_datagram(SIZE);
+    let ends = [&pair.requester, &pair.responder];
+    pair.hears(&ends, || pair.responder.received(receive) != Ended::Missing)?;
+    let arrived = pair.responder.received(receive) == Ended::Status(0);
+    pair.look(rule, first, None, |pair| {
+        Ok(!arrived && pair.responder.is_intact(false, Place::Inbox, SHORT)?)
+    })
+}
+
 /// Connects the queue pairs for datagrams, and checks them with one.
 fn connect(pair: &mut Pair<'_>) -> Result<(), Failure> {
     let numbers = (
@@ -61,7 +77,7 @@ fn connect(pair: &mut Pair<'_>) -> Result<(), Failure> {
     );
     pair.requester.connect_datagrams(numbers.1)?;
     pair.responder.connect_datagrams(numbers.0)?;
-    let receive = pair.responder.receive_datagram()?;
+    let receive = pair.responder.receive_datagram(LONG)?;
     let _ = pair.requester.post_datagram(SIZE);
     let ends = [&pair.requester, &pair.responder];
     let came = || pair.responder.received(receive) == Ended::Status(0);
@@ -74,7 +90,7 @@ fn connect(pair: &mut Pair<'_>) -> Result<(), Failure> {
 
 /// Sends a datagram of `len` bytes, which must not arrive.
 fn lost(rule: &Rule, pair: &mut Pair<'_>, len: u32) -> Result<Seen, Failure> {
-    let receive = pair.responder.receive_datagram()?;
+    let receive = pair.responder.receive_datagram(LONG)?;
     pair.requester.begin();
     let first = pair.requester.post_datagram(len);
     let ends = [&pair.requester, &pair.responder];

@@ -4,11 +4,15 @@
 
 #![forbid(unsafe_code)]
 
+mod content;
 mod datagrams;
 mod prepared;
 
 use super::{
-    probe::Probe,
+    probe::{
+        Manner,
+        Probe, //
+    },
     setup::{
         Setup,
         GUARD, //
@@ -28,10 +32,13 @@ use crate::{
     },
     kernel_ext::blk::request::Request,
     logic::{
-        conformance::observation::{
-            Ended,
-            State,
-            Tally, //
+        conformance::{
+            observation::{
+                Ended,
+                State,
+                Tally, //
+            },
+            steps::Rights, //
         },
         failure::{
             errno,
@@ -41,6 +48,7 @@ use crate::{
         wire::Advertisement, //
     },
     mr::{
+        Access,
         BufferId,
         Memory,
         RegionId, //
@@ -51,6 +59,7 @@ use crate::{
             PollMode, //
         },
         memory,
+        pd::ProtectionDomain,
         qp::{
             Queue,
             QueuePair, //
@@ -65,25 +74,17 @@ use kernel::{
     sync::Arc, //
 };
 
+pub(super) use crate::logic::conformance::steps::Place;
+pub(super) use content::{
+    byte,
+    seed, //
+};
+
 /// Most completions that are handled at a time.
 const BUDGET: u16 = 64;
 
-/// Number of bytes that are compared at a time.
-const PIECE: usize = 64;
-
 /// Result of posting a request: its slot number, or the errno, positive.
 pub(super) type Taken = core::result::Result<usize, i32>;
-
-/// A buffer of an end.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// Memory that is opened to the peer, and the guard behind it.
-    Exposed,
-    /// Memory that requests take their data from, and that READs write to.
-    Own,
-    /// Memory that messages arrive in.
-    Inbox,
-}
 
 /// One end of a connection.
 pub(crate) struct End {
@@ -98,6 +99,8 @@ pub(crate) struct End {
     pub(super) region: RegionId,
     /// Region over [`Place::Own`].
     pub(super) own_region: RegionId,
+    /// Region over it in another domain, if the case wants one.
+    pub(super) other_region: Option<RegionId>,
     /// Size of each buffer in bytes, without the guard.
     pub(super) exposed: u32,
     slots: usize,
@@ -113,10 +116,11 @@ pub(crate) struct End {
 
 impl End {
     /// Creates a queue pair on `id` and buffers on `memory`, which is for it and must be empty,
-    /// for the requester if `requests` is true. May sleep.
+    /// for the requester if `requests` is true. `other` is another domain of the device. May sleep.
     pub(crate) fn new(
         id: &Arc<CmId>,
         mut memory: Memory,
+        other: &Arc<ProtectionDomain>,
         setup: &Setup,
         requests: bool,
     ) -> Result<Self> {
@@ -125,8 +129,12 @@ impl End {
         let exposed_buffer = memory.add_buffer(size)?;
         let own_buffer = memory.add_buffer(size)?;
         let inbox = memory.add_buffer(size)?;
-        let region = memory.add_region_over(exposed_buffer, 0..exposed)?;
-        let own_region = memory.add_region(own_buffer)?;
+        let region = memory.add_region_over(exposed_buffer, setup.region(true, exposed))?;
+        let own_region = memory.add_region_over(own_buffer, setup.region(false, size))?;
+        let other_region = match setup.other_domain {
+            true => Some(memory.add_region_in(other.clone(), own_buffer, 0..size)?),
+            false => None,
+        };
         let recorder = Recorder::new(setup.most_completions())?;
         let depths = setup.depths(requests);
         let watch = Arc::new(Watch::new(id.outcome().clone()), GFP_KERNEL)?;
@@ -161,6 +169,7 @@ impl End {
             inbox,
             region,
             own_region,
+            other_region,
             exposed: setup.exposed,
             slots: setup.slots(),
             sent: 0,
@@ -227,10 +236,15 @@ impl End {
 
     /// Posts a request to the send queue.
     pub(super) fn post(&mut self, probe: &Probe) -> Taken {
+        self.post_as(probe, Manner::PLAIN)
+    }
+
+    /// Posts a request to the send queue in this manner.
+    pub(super) fn post_as(&mut self, probe: &Probe, manner: Manner) -> Taken {
         if self.sent >= self.slots {
             return Err(errno::ENOSPC);
         }
-        let posted = self.with(|_, queue| probe.post(queue, self.sent));
+        let posted = self.with(|_, queue| probe.post(queue, self.sent, manner));
         flatten(posted)?;
         self.sent += 1;
         Ok(self.sent - 1)
@@ -239,8 +253,13 @@ impl End {
     /// Posts a receive into the first `len` bytes of the inbox, or the next of the shared queue,
     /// and returns its slot number.
     pub(super) fn receive(&mut self, len: u32) -> Result<usize, Failure> {
+        self.receive_into(&self.local(Place::Inbox, len), 0)
+    }
+
+    /// Posts a receive into `local`, with the bits `flipped` of its key changed, or the next of the
+    /// shared queue, and returns its slot number.
+    pub(super) fn receive_into(&mut self, local: &Local, flipped: u32) -> Result<usize, Failure> {
         const LAYOUT: Layout = Layout::new(Recorder::OPERATIONS);
-        let local = self.local(Place::Inbox, len);
         let entry = LAYOUT.entry(Operation::Receive, self.received);
         let posted = match &self.shared {
             // They are posted in the order of their numbers, each once.
@@ -249,7 +268,7 @@ impl End {
                 _ => Err(ENOMEM),
             }),
             None => self
-                .with(|_, queue| queue.post_receive(entry, &local))
+                .with(|_, queue| queue.post_receive_unchecked(entry, local, flipped))
                 .and_then(|posted| posted),
         };
         posted.map_err(|e| Failure::Kernel("posting to the receive queue", e.to_errno()))?;
@@ -375,6 +394,24 @@ impl End {
         let _ = self.id.disconnect();
     }
 
+    /// Takes the right to do these operations from the peer, which has all others then. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// The device refuses.
+    pub(super) fn forbid(&self, rights: Rights) -> Result<(), Failure> {
+        let permitted: &[Access] = match rights {
+            Rights::Local => &[Access::Remote, Access::RemoteAtomic],
+            Rights::Read => &[Access::RemoteWrite, Access::RemoteAtomic],
+            Rights::Write => &[Access::RemoteRead, Access::RemoteAtomic],
+            Rights::Both => &[Access::RemoteAtomic],
+            Rights::Atomic => &[Access::Remote],
+        };
+        self.queue_pair
+            .permit(permitted)
+            .map_err(|e| Failure::Kernel("changing what the queue pair permits", e.to_errno()))
+    }
+
     /// Puts the queue pair into the error state. May sleep.
     pub(super) fn set_error(&self) -> Result<(), Failure> {
         self.queue_pair
@@ -386,65 +423,6 @@ impl End {
     pub(super) fn drain(&self) -> Result {
         self.queue_pair.drain()
     }
-
-    /// Fills a buffer and its guard with bytes that are derived from `seed`.
-    pub(super) fn fill(&mut self, place: Place, seed: u8) -> Result {
-        let buffer = self.buffer(place);
-        let size = (self.exposed + GUARD) as usize;
-        for offset in (0..size).step_by(PIECE) {
-            self.with(|_, queue| queue.write(buffer, offset, &piece(seed, offset)))??;
-        }
-        Ok(())
-    }
-
-    /// Returns true if a buffer holds the bytes derived from `seed` between byte `from` and byte
-    /// `to`, both multiples of 64.
-    pub(super) fn holds(&self, place: Place, from: u32, to: u32, seed: u8) -> Result<bool> {
-        let buffer = self.buffer(place);
-        for offset in (from as usize..to as usize).step_by(PIECE) {
-            let mut bytes = [0; PIECE];
-            match &self.shared {
-                Some(shared) if place == Place::Inbox => {
-                    let last = u32::try_from(self.received.saturating_sub(1)).unwrap_or(0);
-                    shared.read(last, offset, &mut bytes)?;
-                }
-                _ => self.with(|_, queue| queue.memory().read(buffer, offset, &mut bytes))??,
-            }
-            if bytes != piece(seed, offset) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Returns true if a buffer still has its initial content from byte `from` to the end of the
-    /// guard. `requests` is true for a buffer of the requester, false for one of the responder.
-    pub(super) fn is_intact(&self, requests: bool, place: Place, from: u32) -> Result<bool> {
-        let end = self.exposed + GUARD;
-        self.holds(place, from, end, seed(requests, place))
-    }
-}
-
-/// Returns the seed of the initial content of a buffer.
-pub(super) fn seed(requests: bool, place: Place) -> u8 {
-    let side = if requests { 0x10 } else { 0x80 };
-    match place {
-        Place::Exposed => side,
-        Place::Own => side | 1,
-        Place::Inbox => side | 2,
-    }
-}
-
-/// Returns the bytes at `offset` of a buffer that is filled from `seed`. Every byte differs between
-/// two seeds.
-fn piece(seed: u8, offset: usize) -> [u8; PIECE] {
-    let start = offset as u8;
-    core::array::from_fn(|i| {
-        start
-            .wrapping_add(i as u8)
-            .wrapping_mul(3)
-            .wrapping_add(seed)
-    })
 }
 
 /// Converts the error of an operation that cannot fail for a correct caller.

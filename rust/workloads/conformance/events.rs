@@ -23,11 +23,11 @@ use crate::{
     },
     logic::{
         conformance::{
-            expectation::Rule,
             observation::{
                 Ended,
                 Seen, //
             }, //
+            rule::Rule,
         },
         failure::Failure, //
     },

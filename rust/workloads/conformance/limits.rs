@@ -12,22 +12,20 @@ use super::{
     },
     pair::Pair,
     probe::Probe,
-    setup::{
-        MANY,
-        SIZE, //
-    }, //
+    setup::MANY, //
 };
 use crate::{
     logic::{
         conformance::{
-            expectation::{
-                Fabric,
-                Rule, //
-            },
             observation::{
                 Ended,
                 Seen, //
             }, //
+            rule::{
+                Fabric,
+                Rule, //
+            },
+            steps::SIZE,
         },
         failure::{
             errno,
@@ -95,7 +93,7 @@ pub(super) fn completion_queue(
     overrun: bool,
 ) -> Result<Seen, Failure> {
     let remote = pair.open(Access::Remote)?;
-    pair.open_own(true)?;
+    pair.open_own()?;
     let holds = pair.requester.completions();
     let count = if overrun {
         holds.saturating_add(BEYOND)

@@ -16,14 +16,14 @@ use crate::{
     logic::{
         conformance::{
             answer::Answer,
-            expectation::{
-                Fabric,
-                Rule, //
-            },
             observation::{
                 Ended,
                 Seen, //
             }, //
+            rule::{
+                Fabric,
+                Rule, //
+            },
         },
         failure::{
             Failure,

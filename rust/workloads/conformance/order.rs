@@ -6,6 +6,7 @@
 
 use super::{
     end::{
+        byte,
         failed,
         seed,
         Place, //
@@ -14,21 +15,22 @@ use super::{
         Pair,
         LATER, //
     },
-    probe::Probe,
-    setup::SIZE, //
+    probe::Probe, //
 };
 use crate::{
     kernel_ext::time::{
+        monotonic_ns,
         relax,
         Deadline, //
     },
     logic::{
         conformance::{
-            expectation::Rule,
             observation::{
                 Ended,
                 Seen, //
             }, //
+            rule::Rule,
+            steps::SIZE,
         },
         failure::Failure, //
     },
@@ -40,39 +42,97 @@ use kernel::prelude::*;
 /// Number of READs that are posted where one may be under way.
 const READS: usize = 16;
 
+/// Size in bytes of each.
+const READ: u32 = 64;
+
 /// Number of times that a flag is written behind data.
 const ROUNDS: u8 = 8;
 
 /// Size in bytes of the flag.
 const FLAG: u32 = 64;
 
+/// Time in ns between two values of the first byte that READs bring.
+const TICK_NS: u64 = 40_000;
+
 /// Most time in ms for which a CPU watches memory for a flag. After that it is looked at from time
 /// to time.
 const WATCH_MS: u32 = 20;
 
-/// Posts more READs than the connection may have under way.
+/// Posts more READs than the connection may have under way, of memory whose first byte changes all
+/// the time, and counts those that were served before the READ in front of them had arrived.
 pub(super) fn reads(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     let remote = pair.open(Access::RemoteRead)?;
-    pair.open_own(true)?;
+    pair.open_own()?;
     pair.responder.receives(LATER)?;
     pair.requester.begin();
-    let local = pair.requester.own(SIZE);
-    let read = Probe::Read { local, remote };
-    for _ in 1..READS {
-        let _ = pair.requester.post(&read);
+    let mut last = Err(0);
+    for number in 0..READS {
+        let local = Local {
+            offset: place_of(number) as u32,
+            ..pair.requester.own(READ)
+        };
+        last = pair.requester.post(&Probe::Read { local, remote });
     }
-    let last = pair.requester.post(&read);
+    let awaited = watch_reads(pair).map_err(failed)?;
     pair.post_later();
-    pair.look(rule, last, None, |pair| {
-        let brought = seed(false, Place::Exposed);
-        pair.requester.holds(Place::Own, 0, SIZE, brought)
-    })
+    let mut seen = pair.look(rule, last, None, |pair| {
+        let open = seed(false, Place::Exposed);
+        let own = seed(true, Place::Own);
+        pair.requester.matches(Place::Own, |at| match at {
+            at if at >= place_of(READS) => byte(own, at),
+            // The first byte of each is the time.
+            at if at % READ as usize == 0 => pair.requester.byte_at(Place::Own, at).unwrap_or(0),
+            at => byte(open, at % READ as usize),
+        })
+    })?;
+    for (number, unarrived) in awaited.iter().enumerate() {
+        let at = place_of(number.saturating_add(1));
+        let served = pair.requester.byte_at(Place::Own, at).map_err(failed)?;
+        seen.ahead = seen.ahead.saturating_add(u32::from(served < *unarrived));
+    }
+    Ok(seen)
+}
+
+/// Returns the offset of the memory of a READ.
+fn place_of(number: usize) -> usize {
+    number.saturating_mul(READ as usize)
+}
+
+/// Counts the time in the first byte that READs bring, until the last has arrived. Returns for each
+/// READ but the last the latest time at which it had not arrived.
+///
+/// A READ that brings an earlier time was served while the one in front of it was under way.
+fn watch_reads(pair: &mut Pair<'_>) -> Result<[u8; READS - 1]> {
+    let own = seed(true, Place::Own);
+    let mut unarrived = [0; READS - 1];
+    let mut time = 0;
+    let until = Deadline::after_ms(WATCH_MS);
+    while !until.passed() && time < u8::MAX {
+        pair.responder.set_first_byte(Place::Exposed, time)?;
+        let mut all = true;
+        for (number, latest) in unarrived.iter_mut().enumerate() {
+            let end = place_of(number.saturating_add(1)).saturating_sub(1);
+            if pair.requester.byte_at(Place::Own, end)? == byte(own, end) {
+                *latest = time;
+                all = false;
+            }
+        }
+        if all {
+            break;
+        }
+        let next = monotonic_ns().saturating_add(TICK_NS);
+        while monotonic_ns() < next {
+            relax();
+        }
+        time += 1;
+    }
+    Ok(unarrived)
 }
 
 /// READs the memory that a WRITE fills, both posted at once.
 pub(super) fn read_after_write(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     let remote = pair.open(Access::Remote)?;
-    pair.open_own(true)?;
+    pair.open_own()?;
     pair.responder.receives(LATER)?;
     pair.requester.begin();
     let local = pair.requester.local(Place::Exposed, SIZE);
@@ -89,7 +149,7 @@ pub(super) fn read_after_write(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen,
 /// SENDs what a READ brings, both posted at once.
 pub(super) fn read_fence(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     let remote = pair.open(Access::RemoteRead)?;
-    pair.open_own(true)?;
+    pair.open_own()?;
     let size = pair.requester.exposed;
     let receive = pair.responder.receive(size)?;
     pair.requester.begin();

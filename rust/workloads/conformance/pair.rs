@@ -19,15 +19,16 @@ use crate::{
     kernel_ext::time::Deadline,
     logic::{
         conformance::{
-            expectation::{
-                Fabric,
-                Rule, //
-            },
             observation::{
                 Ended,
                 Seen,
                 State, //
-            }, //
+            },
+            rule::{
+                Fabric,
+                Rule, //
+            },
+            steps::Side, //
         },
         failure::{
             Failure,
@@ -150,19 +151,36 @@ impl<'a> Pair<'a> {
     /// # Errors
     ///
     /// The request failed, or the command was cancelled.
-    fn must(&mut self, at_requester: bool, probe: &Probe) -> Result<(), Failure> {
-        let end = if at_requester {
-            &mut self.requester
-        } else {
-            &mut self.responder
+    fn must(&mut self, side: Side, probe: &Probe) -> Result<(), Failure> {
+        let end = match side {
+            Side::Requester => &mut self.requester,
+            Side::Responder => &mut self.responder,
         };
         let taken = end.post(probe);
-        let end = |this: &Self| match at_requester {
-            true => this.requester.ended(taken),
-            false => this.responder.ended(taken),
-        };
-        self.until(|this| end(this) != Ended::Missing)?;
-        good(end(self), probe.operation(), self.deadlines.timeout_ms)
+        self.until(|this| this.end(side).ended(taken) != Ended::Missing)?;
+        let ended = self.end(side).ended(taken);
+        good(ended, probe.operation(), self.deadlines.timeout_ms)
+    }
+
+    /// Waits for the completion of a request of the requester that must succeed.
+    ///
+    /// # Errors
+    ///
+    /// The request failed, or the command was cancelled.
+    pub(super) fn succeeds(&self, taken: Taken) -> Result<(), Failure> {
+        self.until(|this| this.requester.ended(taken) != Ended::Missing)?;
+        let ended = self.requester.ended(taken);
+        good(ended, Operation::Send, self.deadlines.timeout_ms)
+    }
+
+    /// Handles completions of both ends for `ms`.
+    ///
+    /// # Errors
+    ///
+    /// The command was cancelled, or the device removed.
+    pub(super) fn rest(&self, ms: u32) -> Result<(), Failure> {
+        let ends = [&self.requester, &self.responder];
+        self.deadlines.until(&ends, ms, || Ok(false)).map(|_| ())
     }
 
     /// Registers the responder's memory for `access`, and returns the advertisement for the
@@ -173,7 +191,7 @@ impl<'a> Pair<'a> {
     /// The registration failed, or the command was cancelled.
     pub(super) fn open(&mut self, access: Access) -> Result<Advertisement, Failure> {
         let region = self.responder.region;
-        self.must(false, &Probe::Register { region, access })?;
+        self.must(Side::Responder, &Probe::Register { region, access })?;
         self.responder.advertise().map_err(failed)
     }
 
@@ -184,25 +202,43 @@ impl<'a> Pair<'a> {
     /// The invalidation failed, or the command was cancelled.
     pub(super) fn close(&mut self) -> Result<(), Failure> {
         let region = self.responder.region;
-        self.must(false, &Probe::Invalidate { region })
+        self.must(Side::Responder, &Probe::Invalidate { region })
     }
 
-    /// Registers the requester's own memory as the sink of READs, or invalidates the registration
-    /// if `open` is false.
+    /// Registers the requester's own memory as the sink of READs.
     ///
     /// # Errors
     ///
     /// The request failed, or the command was cancelled.
-    pub(super) fn open_own(&mut self, open: bool) -> Result<(), Failure> {
-        let region = self.requester.own_region;
-        let probe = match open {
-            true => Probe::Register {
-                region,
-                access: Access::RemoteWrite,
-            },
-            false => Probe::Invalidate { region },
-        };
-        self.must(true, &probe)
+    pub(super) fn open_own(&mut self) -> Result<(), Failure> {
+        self.open_own_of(Side::Requester, Access::RemoteWrite)
+    }
+
+    /// Registers the own memory of an end for `access`.
+    ///
+    /// # Errors
+    ///
+    /// The request failed, or the command was cancelled.
+    pub(super) fn open_own_of(&mut self, side: Side, access: Access) -> Result<(), Failure> {
+        let region = self.end(side).own_region;
+        self.must(side, &Probe::Register { region, access })
+    }
+
+    /// Invalidates that registration.
+    ///
+    /// # Errors
+    ///
+    /// The request failed, or the command was cancelled.
+    pub(super) fn close_own_of(&mut self, side: Side) -> Result<(), Failure> {
+        let region = self.end(side).own_region;
+        self.must(side, &Probe::Invalidate { region })
+    }
+
+    fn end(&self, side: Side) -> &End {
+        match side {
+            Side::Requester => &self.requester,
+            Side::Responder => &self.responder,
+        }
     }
 
     /// Returns a SEND of a whole message from the requester.
@@ -264,13 +300,36 @@ impl<'a> Pair<'a> {
         receive: Option<usize>,
         intact: impl FnOnce(&Self) -> Result<bool>,
     ) -> Result<Seen, Failure> {
+        self.settle(rule, receive)?;
+        self.found(rule, first, receive, intact)
+    }
+
+    /// Does as [`Self::look`] does; where `comes` is true, it waits for `intact` to become true as
+    /// well, as long as an event may take.
+    pub(super) fn look_until(
+        &mut self,
+        rule: &Rule,
+        first: Taken,
+        receive: Option<usize>,
+        comes: bool,
+        intact: impl Fn(&Self) -> Result<bool>,
+    ) -> Result<Seen, Failure> {
+        self.settle(rule, receive)?;
+        if comes {
+            let ends = [&self.requester, &self.responder];
+            self.hears(&ends, || intact(self).unwrap_or(true))?;
+        }
+        self.found(rule, first, receive, intact)
+    }
+
+    /// Waits until everything has completed that `rule` is about.
+    fn settle(&self, rule: &Rule, receive: Option<usize>) -> Result<bool, Failure> {
         self.until(|this| {
             this.requester.is_done(false)
                 && receive.is_none_or(|slot| this.responder.received(slot) != Ended::Missing)
                 && (!rule.receives_end
                     || this.requester.is_done(true) && this.responder.is_done(true))
-        })?;
-        self.found(rule, first, receive, intact)
+        })
     }
 
     /// Waits until the queue pairs are in the demanded states or have had time to get there.
@@ -295,6 +354,7 @@ impl<'a> Pair<'a> {
             requester_event: self.requester.event(),
             responder_event: self.responder.event(),
             intact: intact(self).map_err(failed)?,
+            ahead: 0,
             works: None,
         };
         if rule.goes_on(ended) && seen.requester == State::RTS && seen.responder == State::RTS {
@@ -348,7 +408,7 @@ impl<'a> Pair<'a> {
         let remote = self.open(Access::Remote)?;
         let exposed = self.requester.local(Place::Exposed, size);
         self.must(
-            true,
+            Side::Requester,
             &Probe::Write {
                 local: exposed,
                 remote,
@@ -366,9 +426,9 @@ impl<'a> Pair<'a> {
         if !self.sends()? {
             return Err(Failure::WrongData("the SEND"));
         }
-        self.open_own(true)?;
+        self.open_own()?;
         let own = self.requester.own(size);
-        self.must(true, &Probe::Read { local: own, remote })?;
+        self.must(Side::Requester, &Probe::Read { local: own, remote })?;
         match self.requester.holds(Place::Own, 0, size, written) {
             Ok(true) => Ok(()),
             Ok(false) => Err(Failure::WrongData("the READ")),

@@ -3,7 +3,7 @@
 //! Requests that try what a device does.
 //!
 //! A key may be any number, and a region in any state: the worst that a device may make of it is
-//! an error. Local memory is always the queue pair's own. Each asks for a completion.
+//! an error. Local memory is always the queue pair's own.
 
 #![forbid(unsafe_code)]
 
@@ -36,6 +36,26 @@ use crate::{
 };
 use kernel::prelude::*;
 
+/// Immediate data of requests.
+const IMMEDIATE: u32 = 0x6b72_7069;
+
+/// The manner in which a request is posted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manner {
+    /// It asks for a completion where it succeeds.
+    pub(super) signaled: bool,
+    /// The bits that are changed in the key of its local memory.
+    pub(super) flipped: u32,
+}
+
+impl Manner {
+    /// It completes, and its key is right.
+    pub(super) const PLAIN: Self = Self {
+        signaled: true,
+        flipped: 0,
+    };
+}
+
 /// One request that may be wrong.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Probe {
@@ -52,6 +72,18 @@ pub(super) enum Probe {
     Solicited {
         /// The message.
         local: Local,
+    },
+    /// SEND with immediate data.
+    SendImmediate {
+        /// The message.
+        local: Local,
+    },
+    /// RDMA WRITE with immediate data to any place.
+    WriteImmediate {
+        /// The data.
+        local: Local,
+        /// The memory that is said to be the peer's.
+        remote: Advertisement,
     },
     /// RDMA WRITE to any place.
     Write {
@@ -94,8 +126,10 @@ impl Probe {
     /// Returns the operation that its completion is to name.
     pub(super) fn operation(&self) -> Operation {
         match self {
-            Self::Send { .. } | Self::Solicited { .. } => Operation::Send,
-            Self::Write { .. } => Operation::Write,
+            Self::Send { .. } | Self::Solicited { .. } | Self::SendImmediate { .. } => {
+                Operation::Send
+            }
+            Self::Write { .. } | Self::WriteImmediate { .. } => Operation::Write,
             Self::Read { .. } => Operation::Read,
             Self::Atomic { .. } => Operation::Atomic,
             Self::Register { .. } => Operation::Register,
@@ -103,15 +137,19 @@ impl Probe {
         }
     }
 
-    /// Posts the request as number `slot`.
+    /// Posts the request as number `slot`, in this manner.
     ///
     /// # Errors
     ///
     /// `EINVAL` for a slot that there is not, an operand outside its buffer, or a region that is
     /// not over a buffer; the device's error, `ENOMEM` where the queue is full.
-    pub(super) fn post(&self, queue: &mut Queue<'_, Tag, Request>, slot: usize) -> Result {
+    pub(super) fn post(
+        &self,
+        queue: &mut Queue<'_, Tag, Request>,
+        slot: usize,
+        Manner { signaled, flipped }: Manner,
+    ) -> Result {
         const LAYOUT: Layout = Layout::new(Recorder::OPERATIONS);
-        let signaled = true;
         let request = match *self {
             Self::Send {
                 local,
@@ -130,6 +168,17 @@ impl Probe {
                 fence: false,
                 signaled,
                 solicited: true,
+            },
+            Self::SendImmediate { local } => WorkRequest::SendImmediate {
+                parts: (local, None),
+                immediate: IMMEDIATE,
+                signaled,
+            },
+            Self::WriteImmediate { local, remote } => WorkRequest::WriteImmediate {
+                parts: (local.len > 0).then_some((local, None)),
+                remote: remote.into(),
+                immediate: IMMEDIATE,
+                signaled,
             },
             Self::Write { local, remote } => WorkRequest::Write {
                 local,
@@ -159,11 +208,11 @@ impl Probe {
                     local,
                     remote: remote.into(),
                     signaled,
-                    flipped: 0,
+                    flipped,
                 };
                 return queue.post_atomic(LAYOUT.entry(Operation::Atomic, slot), &atomic);
             }
         };
-        queue.post_unchecked(LAYOUT.entry(self.operation(), slot), request, 0)
+        queue.post_unchecked(LAYOUT.entry(self.operation(), slot), request, flipped)
     }
 }

@@ -52,11 +52,10 @@ use crate::{
     logic::{
         command::MemMode,
         conformance::{
-            expectation::{
-                Fabric,
-                Rule, //
-            },
             observation::Seen,
+            row::Act,
+            rule::Fabric,
+            special::Special,
             trial::{
                 Trial,
                 Tried, //
@@ -259,7 +258,7 @@ impl<'a> CaseRunner<'a> {
         if let Some(why) = self.unfit(case)? {
             return Ok(Tried::Skipped(why));
         }
-        let seen = match self.provoke(case, report) {
+        let seen = match self.provoke_all(case, report) {
             Ok(seen) => seen,
             Err(failure) => {
                 self.check_control()?;
@@ -287,6 +286,18 @@ impl<'a> CaseRunner<'a> {
         Ok(Tried::Done(seen, recovery))
     }
 
+    /// Runs one case as many times as its row says, or until the device deviates from the rule.
+    fn provoke_all(&self, case: Case, report: &mut Report<'_>) -> Result<Seen, Failure> {
+        let mut seen = self.provoke(case, report)?;
+        for _ in 1..case.row().wants.times {
+            if !case.rule(self.fabric).judge(&seen, true).is_empty() {
+                break;
+            }
+            seen = self.provoke(case, report)?;
+        }
+        Ok(seen)
+    }
+
     #[inline(never)]
     fn provoke(&self, case: Case, report: &mut Report<'_>) -> Result<Seen, Failure> {
         let setup = Setup::of(case, self.fabric);
@@ -303,14 +314,14 @@ impl<'a> CaseRunner<'a> {
         let result = self
             .connect(&setup, &self.pd, report)
             .and_then(|mut connection| {
-                let rule = Rule::of(case, self.fabric);
+                let rule = case.rule(self.fabric);
                 let other = third_party.as_mut().map(|connection| &mut connection.pair);
                 let TestConnection {
                     pair, ids: [id, _], ..
                 } = &mut *connection;
-                let run = || cases::run(case, &rule, pair, other, caller);
-                let seen = if case == Case::PortDown {
-                    self.without_port(id, run)
+                let run = || cases::run(case, rule, pair, other, caller);
+                let seen = if matches!(case.row().act, Act::Special(Special::PortDown)) {
+                    self.without_port(case, id, run)
                 } else {
                     run()
                 };
@@ -402,7 +413,7 @@ impl<'a> CaseRunner<'a> {
         requests: bool,
     ) -> Result<End, Failure> {
         Memory::new(id.rdma(), domain.clone())
-            .and_then(|memory| End::new(id, memory, setup, requests))
+            .and_then(|memory| End::new(id, memory, &self.other_pd, setup, requests))
             .map_err(failed("creating the queue pair"))
     }
 

@@ -11,7 +11,13 @@ use crate::{
         limits::READS, //
     },
     logic::conformance::{
-        expectation::Fabric,
+        row::Act,
+        rule::Fabric,
+        special::Special,
+        steps::{
+            FRONT,
+            SIZE, //
+        },
         Case, //
     },
     rdma::{
@@ -20,8 +26,7 @@ use crate::{
     }, //
 };
 
-/// Number of bytes that are opened to the peer, and size of a message.
-pub(super) const SIZE: u32 = 128;
+use core::ops::Range;
 
 /// Size in bytes of the guard behind them, which nothing may write to.
 pub(super) const GUARD: u32 = 128;
@@ -82,6 +87,12 @@ pub(crate) struct Setup {
     pub(super) told: bool,
     /// The responder takes the receives of a shared queue.
     pub(super) shared: bool,
+    /// The region for the peer begins and ends within its buffer.
+    front: bool,
+    /// The other regions do.
+    own_front: bool,
+    /// The requester has a region of another domain.
+    pub(super) other_domain: bool,
     /// Number of bytes that a request can hold itself.
     inline: u32,
     /// Both ends have a queue pair for datagrams beside their own.
@@ -107,6 +118,9 @@ impl Setup {
         notified: false,
         told: false,
         shared: false,
+        front: false,
+        own_front: false,
+        other_domain: false,
         inline: 0,
         datagrams: false,
         calls: None,
@@ -114,32 +128,54 @@ impl Setup {
     };
 
     /// Returns the setup of `case` on `fabric`.
-    pub(crate) const fn of(case: Case, fabric: Fabric) -> Self {
-        const IMPATIENT: Setup = Setup {
-            retries: Retries { lost: 1, rnr: 7 },
-            ack_timeout: Some(SHORT_ACK_TIMEOUT),
-            ..Setup::PLAIN
-        };
-        match case {
-            Case::WrongPd => Self {
-                needs_third_party: true,
-                ..Self::PLAIN
-            },
-            Case::Rnr => Self {
-                retries: Retries { lost: 7, rnr: 0 },
-                ..Self::PLAIN
+    pub(crate) fn of(case: Case, fabric: Fabric) -> Self {
+        let row = case.row();
+        let wants = &row.wants;
+        let plain = Self {
+            retries: Retries {
+                lost: if wants.impatient {
+                    1
+                } else {
+                    Retries::MOST.lost
+                },
+                rnr: if wants.no_rnr_retries {
+                    0
+                } else {
+                    Retries::MOST.rnr
+                },
             },
             // A responder need not report a message that it cannot take.
-            Case::RetryExhausted | Case::SendInvStale | Case::PortDown => IMPATIENT,
-            Case::ReadsBeyondDepth => Self {
+            ack_timeout: wants.impatient.then_some(SHORT_ACK_TIMEOUT),
+            exposed: if wants.long { LONG } else { SIZE },
+            front: wants.front,
+            own_front: wants.own_front,
+            other_domain: wants.other_domain,
+            shared: wants.shared,
+            ..Self::PLAIN
+        };
+        match row.act {
+            Act::Steps(_) => plain,
+            Act::Special(special) => plain.with(special, fabric),
+        }
+    }
+
+    /// Returns it with what a special case needs.
+    fn with(self, special: Special, fabric: Fabric) -> Self {
+        match special {
+            Special::WrongPd => Self {
+                needs_third_party: true,
+                ..self
+            },
+            Special::ReadsBeyondDepth => Self {
                 reads: 1,
-                ..Self::PLAIN
-            },
-            Case::ReadFence | Case::WriteThenFlag => Self {
                 exposed: LONG,
-                ..Self::PLAIN
+                ..self
             },
-            Case::SqFull => Self {
+            Special::ReadFence | Special::WriteThenFlag => Self {
+                exposed: LONG,
+                ..self
+            },
+            Special::SqFull => Self {
                 receives: MANY,
                 slots: MANY,
                 // The device may hold more requests than it was asked to.
@@ -148,73 +184,66 @@ impl Setup {
                     Fabric::InfiniBand => SIZE,
                     Fabric::Iwarp => BULK,
                 },
-                ..Self::PLAIN
+                ..self
             },
-            Case::CqExact | Case::CqOverrun => Self {
+            Special::CqExact | Special::CqOverrun => Self {
                 sends: MANY,
                 slots: MANY,
                 completions: Some(FEW),
                 overrun: true,
-                ..Self::PLAIN
+                ..self
             },
-            Case::HandlerPolls | Case::Rearm => Self {
+            Special::HandlerPolls | Special::Rearm => Self {
                 receives: MANY,
                 sends: MANY,
                 slots: MANY,
                 notified: true,
-                ..Self::PLAIN
+                ..self
             },
-            Case::Solicited | Case::SolicitedError => Self {
-                told: true,
-                ..Self::PLAIN
+            Special::SendsInError => Self {
+                receives: MANY,
+                sends: MANY,
+                slots: MANY,
+                ..self
             },
-            Case::SrqEmpty => Self {
+            Special::Solicited | Special::SolicitedError => Self { told: true, ..self },
+            Special::SrqLimit | Special::SrqDrain => Self {
                 shared: true,
-                ..Self::of(Case::Rnr, fabric)
+                ..self
             },
-            Case::SrqLimit => Self {
-                shared: true,
-                ..Self::PLAIN
-            },
-            // The requester is to find out soon that the responder is gone.
-            Case::SrqDrain => Self {
-                shared: true,
-                ..IMPATIENT
-            },
-            Case::UdBadQkey | Case::UdBadAh | Case::UdAboveMtu => Self {
+            Special::UdBadQkey
+            | Special::UdBadAh
+            | Special::UdAboveMtu
+            | Special::UdShortReceive => Self {
                 exposed: LONG,
                 datagrams: true,
-                ..Self::PLAIN
+                ..self
             },
-            Case::Unanswered => Self {
+            Special::Unanswered => Self {
                 calls: Some(Calls::OwnQueuePair),
-                ..Self::PLAIN
+                ..self
             },
-            Case::StaleConnection => Self {
+            Special::StaleConnection => Self {
                 calls: Some(Calls::NoQueuePair),
-                ..Self::PLAIN
+                ..self
             },
-            Case::InlineReuse => Self {
+            Special::InlineReuse => Self {
                 exposed: LONG,
                 inline: INLINE,
-                ..Self::PLAIN
+                ..self
             },
-            Case::StaleRkey
-            | Case::ReadOfWriteOnly
-            | Case::WriteOfReadOnly
-            | Case::LengthPastMr
-            | Case::InvalidatedMr
-            | Case::DoubleInvalidate
-            | Case::RegMrOnValid
-            | Case::StaleLkey
-            | Case::SendTooLong
-            | Case::UnsupportedOpcode
-            | Case::ZeroLength
-            | Case::FlushOrder
-            | Case::Drain
-            | Case::AtomicMisaligned
-            | Case::AtomicNoRight
-            | Case::ReadAfterWrite => Self::PLAIN,
+            Special::FlushOrder | Special::Drain | Special::ReadAfterWrite | Special::PortDown => {
+                self
+            }
+        }
+    }
+
+    /// Returns the bytes of a buffer of `size` bytes that a region over it covers: the one for the
+    /// peer if `open` is true.
+    pub(super) fn region(&self, open: bool, size: usize) -> Range<usize> {
+        match if open { self.front } else { self.own_front } {
+            true => FRONT as usize..SIZE as usize,
+            false => 0..size,
         }
     }
 

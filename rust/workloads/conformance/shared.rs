@@ -10,11 +10,11 @@ use super::{
 };
 use crate::logic::{
     conformance::{
-        expectation::Rule,
         observation::{
             Ended,
             Seen, //
         }, //
+        rule::Rule,
     },
     failure::Failure, //
 };

@@ -5,13 +5,15 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    content::{
+        piece,
+        PIECE, //
+    },
     failed,
-    piece,
     seed,
     End,
     Place,
-    Taken,
-    PIECE, //
+    Taken, //
 };
 use crate::{
     engine::{
@@ -100,9 +102,13 @@ impl End {
         self.post_prepared(Operation::Send, &template)
     }
 
-    /// Posts a receive for a datagram into the inbox, and returns its slot number.
-    pub(in crate::workloads::conformance) fn receive_datagram(&mut self) -> Result<usize, Failure> {
-        let local = self.local(Place::Inbox, self.exposed);
+    /// Posts a receive for a datagram into the first `len` bytes of the inbox, and returns its slot
+    /// number.
+    pub(in crate::workloads::conformance) fn receive_datagram(
+        &mut self,
+        len: u32,
+    ) -> Result<usize, Failure> {
+        let local = self.local(Place::Inbox, len);
         let entry = Self::DATAGRAMS.entry(Operation::Receive, self.received);
         self.with(|_, queue| queue.post_unreliable_receive(entry, &local))
             .and_then(|posted| posted)

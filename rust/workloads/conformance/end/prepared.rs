@@ -5,9 +5,9 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    content::piece,
     failed,
     flatten,
-    piece,
     End,
     Place,
     Taken, //

@@ -6,10 +6,10 @@
 
 use super::CaseRunner;
 use crate::{
-    engine::management::OVER_TCP,
     logic::{
         conformance::{
-            expectation::Fabric,
+            row::Need,
+            rule::Fabric,
             Case, //
         },
         failure::Failure, //
@@ -27,28 +27,17 @@ impl CaseRunner<'_> {
     /// The device is gone.
     pub(super) fn unfit(&self, case: Case) -> Result<Option<&'static str>, Failure> {
         let device = self.device()?;
-        Ok(match case {
-            Case::UnsupportedOpcode if device.has_masked_atomics() => {
+        Ok(match case.row().need {
+            Need::NoMaskedAtomics if device.has_masked_atomics() => {
                 Some("the device claims the masked atomic operations, which are tried")
             }
-            Case::AtomicMisaligned | Case::AtomicNoRight if !device.has_atomics() => {
-                Some("the device has no atomic operations")
-            }
-            Case::WriteThenFlag if self.fabric == Fabric::Iwarp => {
-                Some("iWARP places what arrives in any order until a receive completes")
-            }
-            Case::SrqEmpty | Case::SrqLimit | Case::SrqDrain if device.max_srq_wr() == 0 => {
+            Need::Atomics if !device.has_atomics() => Some("the device has no atomic operations"),
+            Need::SharedReceives if device.max_srq_wr() == 0 => {
                 Some("the device has no shared receive queues")
             }
-            Case::UdBadQkey | Case::UdBadAh | Case::UdAboveMtu if !device.has_unreliable() => {
-                Some("the transport has no datagrams")
-            }
-            Case::InlineReuse if !self.makes_queues_of(case) => {
-                Some("the device takes no inline data")
-            }
-            Case::PortDown | Case::StaleConnection if self.fabric == Fabric::Iwarp => {
-                Some(OVER_TCP)
-            }
+            Need::Datagrams if !device.has_unreliable() => Some("the transport has no datagrams"),
+            Need::Inline if !self.makes_queues_of(case) => Some("the device takes no inline data"),
+            Need::NotIwarp(why) if self.fabric == Fabric::Iwarp => Some(why),
             _ => None,
         })
     }

@@ -39,10 +39,11 @@ impl CaseRunner<'_> {
     /// cancelled.
     pub(super) fn without_port(
         &self,
+        case: Case,
         id: &CmId,
         run: impl FnOnce() -> Result<Seen, Failure>,
     ) -> Result<Seen, Failure> {
-        let (number, name) = (self.session.id, Case::PortDown.as_str());
+        let (number, name) = (self.session.id, case.as_str());
         let (device, timeout) = (self.device()?.name(), self.session.timeout());
         let device = device.as_str();
         pr_info!("{number}: neg {name}: take the port of {device} down, within {timeout} ms\n");

@@ -17,10 +17,7 @@ use crate::logic::{
         Command,
         Role, //
     },
-    conformance::{
-        Case,
-        CaseSet, //
-    },
+    conformance::Case,
     failure::errno,
     spec::{
         names,
@@ -77,12 +74,8 @@ pub(super) fn cpus() -> impl Strategy<Value = (String, Vec<u32>)> {
 
 /// Any conformance tests.
 fn neg() -> impl Strategy<Value = String> {
-    let names: Vec<_> = CaseSet::ALL
-        .iter()
-        .chain([Case::PortDown])
-        .map(Case::as_str)
-        .collect();
-    let some = subsequence(names, 1..=Case::COUNT).prop_map(|names| names.join("+"));
+    let some =
+        subsequence(super::conformance::names(), 1..=Case::COUNT).prop_map(|names| names.join("+"));
     prop_oneof![Just("all".to_owned()), some]
 }
 

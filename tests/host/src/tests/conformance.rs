@@ -14,6 +14,7 @@ use crate::logic::{
         Test, //
     },
     conformance::{
+        families::FAMILIES,
         Case,
         CaseSet, //
     }, //
@@ -24,14 +25,16 @@ fn parse(text: &str) -> Command {
     Command::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"))
 }
 
-/// All cases: those of `all`, and the one that needs somebody's help.
-pub(super) fn every() -> impl Iterator<Item = Case> {
-    CaseSet::ALL.iter().chain([Case::PortDown])
+/// The names of all cases.
+pub(super) fn names() -> Vec<&'static str> {
+    Case::all().map(Case::as_str).collect()
 }
 
-/// The names of all cases.
-fn names() -> Vec<&'static str> {
-    every().map(Case::as_str).collect()
+/// The case called `name`.
+pub(super) fn named(name: &str) -> Case {
+    Case::all()
+        .find(|case| case.as_str() == name)
+        .unwrap_or_else(|| panic!("no case is called {name}"))
 }
 
 #[test]
@@ -53,7 +56,7 @@ fn it_is_a_loopback_on_any_port() {
     let command = parse("neg=all,addr=192.0.2.1");
     assert_eq!(
         (command.role, command.test, command.port, command.cases),
-        (Role::Loopback, Test::Conformance, 0, CaseSet::ALL)
+        (Role::Loopback, Test::Conformance, 0, CaseSet::all())
     );
     for text in [
         "loopback,neg=all,addr=192.0.2.1",
@@ -71,23 +74,60 @@ fn names_are_taken_in_any_order_and_shown_in_theirs() {
         command.to_string(),
         "neg=stale_rkey+rnr+drain,addr=192.0.2.1"
     );
-    let all: Vec<_> = CaseSet::ALL.iter().map(Case::as_str).collect();
+    let all: Vec<_> = CaseSet::all().iter().map(Case::as_str).collect();
     let command = parse(&format!("neg={},{ADDR}", all.join("+")));
     assert_eq!(command.to_string(), "neg=all,addr=192.0.2.1");
 }
 
 #[test]
 fn what_needs_help_runs_where_it_is_named() {
-    assert!(!CaseSet::ALL.has(Case::PortDown));
-    assert_eq!(CaseSet::ALL.iter().count() + 1, Case::COUNT);
-    for text in [
-        "neg=port_down,addr=192.0.2.1".to_owned(),
-        format!("neg={},addr=192.0.2.1", names().join("+")),
+    let case = named("port_down");
+    assert!(!CaseSet::all().has(case));
+    assert_eq!(CaseSet::all().iter().count() + 1, Case::COUNT);
+    let families: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
+    for (text, shown) in [
+        ("port_down".to_owned(), "port_down".to_owned()),
+        // `all` is not said of a set that has it.
+        (
+            names().join("+"),
+            format!("{}+port_down", families.join("+")),
+        ),
     ] {
-        let command = parse(&text);
-        assert!(command.cases.has(Case::PortDown), "{text}");
-        // It is the last, and `all` is not said of a set that has it.
-        assert_eq!(command.to_string(), text);
+        let command = parse(&format!("neg={text},{ADDR}"));
+        assert!(command.cases.has(case), "{text}");
+        assert_eq!(command.to_string(), format!("neg={shown},{ADDR}"));
+    }
+}
+
+#[test]
+fn a_family_is_its_cases() {
+    let mut names = names();
+    for family in &FAMILIES {
+        assert!(!names.contains(&family.name), "{}", family.name);
+        assert!(!family.about.is_empty() && !family.rows.is_empty());
+        names.push(family.name);
+        let command = parse(&format!("neg={},{ADDR}", family.name));
+        assert_eq!(command.to_string(), format!("neg={},{ADDR}", family.name));
+        for case in Case::all() {
+            let its = case.family().name == family.name && !case.row().by_name;
+            assert_eq!(command.cases.has(case), its, "{case:?}");
+        }
+    }
+    let command = parse(&format!("neg=rnr+keys,{ADDR}"));
+    assert_eq!(command.to_string(), format!("neg=keys+rnr,{ADDR}"));
+    let twice = "neg has stale_rkey twice; give it once";
+    invalid(&format!("neg=keys+stale_rkey,{ADDR}"), "neg", twice);
+}
+
+#[test]
+fn every_row_says_what_it_is() {
+    for case in Case::all() {
+        let row = case.row();
+        for text in [row.does, row.source, row.infiniband.text, row.iwarp.text] {
+            assert!(!text.is_empty() && !text.contains("  "), "{case:?}: {text}");
+            assert!(!text.ends_with('.'), "{case:?}: {text}");
+        }
+        assert!(row.wants.times > 0, "{case:?}");
     }
 }
 
@@ -100,7 +140,8 @@ fn no_other_command_has_cases() {
 
 #[test]
 fn what_is_no_case() {
-    let list = names().join(", ");
+    let families: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
+    let list = families.join(", ");
     for value in [
         "none",
         "ALL",
@@ -116,8 +157,10 @@ fn what_is_no_case() {
             .split('+')
             .find(|name| !names().contains(name))
             .unwrap();
-        let sentence =
-            format!("neg={wrong}: must be all, {list}, or several of them with + between");
+        let sentence = format!(
+            "neg={wrong}: must be all, a case ('krping conform --list' has them), or a family of \
+             them, {list}; or several with + between"
+        );
         invalid(&format!("neg={value},{ADDR}"), "neg", &sentence);
     }
     let twice = "neg has rnr twice; give it once";

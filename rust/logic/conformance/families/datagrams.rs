@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Datagrams.
+
+use super::super::{
+    row::{
+        Need,
+        Row, //
+    },
+    rule::Rule,
+    special::Special, //
+};
+
+/// The rule for datagrams that nobody may receive.
+const LOST: Rule = Rule {
+    text: "success, and the datagram arrives nowhere; the connection goes on",
+    ..Rule::HARMLESS
+};
+
+/// Makes a case of a datagram that nobody may receive.
+const fn lost(
+    name: &'static str,
+    does: &'static str,
+    special: Special,
+    source: &'static str,
+) -> Row {
+    Row::special(name, does, special)
+        .need(Need::Datagrams)
+        .rule(LOST, source)
+}
+
+/// The cases.
+pub(super) const ROWS: &[Row] = &[
+    lost(
+        "ud_bad_qkey",
+        "a datagram to a queue pair with another Q_Key",
+        Special::UdBadQkey,
+        "IBA chapters 9 and 10 (Q_Keys)",
+    ),
+    lost(
+        "ud_bad_ah",
+        "a datagram to an address that nobody has",
+        Special::UdBadAh,
+        "IBA annex A17 (RoCEv2: the destination is an IP address)",
+    ),
+    lost(
+        "ud_above_mtu",
+        "a datagram that is longer than a packet",
+        Special::UdAboveMtu,
+        "IBA chapter 9: a datagram is one packet",
+    ),
+    lost(
+        "ud_short_receive",
+        "a datagram that is longer than its receive",
+        Special::UdShortReceive,
+        "IBA chapter 9: a datagram that is longer than its receive is not delivered",
+    ),
+];
