@@ -12,7 +12,8 @@ import re
 import subprocess
 import sys
 
-from table import FOLDERS, TABLE, Defect
+from defect import FOLDERS, Defect
+from table import TABLE
 
 
 def build(tree: str, release: str, work: pathlib.Path) -> None:
@@ -38,7 +39,7 @@ def changed(defect: Defect, text: str) -> str:
 	pattern = re.compile(defect.at.replace(" ", r"\s+"))
 	if len(pattern.findall(text)) != 1:
 		return ""
-	return pattern.sub(lambda _: defect.instead, text)
+	return pattern.sub(lambda found: found.expand(defect.instead), text)
 
 
 def keep(work: pathlib.Path, driver: str, to: pathlib.Path) -> None:

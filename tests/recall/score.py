@@ -7,7 +7,8 @@ import collections
 import re
 import sys
 
-from table import KINDS, TABLE
+from defect import KINDS
+from table import TABLE
 
 
 def main() -> None:

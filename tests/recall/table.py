@@ -1,53 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Defects of drivers, a row each: what krping is to notice."""
 
-from typing import NamedTuple
-
-
-class Defect(NamedTuple):
-	"""A defect, as a change of one place of a driver."""
-	name: str
-	# The module, and the file of its source.
-	driver: str
-	file: str
-	# A regular expression, as short as it can be, that is found once in the file; a blank in it is any
-	# white space. And what is there instead.
-	at: str
-	instead: str
-	# Of KINDS.
-	kind: str
-	# When Linux mended it, or "" for one that is made up.
-	mended: str
-	# What a good tester names: parts of names of cases, as a regular expression.
-	says: str
-
-
-# Who can see a defect.
-KINDS = {"K": "a consumer in the kernel", "P": "a raw packet", "L": "life of objects",
-	 "U": "a hostile peer", "N": "nobody"}
-
-RXE = "rdma_rxe"
-SIW = "siw"
-# Drivers, and the folders of their sources.
-FOLDERS = {RXE: "drivers/infiniband/sw/rxe", SIW: "drivers/infiniband/sw/siw"}
+from defect import RXE, SIW, Defect
+from history import HISTORY
 
 TABLE = (
-	# Those that Linux had.
-	Defect("iova_wraps", RXE, "rxe_mr.c",
-	       r"iova - mr->ibmr\.iova > mr->ibmr\.length - length",
-	       "iova + length > mr->ibmr.iova + mr->ibmr.length", "K", "2026-05", "range|length|wrap"),
-	Defect("executed_again", RXE, "rxe_resp.c",
-	       r"pkt \? RESPST_CLEANUP : RESPST_CHK_RESOURCE",
-	       "RESPST_CHK_RESOURCE", "K", "2026-07", "once|race|twice"),
-	Defect("flush_is_unsolicited", RXE, "rxe_resp.c",
-	       r"pkt \? bth_se\(pkt\) : 1",
-	       "pkt ? bth_se(pkt) : 0", "K", "2026 (7.2)", "solicited"),
-	Defect("no_access_event", RXE, "rxe_resp.c",
-	       r"return RESPST_ERR_RKEY_VIOLATION_EVENT",
-	       "return RESPST_ERR_RKEY_VIOLATION", "K", "2026 (7.1)", "event|access"),
-	Defect("no_last_wqe_event", RXE, "rxe_resp.c",
-	       r"if \(notify && qp->ibqp\.event_handler\)",
-	       "if (0)", "K", "after 6.1", "srq_drain"),
+	*HISTORY,
 
 	# Keys, rights and ranges.
 	Defect("pd_ignored", RXE, "rxe_mr.c",
@@ -137,9 +95,6 @@ TABLE = (
 	Defect("short_write_is_taken", RXE, "rxe_resp.c",
 	       r"if \(pktlen != resid\)",
 	       "if (0)", "P", "", "."),
-	Defect("long_datagram_is_taken", RXE, "rxe_resp.c",
-	       r"if \(payload \+ sizeof\(union rdma_network_hdr\) > recv_buffer_len\)",
-	       "if (0)", "K", "2024-06", "ud|datagram"),
 	Defect("invalidation_of_a_bad_key_is_success", RXE, "rxe_resp.c",
 	       r"if \(err\) return RESPST_ERR_INVALIDATE_RKEY",
 	       "if (0) return RESPST_ERR_INVALIDATE_RKEY", "K", "", "send_inv"),
@@ -156,6 +111,10 @@ TABLE = (
 	Defect("q_key_ignored", RXE, "rxe_recv.c",
 	       r"deth_qkey\(pkt\) != qkey",
 	       "0", "K", "", "qkey"),
+	# The state machine has a packet whenever it completes a receive.
+	Defect("flush_is_unsolicited", RXE, "rxe_resp.c",
+	       r"pkt \? bth_se\(pkt\) : 1",
+	       "pkt ? bth_se(pkt) : 0", "N", "", "solicited"),
 
 	# Completion queues.
 	Defect("unsolicited_raises_an_event", RXE, "rxe_cq.c",

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a row of table.py says of a defect, and where the sources of drivers are."""
+
+from typing import NamedTuple
+
+
+class Defect(NamedTuple):
+	"""A defect, as a change of one place of a driver."""
+	name: str
+	# The module, and the file of its source.
+	driver: str
+	file: str
+	# A regular expression, as short as it can be, that is found once in the file; a blank in it is any
+	# white space. And what is there instead, where \1 is what its first group has found.
+	at: str
+	instead: str
+	# Of KINDS.
+	kind: str
+	# The month in which the fix was posted, or the year where no more is known; "" for a defect that is
+	# made up.
+	mended: str
+	# What a good tester names: parts of names of cases, as a regular expression.
+	says: str
+	# The subject of the fix in Linux.
+	fix: str = ""
+
+
+# Who can see a defect.
+KINDS = {"K": "a consumer in the kernel", "P": "a raw packet", "L": "life of objects",
+	 "U": "a hostile peer", "N": "nobody"}
+
+RXE = "rdma_rxe"
+SIW = "siw"
+# Drivers, and the folders of their sources.
+FOLDERS = {RXE: "drivers/infiniband/sw/rxe", SIW: "drivers/infiniband/sw/siw"}
