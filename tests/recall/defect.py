@@ -31,5 +31,12 @@ KINDS = {"K": "a consumer in the kernel", "P": "a raw packet", "L": "life of obj
 
 RXE = "rdma_rxe"
 SIW = "siw"
+IB_CORE = "ib_core"
+IB_CM = "ib_cm"
+RDMA_CM = "rdma_cm"
+IW_CM = "iw_cm"
 # Drivers, and the folders of their sources.
-FOLDERS = {RXE: "drivers/infiniband/sw/rxe", SIW: "drivers/infiniband/sw/siw"}
+FOLDERS = {RXE: "drivers/infiniband/sw/rxe", SIW: "drivers/infiniband/sw/siw",
+	   **dict.fromkeys((IB_CORE, IB_CM, RDMA_CM, IW_CM), "drivers/infiniband/core")}
+# What drives the device that a defect is tried with, where that is not the driver itself.
+DEVICES = {IB_CORE: RXE, IB_CM: RXE, RDMA_CM: RXE, IW_CM: SIW}

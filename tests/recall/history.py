@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Defects that Linux had, a row each: what its fix changed is taken back."""
 
-from defect import RXE, SIW, Defect
+from defect import IB_CORE, RXE, SIW, Defect
 
 HISTORY = (
 	# Soft-RoCE: keys, rights and ranges.
@@ -230,4 +230,10 @@ HISTORY = (
 	       r"qp->rx_fpdu && qp->rx_fpdu->more_ddp_segs",
 	       "qp->rx_fpdu->more_ddp_segs", "U", "2026-02", ".",
 	       "RDMA/siw: Fix potential NULL pointer dereference in header processing"),
+
+	# The core.
+	Defect("used_up_pool_is_an_error", IB_CORE, "rw.c",
+	       r"if \(ret != -EAGAIN \|\|",
+	       "if (1 ||", "K", "2026-03", "rw|pool|blk|read",
+	       "RDMA/rw: Fall back to direct SGE on MR pool exhaustion"),
 )

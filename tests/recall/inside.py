@@ -2,7 +2,7 @@
 """Usage: inside.py MODULE:DRIVER...
 
 In a guest with MODULEs in /tools: load each in place of the kernel's DRIVER, have krping test its
-device, and print "MODULE begins", and then one line:
+device, or one that uses it, and print "MODULE begins", and then one line:
 
 	MODULE noticed CASE,... SENTENCE
 	MODULE silent
@@ -17,6 +17,8 @@ import re
 import subprocess
 import sys
 import time
+
+from defect import DEVICES
 
 # Seconds for which the test of a device may take.
 BUDGET = 60
@@ -46,11 +48,44 @@ def unload(module: str) -> str:
 	return why
 
 
-def swap(path: str, driver: str) -> str:
-	"""Have the module PATH, a DRIVER, drive the device in place of what does. Return why not, or ""."""
-	kind = driver.removeprefix("rdma_")
+def unload_with_users(module: str) -> str:
+	"""Unload MODULE, and what uses it before. Return why not, or ""."""
+	try:
+		users = os.listdir(f"/sys/module/{module}/holders")
+	except FileNotFoundError:
+		return ""
+	for user in users:
+		why = unload_with_users(user)
+		if why:
+			return why
+	return unload(module)
+
+
+def load_core(path: str, driver: str) -> str:
+	"""Load the core anew, with the module PATH in place of DRIVER. Return why not, or ""."""
+	for wanted in ("rdma_cm", "rdma_ucm", "ib_uverbs"):
+		depends = subprocess.run(("modprobe", "--show-depends", wanted), check=True,
+					 capture_output=True, text=True).stdout
+		for file in re.findall(r"^insmod (\S+)", depends, re.MULTILINE):
+			module = os.path.basename(file).partition(".")[0].replace("-", "_")
+			if os.path.exists(f"/sys/module/{module}"):
+				continue
+			why = call("insmod", path) if module == driver else call("modprobe", module)
+			if why:
+				return why
+	return ""
+
+
+def swap(path: str, driver: str, before: str) -> str:
+	"""Have the module PATH, a DRIVER, be in place of what is there, where a module for BEFORE was the
+	last one, or none (""). Return why not, or ""."""
+	device = DEVICES.get(driver, driver)
+	kind = device.removeprefix("rdma_")
 	call("rdma", "link", "delete", DEVICE)
-	return (unload("krping") or unload("rdma_rxe") or unload("siw") or call("insmod", path)
+	why = unload("krping") or unload("rdma_rxe") or unload("siw")
+	if not why and (driver in DEVICES or before in DEVICES):
+		why = unload_with_users("ib_core") or load_core(path, driver)
+	return (why or call("insmod", path if device == driver else f"/tools/{device}.ko")
 		or call("rdma", "link", "add", DEVICE, "type", kind, "netdev", NETDEV)
 		or call("insmod", "/krping/krping.ko"))
 
@@ -68,16 +103,16 @@ def failures(output: str) -> tuple[list[str], str]:
 	return cases, said.get(cases[0], "") if cases else ""
 
 
-def outcome(path: str, driver: str) -> str:
-	"""What krping says of the module PATH."""
-	why = swap(path, driver)
+def outcome(path: str, driver: str, before: str) -> str:
+	"""What krping says of the module PATH, where a module for BEFORE was the last one."""
+	why = swap(path, driver, before)
+	kind = DEVICES.get(driver, driver).removeprefix("rdma_")
 	if why:
 		return f"broken {why}"
 	with open("/tmp/ktap", "w+", encoding="utf-8") as ktap:
 		run = subprocess.Popen(
 			("scripts/krping", "test", ADDR, "--quiet", "--timeout", str(PATIENCE), "--known",
-			 driver.removeprefix("rdma_")), stdin=subprocess.DEVNULL, stdout=ktap,
-			stderr=subprocess.PIPE, text=True)
+			 kind), stdin=subprocess.DEVNULL, stdout=ktap, stderr=subprocess.PIPE, text=True)
 		try:
 			_, said = run.communicate(timeout=BUDGET)
 		except subprocess.TimeoutExpired:
@@ -95,10 +130,12 @@ def outcome(path: str, driver: str) -> str:
 def main() -> None:
 	"""Do what the usage says."""
 	os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+	before = ""
 	for module, driver in (word.split(":") for word in sys.argv[1:]):
 		print(module, "begins", flush=True)
-		found = outcome(f"/tools/{module}.ko", driver)
+		found = outcome(f"/tools/{module}.ko", driver, before)
 		print(module, found, flush=True)
+		before = driver
 		if found.startswith(("hung", "broken")):
 			sys.exit(3)
 

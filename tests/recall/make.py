@@ -4,7 +4,8 @@
 Build drivers of the kernel whose prepared source is in TREE, in WORK: each as it is, and one for each
 defect of table.py, or for those whose names have a NAME in them. Those that OUT does not have yet go
 there, as NAME.ko. Print a line for each that OUT has then: its name, and its driver; and for each that
-this kernel has no place for: "-", its name, and why."""
+this kernel has no place for: "-", its name, and why. For a module of the core, OUT gets the driver of the
+device that it is tried with, too."""
 
 import hashlib
 import pathlib
@@ -12,14 +13,15 @@ import re
 import subprocess
 import sys
 
-from defect import FOLDERS, Defect
+from defect import DEVICES, FOLDERS, Defect
 from table import TABLE
 
 
 def build(tree: str, release: str, work: pathlib.Path) -> None:
-	"""Build the driver in WORK, whether Debian has it or not."""
+	"""Build the drivers in WORK, whether Debian has them or not, without those for programs."""
 	done = subprocess.run(("make", "-C", tree, f"M={work}", f"KERNELRELEASE={release}",
-			       "CC=x86_64-linux-gnu-gcc-14", "CONFIG_RDMA_SIW=m", "modules"),
+			       "CC=x86_64-linux-gnu-gcc-14", "CONFIG_RDMA_SIW=m",
+			       "CONFIG_INFINIBAND_USER_MAD=", "CONFIG_INFINIBAND_USER_ACCESS=", "modules"),
 			      capture_output=True, text=True, check=False)
 	if done.returncode:
 		sys.exit(f"{work} does not build:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
@@ -50,22 +52,31 @@ def keep(work: pathlib.Path, driver: str, to: pathlib.Path) -> None:
 	new.rename(to)
 
 
+def prepare(tree: str, release: str, work: pathlib.Path, out: pathlib.Path,
+	    driver: str) -> tuple[pathlib.Path, pathlib.Path]:
+	"""Have OUT the DRIVER as it is. Return the folder of its source, and where it is built."""
+	source = pathlib.Path(tree, FOLDERS[driver])
+	own = work / source.name
+	own.mkdir(exist_ok=True)
+	plain = out / f"{driver}.ko"
+	if not plain.exists():
+		restore(own, source)
+		build(tree, release, own)
+		keep(own, driver, plain)
+	return source, own
+
+
 def main() -> None:
 	"""Do what the usage says."""
 	tree, release, work, out = sys.argv[1], sys.argv[2], *map(pathlib.Path, sys.argv[3:5])
 	chosen = [defect for defect in TABLE
 		  if not sys.argv[5:] or any(name in defect.name for name in sys.argv[5:])]
-	for driver, folder in FOLDERS.items():
+	for driver in FOLDERS:
 		mine = [defect for defect in chosen if defect.driver == driver]
 		if not mine:
 			continue
-		source, own = pathlib.Path(tree, folder), work / driver
-		plain = out / f"{driver}.ko"
-		own.mkdir(exist_ok=True)
-		if not plain.exists():
-			restore(own, source)
-			build(tree, release, own)
-			keep(own, driver, plain)
+		prepare(tree, release, work, out, DEVICES.get(driver, driver))
+		source, own = prepare(tree, release, work, out, driver)
 		print(driver, driver, flush=True)
 		for defect in mine:
 			text = changed(defect, (source / defect.file).read_text(encoding="utf-8"))

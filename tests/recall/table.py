@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Defects of drivers, a row each: what krping is to notice."""
 
-from defect import RXE, SIW, Defect
+from defect import IB_CM, IB_CORE, IW_CM, RDMA_CM, RXE, SIW, Defect
 from history import HISTORY
 
 TABLE = (
@@ -173,4 +173,49 @@ TABLE = (
 	Defect("siw_fence_ignored", SIW, "siw_qp.c",
 	       r"if \(wqe->sqe\.flags & SIW_WQE_READ_FENCE\)",
 	       "if (0)", "K", "", "fence"),
+
+	# The core.
+	Defect("core_loses_last_of_a_batch", IB_CORE, "cq.c",
+	       r"for \(i = 0; i < n; i\+\+\) (\{ struct ib_wc \*wc = &wcs\[i\])",
+	       r"for (i = 0; i < n - (batch > 1 && n == batch); i++) \1", "K", "", "."),
+	Defect("core_rearms_without_a_second_look", IB_CORE, "cq.c",
+	       r"completed >= IB_POLL_BUDGET_WORKQUEUE \|\| ib_req_notify_cq\(cq, IB_POLL_FLAGS\) > 0",
+	       "ib_req_notify_cq(cq, IB_CQ_NEXT_COMP) > 0 || completed >= IB_POLL_BUDGET_WORKQUEUE",
+	       "K", "", "rearm|event|time|wait"),
+	Defect("core_drain_of_sends_does_not_wait", IB_CORE, "verbs.c",
+	       r"ret = ib_post_send\(qp, &swr\.wr, NULL\); if \(ret\)",
+	       "ret = 0; if (1)", "K", "", "drain|late"),
+	Defect("core_maps_over_gaps", IB_CORE, "verbs.c",
+	       r"if \(last_end_dma_addr != dma_addr\) break;",
+	       "", "K", "", "gap|reg|sg"),
+	Defect("core_lends_a_region_twice", IB_CORE, "mr_pool.c",
+	       r"list_del\(&mr->qp_entry\); (qp->mrs_used\+\+)",
+	       r"\1", "K", "", "rw|pool|blk"),
+	Defect("cm_swaps_depths_of_the_reply", IB_CM, "cm.c",
+	       r"param->responder_resources = IBA_GET\(CM_REP_INITIATOR_DEPTH, rep_msg\); "
+	       r"param->initiator_depth = IBA_GET\(CM_REP_RESPONDER_RESOURCES, rep_msg\);",
+	       "param->responder_resources = IBA_GET(CM_REP_RESPONDER_RESOURCES, rep_msg); "
+	       "param->initiator_depth = IBA_GET(CM_REP_INITIATOR_DEPTH, rep_msg);", "K", "", "depth"),
+	Defect("cm_retries_rnr_for_ever", IB_CM, "cm.c",
+	       r"qp_attr->rnr_retry = cm_id_priv->rnr_retry_count",
+	       "qp_attr->rnr_retry = 7", "K", "", "rnr|srq_empty"),
+	Defect("cm_loses_last_byte_of_private_data", IB_CM, "cm.c",
+	       r"(IBA_SET_MEM\(CM_REQ_PRIVATE_DATA, req_msg, param->private_data, "
+	       r"param->private_data_len)\)",
+	       r"\1 - 1)", "K", "", "private|connect"),
+	Defect("cm_reason_is_another", IB_CM, "cm.c",
+	       r"param->reason = IBA_GET\(CM_REJ_REASON, rej_msg\)",
+	       "param->reason = IB_CM_REJ_TIMEOUT", "K", "", "reject|refus|stale"),
+	Defect("no_event_of_disconnection", RDMA_CM, "cma.c",
+	       r"RDMA_CM_DISCONNECT\)\) goto out; event\.event = RDMA_CM_EVENT_DISCONNECTED;",
+	       "RDMA_CM_DISCONNECT)) goto out; goto out;", "K", "", "disconnect|close|remote"),
+	Defect("rejection_without_reason", RDMA_CM, "cma.c",
+	       r"event\.status = ib_event->param\.rej_rcvd\.reason",
+	       "event.status = 0", "K", "", "reject|refus"),
+	Defect("iw_no_event_of_closing", IW_CM, "iwcm.c",
+	       r"notify_event = 1;",
+	       "", "K", "", "disconnect|close|remote"),
+	Defect("iw_disconnects_without_telling", IW_CM, "iwcm.c",
+	       r"ret = iwcm_modify_qp_err\(qp\); else ret = iwcm_modify_qp_sqd\(qp\);",
+	       "ret = 0; else ret = qp ? 0 : iwcm_modify_qp_sqd(qp);", "K", "", "disconnect|close|flush"),
 )
