@@ -133,7 +133,8 @@ class Facts:
 
 	def words(self, option: dict[str, Any]) -> list[str]:
 		"""The values of OPTION that are words."""
-		return ["all", *self.families, *self.cases] if option["name"] == "neg" else option.get("words", [])
+		words = ["all", *self.families, *self.cases]
+		return words if option["name"] == "neg" else option.get("words", [])
 
 
 def load_program() -> Any:
