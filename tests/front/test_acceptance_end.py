@@ -126,7 +126,7 @@ def interrupted():
 		assert found["cut"] == {"dma": "pass", "reg": "pass"} and found["caps"][""] == "pass", found
 		assert junit["pingpong"] == {"dma": "pass", "reg": "pass"}, junit
 		assert junit["end"] == {"completed": "error"}, junit
-		assert lines[-1] == "# Totals: pass:7 fail:0 xfail:0 xpass:0 skip:0 error:0", lines
+		assert lines[-1] == "# Totals: pass:8 fail:0 xfail:0 xpass:0 skip:1 error:0", lines
 	# It came when the run was over.
 	module, lines, _, _ = accept(device(("pingpong.reg", stops(signal.SIGINT, ended=True))), status=130)
 	assert nested(lines)["cut"] == {"dma": "pass", "reg": "pass"}, lines

@@ -14,6 +14,7 @@ Ends early where the guest is in no state to go on.
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -22,6 +23,9 @@ from defect import DEVICES
 
 # Seconds for which the test of a device may take.
 BUDGET = 60
+# Seconds in which it ends when it is interrupted then, and its exit status.
+GRACE = 20
+INTERRUPTED = 130
 # Milliseconds after which krping gives a step of its up.
 PATIENCE = 4000
 ADDR, DEVICE = os.environ["KRPING_ADDR"], os.environ["KRPING_DEVICE"]
@@ -103,12 +107,24 @@ def failures(output: str) -> tuple[list[str], str]:
 	return cases, said.get(cases[0], "") if cases else ""
 
 
-def outcome(path: str, driver: str, before: str) -> str:
-	"""What krping says of the module PATH, where a module for BEFORE was the last one."""
+def interrupted(run: subprocess.Popen[str]) -> str | None:
+	"""Interrupt RUN, which tells what has failed by then. Return what it complains of, or None where
+	it does not end."""
+	run.send_signal(signal.SIGINT)
+	try:
+		return run.communicate(timeout=GRACE)[1]
+	except subprocess.TimeoutExpired:
+		run.kill()
+		return None
+
+
+def outcome(path: str, driver: str, before: str) -> tuple[str, bool]:
+	"""What krping says of the module PATH, where a module for BEFORE was the last one, and whether the
+	guest is good for another one."""
 	why = swap(path, driver, before)
 	kind = DEVICES.get(driver, driver).removeprefix("rdma_")
 	if why:
-		return f"broken {why}"
+		return f"broken {why}", False
 	with open("/tmp/ktap", "w+", encoding="utf-8") as ktap:
 		run = subprocess.Popen(
 			("scripts/krping", "test", ADDR, "--quiet", "--timeout", str(PATIENCE), "--known",
@@ -116,15 +132,15 @@ def outcome(path: str, driver: str, before: str) -> str:
 		try:
 			_, said = run.communicate(timeout=BUDGET)
 		except subprocess.TimeoutExpired:
-			run.kill()
-			said = None
+			said = interrupted(run)
 		ktap.seek(0)
 		cases, sentence = failures(ktap.read())
-	if said is None:
-		return f"hung {','.join(cases)}"
-	if run.returncode not in (0, 1):
-		return f"noticed run {said.strip().splitlines()[-1] if said.strip() else run.returncode}"
-	return f"noticed {','.join(cases)} {sentence}" if cases else "silent"
+	if said is None or (run.returncode == INTERRUPTED and not cases):
+		return f"hung {','.join(cases)}", False
+	if run.returncode not in (0, 1, INTERRUPTED):
+		return f"noticed run {said.strip().splitlines()[-1] if said.strip() else run.returncode}", True
+	text = f"noticed {','.join(cases)} {sentence}" if cases else "silent"
+	return text, run.returncode != INTERRUPTED
 
 
 def main() -> None:
@@ -133,10 +149,10 @@ def main() -> None:
 	before = ""
 	for module, driver in (word.split(":") for word in sys.argv[1:]):
 		print(module, "begins", flush=True)
-		found = outcome(f"/tools/{module}.ko", driver, before)
+		found, good = outcome(f"/tools/{module}.ko", driver, before)
 		print(module, found, flush=True)
 		before = driver
-		if found.startswith(("hung", "broken")):
+		if not good:
 			sys.exit(3)
 
 
