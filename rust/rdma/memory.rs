@@ -246,6 +246,7 @@ impl<F: ForeignMemory> Memory<F> {
     /// # Errors
     ///
     /// As there; `EXDEV` for a domain of another device.
+    #[inline(never)]
     pub(crate) fn add_region_in(
         &mut self,
         pd: Arc<ProtectionDomain>,

@@ -19,7 +19,7 @@ class Defect(NamedTuple):
 	# The month in which the fix was posted, or the year where no more is known; "" for a defect that is
 	# made up.
 	mended: str
-	# What a good tester names: parts of names of cases, as a regular expression.
+	# What a good tester names: parts of names of cases or of their families, as a regular expression.
 	says: str
 	# The subject of the fix in Linux.
 	fix: str = ""

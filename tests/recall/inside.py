@@ -138,7 +138,8 @@ def outcome(path: str, driver: str, before: str) -> tuple[str, bool]:
 	if said is None or (run.returncode == INTERRUPTED and not cases):
 		return f"hung {','.join(cases)}", False
 	if run.returncode not in (0, 1, INTERRUPTED):
-		return f"noticed run {said.strip().splitlines()[-1] if said.strip() else run.returncode}", True
+		sentence = said.strip().splitlines()[-1] if said.strip() else str(run.returncode)
+		return f"noticed run {sentence}", True
 	text = f"noticed {','.join(cases)} {sentence}" if cases else "silent"
 	return text, run.returncode != INTERRUPTED
 

@@ -4,6 +4,7 @@
 Print what came of each defect, from what make.py and inside.py have said, and the score."""
 
 import collections
+import json
 import re
 import sys
 
@@ -17,6 +18,8 @@ def main() -> None:
 		listed = [line.split(None, 2) for line in file]
 	with open(sys.argv[2], encoding="utf-8", errors="replace") as file:
 		outcomes = [line.rstrip("\n").split(" ", 2) for line in file]
+	with open("scripts/krping_front/options.json", encoding="ascii") as file:
+		families = {case["name"]: case["family"] for case in json.load(file)["cases"]}
 	known = {defect.name: defect for defect in TABLE}
 	score = collections.Counter()
 	alarms = plain = untried = 0
@@ -30,7 +33,8 @@ def main() -> None:
 			continue
 		cases = text.partition(" ")[0] if verdict in ("noticed", "hung") else ""
 		noticed = bool(cases)
-		named = noticed and bool(re.search(defect.says, cases))
+		names = [f"{name} {families.get(name, '')}" for name in cases.split(",") if name]
+		named = any(re.search(defect.says, name) for name in names)
 		untried += verdict == "broken"
 		group = defect.kind, bool(defect.mended)
 		score[group, "all"] += 1

@@ -87,6 +87,7 @@ impl ServerTransport {
     /// Allocates the buffers in `memory` for requests within the limits of `geometry`. The device
     /// works directly on the store that consists of `chunks`. With `None`, data passes through an
     /// arena. May sleep.
+    #[inline(never)]
     pub(super) fn new(
         shape: Shape,
         geometry: &Geometry,

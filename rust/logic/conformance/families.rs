@@ -28,7 +28,7 @@ use super::row::Row;
 pub(crate) struct Family {
     /// The name in commands.
     pub(crate) name: &'static str,
-    /// What its cases are about.
+    /// Subject of its cases.
     pub(crate) about: &'static str,
     /// The cases.
     pub(crate) rows: &'static [Row],

@@ -101,8 +101,8 @@ pub(crate) struct Seen {
     pub(crate) responder_event: Option<&'static str>,
     /// True where memory holds what it must.
     pub(crate) intact: bool,
-    /// The number of READs that were served while one in front of them was under way, of a connection
-    /// that allows one at a time.
+    /// The number of READs that were served while one in front of them was under way, of a
+    /// connection that allows one at a time.
     pub(crate) ahead: u32,
     /// True where a message arrived on the same connection afterwards; `None` where this was not
     /// tried.

@@ -13,12 +13,12 @@ use super::{
     }, //
 };
 
-/// How a conformance test is done.
+/// The actions of a conformance test.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Act {
-    /// Step by step.
+    /// Steps.
     Steps(Steps),
-    /// By a function of the workload.
+    /// A function of the workload.
     Special(Special),
 }
 
@@ -131,11 +131,11 @@ impl Wants {
 pub(crate) struct Row {
     /// The name in commands and results.
     pub(crate) name: &'static str,
-    /// What is done, in words.
+    /// The actions in words.
     pub(crate) does: &'static str,
-    /// Where the rule comes from.
+    /// The source of the rule.
     pub(crate) source: &'static str,
-    /// What the device must have.
+    /// The property that the device must have.
     pub(crate) need: Need,
     /// The connection.
     pub(crate) wants: Wants,

@@ -131,12 +131,12 @@ use Ended::{
 impl Rule {
     /// A remote key that does not allow the request, where the responder reports that (InfiniBand).
     pub(super) const REMOTE_ACCESS: Self = Self {
-        text: "remote access error, both queue pairs in error, later requests flushed, memory \
-               unchanged",
+        text: "remote access error, both queue pairs in error, later requests and receives \
+               flushed, memory unchanged",
         first: &[Status(REM_ACCESS)],
         rest: RestRule::Flushed,
         receive: &[],
-        receives_end: false,
+        receives_end: true,
         requester: StateRule::Error,
         responder: StateRule::Error,
         quiet: false,
@@ -180,6 +180,7 @@ impl Rule {
             Status(REM_OP),
             Status(FATAL),
         ],
+        receives_end: false,
         ..Self::TERMINATED
     };
 
@@ -220,6 +221,7 @@ impl Rule {
                flushed",
         first: &[Status(RETRY_EXC)],
         responder: StateRule::Any,
+        receives_end: false,
         ..Self::REMOTE_ACCESS
     };
 
@@ -233,6 +235,7 @@ impl Rule {
             Status(RETRY_EXC),
         ],
         responder: StateRule::Any,
+        receives_end: false,
         ..Self::TERMINATED
     };
 
@@ -303,6 +306,7 @@ impl Rule {
         text: "the request is flushed, as are those behind it",
         first: &[Status(STATUS_FLUSHED)],
         responder: StateRule::Any,
+        receives_end: false,
         ..Self::REMOTE_ACCESS
     };
 }

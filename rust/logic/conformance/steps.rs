@@ -8,8 +8,8 @@
 /// Number of bytes that are opened to the peer, and size of a message.
 pub(crate) const SIZE: u32 = 128;
 
-/// Number of bytes in front of a region that is [wanted](super::row::Wants) to begin behind the start
-/// of its buffer. It has [`SIZE`] bytes less that.
+/// Number of bytes in front of a region that is [wanted](super::row::Wants) to begin behind the
+/// start of its buffer. It has [`SIZE`] bytes less that.
 pub(crate) const FRONT: u32 = 64;
 
 /// A buffer of one end.
@@ -54,7 +54,7 @@ pub(crate) enum LocalKey {
     Dma,
     /// The key of the region over [`Place::Own`].
     Region,
-    /// That key with another value in the part that its owner chooses.
+    /// The same with another value in the part that its owner chooses.
     Other,
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct Local {
 pub(crate) enum RemoteKey {
     /// The one of the advertisement.
     Given,
-    /// That with another value in the part that its owner chooses.
+    /// The same with another value in the part that its owner chooses.
     Other,
 }
 
@@ -250,8 +250,8 @@ pub(crate) enum Memory {
     Any,
     /// The responder's open memory and the guard behind it are unchanged.
     Untouched,
-    /// Of the responder's open memory so many bytes from the first of these offsets on are those of
-    /// the requester's own memory from the second on; all others are unchanged.
+    /// Some bytes of the responder's open memory are those of the requester's own memory; all
+    /// others are unchanged.
     Written {
         /// Offset in the responder's memory.
         to: u32,
@@ -284,14 +284,14 @@ pub(crate) enum Memory {
 /// A conformance test as steps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Steps {
-    /// What is prepared.
+    /// The steps before the request.
     pub(crate) before: &'static [Step],
     /// The responder has receives posted for the messages that follow the request.
     pub(crate) receives: bool,
     /// The request under test.
     pub(crate) request: Request,
-    /// What is done once it is posted.
+    /// The steps once it is posted.
     pub(crate) after: &'static [Step],
-    /// What memory must hold in the end.
+    /// The demand on memory in the end.
     pub(crate) memory: Memory,
 }

@@ -91,6 +91,7 @@ impl<F: ForeignMemory> Region<F> {
 
 impl<F: ForeignMemory> Memory<F> {
     /// Allocates a region for `pages` pages, mapped over nothing yet. May sleep.
+    #[inline(never)]
     pub(super) fn allocate_region(
         &self,
         pd: Arc<ProtectionDomain>,

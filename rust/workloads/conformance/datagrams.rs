@@ -34,6 +34,9 @@ const OTHER_QKEY: u32 = 0x0055_aa55;
 /// Size in bytes of a receive that is too short: of its header, and of a part of the datagram.
 const SHORT: u32 = 128;
 
+/// Size in bytes of a datagram that fits into it.
+const FITS: u32 = 64;
+
 /// Sends a datagram to a queue pair that has another Q_Key by then.
 pub(super) fn bad_qkey(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     connect(pair)?;
@@ -54,19 +57,32 @@ pub(super) fn above_mtu(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failur
     lost(rule, pair, LONG)
 }
 
-/// Sends a datagram that is longer than its receive. Nothing may be written behind that, which may
-/// complete with an error.
+/// Sends a datagram that is longer than its receive, which must be dropped, and then one that fits
+/// and has other data, which must arrive there.
 pub(super) fn short_receive(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     connect(pair)?;
     let receive = pair.responder.receive_datagram(SHORT)?;
     pair.requester.begin();
-    let first = pair.requester.post_datagram(SIZE);
+    let _ = pair.requester.post_datagram(SIZE);
+    let ends = [&pair.requester, &pair.responder];
+    let early = pair.hears(&ends, || pair.responder.received(receive) != Ended::Missing)?;
+    let other = seed(true, Place::Exposed).wrapping_add(1);
+    pair.requester.overwrite(Place::Exposed, other)?;
+    let first = pair.requester.post_datagram(FITS);
     let ends = [&pair.requester, &pair.responder];
     pair.hears(&ends, || pair.responder.received(receive) != Ended::Missing)?;
-    let arrived = pair.responder.received(receive) == Ended::Status(0);
-    pair.look(rule, first, None, |pair| {
-        Ok(!arrived && pair.responder.is_intact(false, Place::Inbox, SHORT)?)
-    })
+    let right = !early && pair.responder.holds_datagram(FITS, other)?;
+    let mut seen = pair.look(rule, first, None, |pair| {
+        Ok(right && pair.responder.is_intact(false, Place::Inbox, SHORT)?)
+    })?;
+    seen.receive = Some(pair.responder.received(receive));
+    // The data of other messages is what it was.
+    pair.requester
+        .overwrite(Place::Exposed, seed(true, Place::Exposed))?;
+    if seen.works.is_some() {
+        seen.works = Some(pair.sends()?);
+    }
+    Ok(seen)
 }
 
 /// Connects the queue pairs for datagrams, and checks them with one.

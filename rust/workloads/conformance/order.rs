@@ -52,7 +52,7 @@ const ROUNDS: u8 = 8;
 const FLAG: u32 = 64;
 
 /// Time in ns between two values of the first byte that READs bring.
-const TICK_NS: u64 = 40_000;
+const TICK_NS: u64 = 15_000;
 
 /// Most time in ms for which a CPU watches memory for a flag. After that it is looked at from time
 /// to time.
@@ -107,21 +107,20 @@ fn watch_reads(pair: &mut Pair<'_>) -> Result<[u8; READS - 1]> {
     let mut unarrived = [0; READS - 1];
     let mut time = 0;
     let until = Deadline::after_ms(WATCH_MS);
-    while !until.passed() && time < u8::MAX {
+    // They arrive one after the other, so only the first that has not arrived is looked at.
+    let mut next = 0;
+    while !until.passed() && time < u8::MAX && next < unarrived.len() {
         pair.responder.set_first_byte(Place::Exposed, time)?;
-        let mut all = true;
-        for (number, latest) in unarrived.iter_mut().enumerate() {
-            let end = place_of(number.saturating_add(1)).saturating_sub(1);
-            if pair.requester.byte_at(Place::Own, end)? == byte(own, end) {
-                *latest = time;
-                all = false;
-            }
+        let end = place_of(next.saturating_add(1)).saturating_sub(1);
+        if pair.requester.byte_at(Place::Own, end)? != byte(own, end) {
+            next += 1;
+            continue;
         }
-        if all {
-            break;
+        for latest in unarrived.iter_mut().skip(next) {
+            *latest = time;
         }
-        let next = monotonic_ns().saturating_add(TICK_NS);
-        while monotonic_ns() < next {
+        let then = monotonic_ns().saturating_add(TICK_NS);
+        while monotonic_ns() < then {
             relax();
         }
         time += 1;

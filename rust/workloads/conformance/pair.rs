@@ -46,7 +46,7 @@ pub(super) const LATER: usize = 2;
 
 /// Time in ms that a device has to change a queue pair's state after the completions that announce
 /// it.
-const STATE_MS: u32 = 2000;
+const STATE_MS: u32 = 1000;
 
 /// Time in ms after which a missing event is taken to be lost.
 pub(super) const LOST_MS: u32 = 1000;
@@ -300,7 +300,7 @@ impl<'a> Pair<'a> {
         receive: Option<usize>,
         intact: impl FnOnce(&Self) -> Result<bool>,
     ) -> Result<Seen, Failure> {
-        self.settle(rule, receive)?;
+        self.settle(rule, first, receive)?;
         self.found(rule, first, receive, intact)
     }
 
@@ -314,7 +314,7 @@ impl<'a> Pair<'a> {
         comes: bool,
         intact: impl Fn(&Self) -> Result<bool>,
     ) -> Result<Seen, Failure> {
-        self.settle(rule, receive)?;
+        self.settle(rule, first, receive)?;
         if comes {
             let ends = [&self.requester, &self.responder];
             self.hears(&ends, || intact(self).unwrap_or(true))?;
@@ -322,14 +322,22 @@ impl<'a> Pair<'a> {
         self.found(rule, first, receive, intact)
     }
 
-    /// Waits until everything has completed that `rule` is about.
-    fn settle(&self, rule: &Rule, receive: Option<usize>) -> Result<bool, Failure> {
-        self.until(|this| {
-            this.requester.is_done(false)
-                && receive.is_none_or(|slot| this.responder.received(slot) != Ended::Missing)
+    /// Waits until everything has completed that `rule` is about. What has not come soon after the
+    /// request under test has failed is lost.
+    fn settle(&self, rule: &Rule, first: Taken, receive: Option<usize>) -> Result<(), Failure> {
+        self.until(|this| this.requester.ended(first) != Ended::Missing)?;
+        let timeout = match self.requester.ended(first).is_harmless() {
+            true => self.deadlines.timeout_ms,
+            false => self.deadlines.timeout_ms.min(LOST_MS),
+        };
+        let ends = [&self.requester, &self.responder];
+        self.deadlines.until(&ends, timeout, || {
+            Ok(self.requester.is_done(false)
+                && receive.is_none_or(|slot| self.responder.received(slot) != Ended::Missing)
                 && (!rule.receives_end
-                    || this.requester.is_done(true) && this.responder.is_done(true))
-        })
+                    || self.requester.is_done(true) && self.responder.is_done(true)))
+        })?;
+        Ok(())
     }
 
     /// Waits until the queue pairs are in the demanded states or have had time to get there.
@@ -342,7 +350,10 @@ impl<'a> Pair<'a> {
         intact: impl FnOnce(&Self) -> Result<bool>,
     ) -> Result<Seen, Failure> {
         let ended = self.requester.ended(first);
-        self.reach(rule, ended)?;
+        // Where requests are lost, the state may be, too.
+        if self.requester.is_done(false) {
+            self.reach(rule, ended)?;
+        }
         let mut seen = Seen {
             first: ended,
             after_ms: None,

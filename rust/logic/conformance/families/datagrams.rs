@@ -3,11 +3,15 @@
 //! Datagrams.
 
 use super::super::{
+    observation::Ended::Status,
     row::{
         Need,
         Row, //
     },
-    rule::Rule,
+    rule::{
+        Rule,
+        OK, //
+    },
     special::Special, //
 };
 
@@ -49,10 +53,19 @@ pub(super) const ROWS: &[Row] = &[
         Special::UdAboveMtu,
         "IBA chapter 9: a datagram is one packet",
     ),
-    lost(
+    Row::special(
         "ud_short_receive",
-        "a datagram that is longer than its receive",
+        "a datagram that is longer than its receive, and then one that fits",
         Special::UdShortReceive,
-        "IBA chapter 9: a datagram that is longer than its receive is not delivered",
+    )
+    .need(Need::Datagrams)
+    .rule(
+        Rule {
+            text: "success; the datagram that is too long is dropped, and the next one arrives in \
+                   that receive; the connection goes on",
+            receive: &[Status(OK)],
+            ..Rule::HARMLESS
+        },
+        "IBA chapter 9: a datagram of an invalid length is silently dropped",
     ),
 ];

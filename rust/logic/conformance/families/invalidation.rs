@@ -214,6 +214,7 @@ pub(super) const ROWS: &[Row] = &[
                 Status(REM_INV_REQ),
             ],
             responder: StateRule::Any,
+            receives_end: false,
             ..INVALID
         },
         Rule {
@@ -221,6 +222,7 @@ pub(super) const ROWS: &[Row] = &[
             receive: &[],
             requester: StateRule::Any,
             responder: StateRule::Any,
+            receives_end: false,
             ..INVALID_TERMINATED
         },
         REMOTE,

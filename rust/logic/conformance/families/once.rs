@@ -22,11 +22,11 @@ const SOURCE: &str = "IBA chapters 9 (a request is executed once) and 10 (flushi
 /// The cases.
 pub(super) const ROWS: &[Row] = &[Row::special(
     "sends_in_error",
-    "messages that arrive while the responder's queue pair is put into error, four times",
+    "messages that arrive while the responder's queue pair is put into error, 12 times",
     Special::SendsInError,
 )
 .wants(Wants {
-    times: 4,
+    times: 12,
     ..Wants::IMPATIENT
 })
 .rule(

@@ -5,7 +5,8 @@
 use super::super::{
     row::{
         Need,
-        Row, //
+        Row,
+        Wants, //
     },
     rule::Rule,
     special::Special, //
@@ -20,6 +21,10 @@ pub(super) const ROWS: &[Row] = &[
         "more READs than the connection allows at a time",
         Special::ReadsBeyondDepth,
     )
+    .wants(Wants {
+        times: 4,
+        ..Wants::NOTHING
+    })
     .rule(
         Rule {
             text:

@@ -91,7 +91,15 @@ pub(super) const ROWS: &[Row] = &[
     .then(&[Wait(LATE_MS), Receives(3)])
     .wants(Wants::SHARED)
     .need(Need::SharedReceives)
-    .rules(REPEATED, Rule::NO_RECEIVE_TERMINATED, AGAIN),
+    .rules(
+        REPEATED,
+        // Receives that nobody has taken stay in the shared queue.
+        Rule {
+            receives_end: false,
+            ..Rule::NO_RECEIVE_TERMINATED
+        },
+        AGAIN,
+    ),
     Row::steps(
         "write_imm_then_receive",
         "WRITE with immediate data to a peer that posts receives a while later, with RNR retries \

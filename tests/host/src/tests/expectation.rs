@@ -343,9 +343,9 @@ fn receives_count_where_the_case_is_about_them() {
     }
     let seen = Seen {
         receives: lost,
-        ..right(named("stale_rkey"))
+        ..right(named("stale_lkey"))
     };
-    deviates(named("stale_rkey"), Fabric::InfiniBand, &seen, &[]);
+    deviates(named("stale_lkey"), Fabric::InfiniBand, &seen, &[]);
     let seen = Seen {
         receive: Some(Ended::Status(9)),
         ..right(named("send_too_long"))
