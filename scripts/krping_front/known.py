@@ -9,7 +9,8 @@ defect:
 	send_too_long: how the request ended; how the receive ended: remote operation error
 	ud_bad_ah: memory is not as it must be
 
-Empty lines, and lines that begin with #, say nothing.
+A line "include FILE" has all that is in the shipped FILE, of which no case may be given again. Empty
+lines, and lines that begin with #, say nothing.
 """
 
 import os
@@ -48,11 +49,16 @@ def load(path: str) -> dict[str, Known]:
 	for number, line in enumerate(lines, 1):
 		if not line.strip() or line.lstrip().startswith("#"):
 			continue
+		word, _, other = line.strip().partition(" ")
+		if word == "include" and other in os.listdir(paths.KNOWN):
+			found |= load(os.path.join(paths.KNOWN, other))
+			continue
 		name, colon, rest = (part.strip() for part in line.partition(":"))
 		parts, second, seen = (part.strip() for part in rest.partition(":"))
 		if not colon or not name or not all(_parts(parts)) or (second and not seen):
 			raise Quit(f"{path}:{number}: must be CASE: PART; PART... or CASE: PART: SEEN, "
-				   "as in 'stale_lkey: how the request ended: WR flushed'")
+				   "as in 'stale_lkey: how the request ended: WR flushed', or "
+				   "include FILE, of a shipped file")
 		if name in found:
 			raise Quit(f"{path}:{number}: {name} is given twice")
 		found[name] = Known(_parts(parts), seen)

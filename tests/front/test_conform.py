@@ -181,6 +181,8 @@ def known_passes():
 def known_malformed():
 	for text, sentence in (("rnr", ":1: must be CASE: PART"), ("\nrnr:", ":2: must be CASE"),
 			       (": what", ":1: must be CASE"), ("rnr: a:", ":1: must be CASE"),
+			       ("include nothing", ":1: must be CASE"),
+			       ("include rxe\nstale_lkey: a", ":2: stale_lkey is given twice"),
 			       ("rnr: a;;b", ":1: must be CASE"),
 			       ("rnr: a\nrnr: b", ":2: rnr is given twice")):
 		module, lines, err = with_known(text, status=2)
