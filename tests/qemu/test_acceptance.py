@@ -67,7 +67,7 @@ def whole():
 		len(found), 0, 0, list(found.values()).count("skip")], top.attrib
 	with open(results, encoding="ascii") as file:
 		tests = [json.loads(line)["test"] for line in file]
-	assert tests[0] == "caps" and tests[-1] == "neg" and "casbw" in tests, tests
+	assert tests[:2] == ["caps", "neg"] and "casbw" in tests, tests
 	diag(f"it took {float(top.get('time')):.0f} s")
 
 
