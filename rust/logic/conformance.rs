@@ -104,6 +104,9 @@ impl fmt::Debug for Case {
 /// Number of words of bits in a set of cases.
 const WORDS: usize = 4;
 
+// Numbers of cases are bytes, and have bits in a set.
+const _: () = assert!(Case::COUNT <= 64 * WORDS && Case::COUNT <= 1 << u8::BITS);
+
 /// A set of cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CaseSet([u64; WORDS]);

@@ -281,6 +281,16 @@ pub(crate) enum Memory {
     Swapped,
 }
 
+impl Memory {
+    /// A whole message of the requester's own memory has been written to the start of the
+    /// responder's open memory.
+    pub(super) const ALL_WRITTEN: Self = Self::Written {
+        to: 0,
+        from: 0,
+        len: SIZE,
+    };
+}
+
 /// A conformance test as steps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Steps {

@@ -166,15 +166,7 @@ impl Setup {
                 needs_third_party: true,
                 ..self
             },
-            Special::ReadsBeyondDepth => Self {
-                reads: 1,
-                exposed: LONG,
-                ..self
-            },
-            Special::ReadFence | Special::WriteThenFlag => Self {
-                exposed: LONG,
-                ..self
-            },
+            Special::ReadsBeyondDepth => Self { reads: 1, ..self },
             Special::SqFull => Self {
                 receives: MANY,
                 slots: MANY,
@@ -207,15 +199,10 @@ impl Setup {
                 ..self
             },
             Special::Solicited | Special::SolicitedError => Self { told: true, ..self },
-            Special::SrqLimit | Special::SrqDrain => Self {
-                shared: true,
-                ..self
-            },
             Special::UdBadQkey
             | Special::UdBadAh
             | Special::UdAboveMtu
             | Special::UdShortReceive => Self {
-                exposed: LONG,
                 datagrams: true,
                 ..self
             },
@@ -228,13 +215,17 @@ impl Setup {
                 ..self
             },
             Special::InlineReuse => Self {
-                exposed: LONG,
                 inline: INLINE,
                 ..self
             },
-            Special::FlushOrder | Special::Drain | Special::ReadAfterWrite | Special::PortDown => {
-                self
-            }
+            Special::FlushOrder
+            | Special::Drain
+            | Special::SrqLimit
+            | Special::SrqDrain
+            | Special::ReadAfterWrite
+            | Special::ReadFence
+            | Special::WriteThenFlag
+            | Special::PortDown => self,
         }
     }
 

@@ -6,7 +6,8 @@ use super::super::{
     observation::Ended::Status,
     row::{
         Need,
-        Row, //
+        Row,
+        Wants, //
     },
     rule::{
         Rule,
@@ -29,6 +30,7 @@ const fn lost(
     source: &'static str,
 ) -> Row {
     Row::special(name, does, special)
+        .wants(Wants::LONG)
         .need(Need::Datagrams)
         .rule(LOST, source)
 }
@@ -58,6 +60,7 @@ pub(super) const ROWS: &[Row] = &[
         "a datagram that is longer than its receive, and then one that fits",
         Special::UdShortReceive,
     )
+    .wants(Wants::LONG)
     .need(Need::Datagrams)
     .rule(
         Rule {

@@ -40,6 +40,7 @@ use super::{
     receives::{
         inbox,
         APART,
+        SHORT,
         TOO_LONG, //
     }, //
 };
@@ -49,16 +50,6 @@ const SOURCE: &str = "IBA chapter 9: immediate data takes a receive, and complet
 const KEY: &str =
     "IBA chapter 9: a request is checked before it is executed; C9-88: its R_Key where it has data";
 const IWARP: Need = Need::NotIwarp("iWARP has no immediate data");
-
-/// Length of a receive that is too short.
-const SHORT: u32 = 64;
-
-/// All of the data has been written.
-const WRITTEN: Memory = Written {
-    to: 0,
-    from: 0,
-    len: SIZE,
-};
 
 /// The rule for a WRITE that is refused.
 const REFUSED: Rule = Rule {
@@ -108,7 +99,7 @@ pub(super) const ROWS: &[Row] = &[
         "WRITE with immediate data",
         &[Open(Both), inbox(SIZE)],
         Request::new(WriteImmediate, SIZE),
-        WRITTEN,
+        Memory::ALL_WRITTEN,
     )
     .need(IWARP)
     .rule(Rule::ARRIVES, SOURCE),

@@ -40,6 +40,12 @@ use crate::logic::failure::errno;
 const SOURCE: &str = "IBA chapter 9 (R_Key validation, remote access error); RFC 5040";
 const EMPTY: &str = "IBA C9-88: the R_Key of a request of 0 bytes is not checked";
 
+/// The rule for a request of 0 bytes.
+const UNCHECKED: Rule = Rule {
+    text: "success without a look at the key, and the connection goes on",
+    ..Rule::HARMLESS
+};
+
 /// The cases.
 pub(super) const ROWS: &[Row] = &[
     Row::steps(
@@ -130,13 +136,7 @@ pub(super) const ROWS: &[Row] = &[
         Request::write(0).other_key(),
         Untouched,
     )
-    .rule(
-        Rule {
-            text: "success without a look at the key, and the connection goes on",
-            ..Rule::HARMLESS
-        },
-        EMPTY,
-    ),
+    .rule(UNCHECKED, EMPTY),
     Row::steps(
         "read_of_zero_length",
         "READ of 0 bytes, with a key that was never given out",
@@ -145,10 +145,7 @@ pub(super) const ROWS: &[Row] = &[
         OwnUntouched,
     )
     .rules(
-        Rule {
-            text: "success without a look at the key, and the connection goes on",
-            ..Rule::HARMLESS
-        },
+        UNCHECKED,
         Rule {
             text: "success without a look at the key, or refused with EINVAL, and the connection \
                    goes on",

@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .wants(Wants {
         times: 4,
-        ..Wants::NOTHING
+        ..Wants::LONG
     })
     .rule(
         Rule {
@@ -51,6 +51,7 @@ pub(super) const ROWS: &[Row] = &[
         "SEND of what a READ before it brings, with a fence between them",
         Special::ReadFence,
     )
+    .wants(Wants::LONG)
     .rule(
         Rule {
             text: "success, and the message is what the READ has brought; the connection goes on",
@@ -63,6 +64,7 @@ pub(super) const ROWS: &[Row] = &[
         "WRITE of a flag behind a WRITE of data, to memory that the responder watches",
         Special::WriteThenFlag,
     )
+    .wants(Wants::LONG)
     .need(Need::NotIwarp(
         "iWARP places what arrives in any order until a receive completes",
     ))

@@ -116,6 +116,7 @@ pub(super) const ROWS: &[Row] = &[
         "messages until fewer receives than the limit of a shared receive queue are posted",
         Special::SrqLimit,
     )
+    .wants(Wants::SHARED)
     .need(Need::SharedReceives)
     .rule(
         Rule {
@@ -131,7 +132,10 @@ pub(super) const ROWS: &[Row] = &[
         Special::SrqDrain,
     )
     // The requester is to find out soon that the responder is gone.
-    .wants(Wants::IMPATIENT)
+    .wants(Wants {
+        shared: true,
+        ..Wants::IMPATIENT
+    })
     .need(Need::SharedReceives)
     .rule(
         Rule {
@@ -151,6 +155,7 @@ pub(super) const ROWS: &[Row] = &[
         "requests with inline data, whose buffer is overwritten once they are posted",
         Special::InlineReuse,
     )
+    .wants(Wants::LONG)
     .need(Need::Inline)
     .rule(
         Rule {

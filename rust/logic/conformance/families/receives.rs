@@ -63,7 +63,7 @@ const LEN: u32 = SIZE - FRONT;
 const PAGE: u32 = 4096;
 
 /// Length of a receive that is too short.
-const SHORT: u32 = 64;
+pub(super) const SHORT: u32 = 64;
 
 /// Memory for a receive that is checked.
 const fn own(offset: u32, len: u32, key: LocalKey) -> Local {
@@ -111,6 +111,13 @@ pub(super) const TOO_LONG: Rule = Rule {
     ..Rule::REMOTE_ACCESS
 };
 
+/// The same on iWARP.
+const TOO_LONG_TERMINATED: Rule = Rule {
+    text: "the connection ends, both queue pairs in error; the receive fails, and nothing is \
+           written behind it",
+    ..Rule::BAD_RECEIVE_TERMINATED
+};
+
 /// The cases.
 pub(super) const ROWS: &[Row] = &[
     Row::steps(
@@ -120,15 +127,7 @@ pub(super) const ROWS: &[Row] = &[
         Request::send(SIZE),
         InboxFrom(SHORT),
     )
-    .rules(
-        TOO_LONG,
-        Rule {
-            text: "the connection ends, both queue pairs in error; the receive fails, and nothing \
-                   is written behind it",
-            ..Rule::BAD_RECEIVE_TERMINATED
-        },
-        LENGTH,
-    ),
+    .rules(TOO_LONG, TOO_LONG_TERMINATED, LENGTH),
     Row::steps(
         "send_one_too_long",
         "SEND of a message one byte larger than the receive",
@@ -136,15 +135,7 @@ pub(super) const ROWS: &[Row] = &[
         Request::send(SHORT + 1),
         InboxFrom(SHORT),
     )
-    .rules(
-        TOO_LONG,
-        Rule {
-            text: "the connection ends, both queue pairs in error; the receive fails, and nothing \
-                   is written behind it",
-            ..Rule::BAD_RECEIVE_TERMINATED
-        },
-        LENGTH,
-    ),
+    .rules(TOO_LONG, TOO_LONG_TERMINATED, LENGTH),
     arrives(
         "send_exact",
         "SEND of a message as large as the receive",

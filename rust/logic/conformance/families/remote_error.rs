@@ -41,6 +41,21 @@ const SOURCE: &str = "IBA chapters 10 (a queue pair in error answers nothing) an
 const RECEIVE: &str =
     "IBA chapter 10: receives of a queue pair in error are flushed, later ones too";
 
+/// The rule where the responder has a receive (InfiniBand).
+const RECEIVE_FLUSHED: Rule = Rule {
+    text: "transport retry counter exceeded, requester's queue pair in error, later requests and \
+           the receive flushed",
+    receive: &[Status(STATUS_FLUSHED)],
+    ..Rule::NO_ANSWER
+};
+
+/// The same on iWARP.
+const RECEIVE_FLUSHED_TERMINATED: Rule = Rule {
+    text: "the connection ends, requester's queue pair in error; the receive is flushed",
+    receive: &[Status(STATUS_FLUSHED)],
+    ..Rule::NO_ANSWER_TERMINATED
+};
+
 /// Makes a case of a request to a queue pair that is in error.
 const fn unanswered(
     name: &'static str,
@@ -93,20 +108,7 @@ pub(super) const ROWS: &[Row] = &[
         Request::send(SIZE),
         InboxFrom(0),
     )
-    .rules(
-        Rule {
-            text: "transport retry counter exceeded, requester's queue pair in error, later \
-                   requests and the receive flushed",
-            receive: &[Status(STATUS_FLUSHED)],
-            ..Rule::NO_ANSWER
-        },
-        Rule {
-            text: "the connection ends, requester's queue pair in error; the receive is flushed",
-            receive: &[Status(STATUS_FLUSHED)],
-            ..Rule::NO_ANSWER_TERMINATED
-        },
-        RECEIVE,
-    ),
+    .rules(RECEIVE_FLUSHED, RECEIVE_FLUSHED_TERMINATED, RECEIVE),
     unanswered(
         "recv_in_error",
         "SEND to a queue pair in error, which a receive is posted to",
@@ -114,18 +116,5 @@ pub(super) const ROWS: &[Row] = &[
         Request::send(SIZE),
         InboxFrom(0),
     )
-    .rules(
-        Rule {
-            text: "transport retry counter exceeded, requester's queue pair in error, later \
-                   requests and the receive flushed",
-            receive: &[Status(STATUS_FLUSHED)],
-            ..Rule::NO_ANSWER
-        },
-        Rule {
-            text: "the connection ends, requester's queue pair in error; the receive is flushed",
-            receive: &[Status(STATUS_FLUSHED)],
-            ..Rule::NO_ANSWER_TERMINATED
-        },
-        RECEIVE,
-    ),
+    .rules(RECEIVE_FLUSHED, RECEIVE_FLUSHED_TERMINATED, RECEIVE),
 ];

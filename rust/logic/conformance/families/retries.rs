@@ -11,9 +11,9 @@ use super::super::{
     rule::Rule,
     steps::{
         Memory::{
+            self,
             Any,
-            InboxFrom,
-            Written, //
+            InboxFrom, //
         },
         Op::WriteImmediate,
         Request,
@@ -106,11 +106,7 @@ pub(super) const ROWS: &[Row] = &[
          without end",
         &[Open(Both)],
         Request::new(WriteImmediate, SIZE),
-        Written {
-            to: 0,
-            from: 0,
-            len: SIZE,
-        },
+        Memory::ALL_WRITTEN,
     )
     .no_receives()
     .then(&[Wait(LATE_MS), Receives(3)])
