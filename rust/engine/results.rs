@@ -22,7 +22,10 @@ use crate::{
             Role,
             Test, //
         },
-        conformance::trial::Trial,
+        conformance::{
+            observation::Tally,
+            trial::Trial, //
+        },
         device::caps::Caps,
         failure::{
             errno,
@@ -438,7 +441,23 @@ fn write_trial(cases: &mut Array<'_>, trial: &Trial) -> fmt::Result {
         .str("expected", trial.rule().text)?
         .str("seen", trial.seen())?
         .str("reason", trial.reason())?;
+    let total = &trial.total;
+    if total.times > 1 {
+        case.num("times", total.times)?;
+        write_tally(&mut case, "requests", &total.requests)?;
+        write_tally(&mut case, "receives", &total.receives)?;
+    }
     case.finish()
+}
+
+fn write_tally(object: &mut Object<'_>, name: &str, tally: &Tally) -> fmt::Result {
+    let mut counts = object.object(name)?;
+    counts
+        .num("posted", tally.posted)?
+        .num("done", tally.done)?
+        .num("flushed", tally.flushed)?
+        .num("failed", tally.other)?;
+    counts.finish()
 }
 
 impl fmt::Display for Report<'_> {

@@ -12,7 +12,7 @@
 //!
 //! - [`runner`] - the thread, which runs one case after the other
 //! - [`cases`] - what is done in a case: [`steps`] from the table, or a function of [`limits`],
-//!   [`order`], [`once`], [`events`], [`solicited`], [`shared`], [`datagrams`], [`inline`],
+//!   [`order`], [`race`], [`events`], [`solicited`], [`shared`], [`datagrams`], [`inline`],
 //!   [`management`]; [`setup`]: queue sizes and memory of each
 //! - [`pair`], [`end`], [`probe`], [`recorder`] - the connection of a case, its ends, requests that
 //!   may be wrong, and the record of completions; [`caller`]: another connection request
@@ -27,10 +27,10 @@ mod events;
 mod inline;
 mod limits;
 mod management;
-mod once;
 mod order;
 pub(crate) mod pair;
 mod probe;
+mod race;
 mod recorder;
 pub(crate) mod runner;
 pub(crate) mod setup;

@@ -162,6 +162,22 @@ def options():
 	assert number == errno.ERANGE, krping.name(number)
 
 
+@suite.test("for a time: what passes runs again and again, and each request is counted")
+def again_and_again():
+	number, result, lines = run("rnr+stale_rkey+race_requester_error", "duration=3")
+	assert number == 0 and len(result["cases"]) == 3, result
+	assert_cases(result["cases"], PASS, FAIL)
+	# A new connection each time; those of the race are 4 for each run.
+	for case in result["cases"]:
+		times, done = case["times"], case["requests"]
+		assert times >= (8 if case["name"].startswith("race") else 2), case
+		assert done["posted"] == done["done"] + done["flushed"] + done["failed"], case
+		assert sum(f"neg {case['name']}: " in line for line in lines) == 1, lines
+	race = next(case for case in result["cases"] if case["name"].startswith("race"))
+	assert race["requests"]["done"] and race["requests"]["flushed"], race
+	assert race["requests"]["posted"] > 2 * race["times"], race
+
+
 @suite.test("what is refused, by name")
 def refused():
 	for text, number, sentence in (

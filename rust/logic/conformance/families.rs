@@ -10,9 +10,9 @@ mod invalidation;
 mod keys;
 mod local_memory;
 mod management;
-mod once;
 mod order;
 mod queues;
+mod race;
 mod ranges;
 mod receives;
 mod remote_error;
@@ -117,9 +117,9 @@ pub(crate) const FAMILIES: [Family; 18] = [
         rows: datagrams::ROWS,
     },
     Family {
-        name: "once",
-        about: "requests that are done once, whatever happens",
-        rows: once::ROWS,
+        name: "race",
+        about: "requests under way while their connection ends",
+        rows: race::ROWS,
     },
     Family {
         name: "management",

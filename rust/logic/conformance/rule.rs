@@ -95,6 +95,8 @@ pub(crate) enum RestRule {
     Follows,
     /// All complete, with any status.
     Complete,
+    /// All complete, and so do the receives: done in the beginning, and flushed then.
+    Ended,
     /// Completions may be missing only after an asynchronous error, or with the queue pair in
     /// error.
     LossIsTold,

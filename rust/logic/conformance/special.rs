@@ -2,6 +2,23 @@
 
 //! The conformance tests that are more than a list of steps: each is a function of the workload.
 
+/// The event that ends a connection while requests are under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// The requester's queue pair is put into error.
+    RequesterError,
+    /// The responder's queue pair is put into error.
+    ResponderError,
+    /// The requester disconnects.
+    Disconnect,
+    /// One request has a key that was never given out.
+    BadKey,
+    /// The responder's queue pair is taken the right to READs.
+    Forbid,
+    /// The responder's queue pair is drained and destroyed.
+    Destroy,
+}
+
 /// A conformance test that is more than a list of [steps](super::steps).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Special {
@@ -50,6 +67,10 @@ pub(crate) enum Special {
     InlineReuse,
     /// Messages that arrive while the responder's queue pair is put into error.
     SendsInError,
+    /// Requests of all kinds and of both ends, under way while this comes to them.
+    Race(Fate),
+    /// Atomic operations under way while the responder's queue pair is put into error.
+    RaceAtomics,
     /// A connection request that is neither accepted nor rejected.
     Unanswered,
     /// A connection request in the name of a queue pair that the peer is connected with.

@@ -216,6 +216,16 @@ pub(crate) enum Side {
     Responder,
 }
 
+impl Side {
+    /// Returns the other end.
+    pub(crate) fn peer(self) -> Self {
+        match self {
+            Self::Requester => Self::Responder,
+            Self::Responder => Self::Requester,
+        }
+    }
+}
+
 /// A step before or after the request under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {

@@ -4,7 +4,10 @@
 
 use super::{
     deviation::Deviations,
-    observation::Seen,
+    observation::{
+        Seen,
+        Tally, //
+    },
     rule::{
         Fabric,
         Rule, //
@@ -28,6 +31,28 @@ pub(crate) enum Tried {
     Skipped(&'static str),
 }
 
+/// The number of times that a case was tried, and the sums of what was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Total {
+    /// Number of times.
+    pub(crate) times: u32,
+    /// The results of the requests beside those under test.
+    pub(crate) requests: Tally,
+    /// The results of the receives.
+    pub(crate) receives: Tally,
+}
+
+impl Total {
+    /// Adds what was seen once more.
+    pub(crate) fn add(&mut self, seen: &Seen) {
+        *self = Self {
+            times: self.times.saturating_add(1),
+            requests: self.requests.and(&seen.rest),
+            receives: self.receives.and(&seen.receives),
+        };
+    }
+}
+
 /// One case and its result. Its `Display` is a line for the log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trial {
@@ -37,6 +62,8 @@ pub(crate) struct Trial {
     pub(crate) fabric: Fabric,
     /// The progress, with the observations or the reason.
     pub(crate) tried: Tried,
+    /// The sums of all times, of which `tried` is the last one.
+    pub(crate) total: Total,
 }
 
 impl Trial {
@@ -55,6 +82,11 @@ impl Trial {
     /// Returns true where the device deviated from the rule, or the case could not be tried.
     pub(crate) fn failed(&self) -> bool {
         matches!(self.tried, Tried::Broken(_)) || !self.deviations().is_empty()
+    }
+
+    /// Returns true where the case ran, and the device did as demanded.
+    pub(crate) fn passed(&self) -> bool {
+        !self.failed() && !self.skipped()
     }
 
     /// Returns true where the case was skipped.

@@ -121,7 +121,7 @@ options! {
         .goes(|role, test| repeats(role, test) || test == Test::Tap && role != Role::Server);
     /// Stops after so many seconds.
     Duration = optional!("duration", "10", limits::DURATION_S, SECONDS, duration_s)
-        .goes(repeats);
+        .goes(|role, test| repeats(role, test) || test == Test::Conformance);
     /// Is a disk whose blocks are at a server.
     Blk = test(&["blk"], Test::Block);
     /// Forwards the requests to an existing disk.

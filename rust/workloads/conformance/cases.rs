@@ -15,7 +15,6 @@ use super::{
     inline,
     limits,
     management,
-    once,
     order,
     pair::{
         untouched,
@@ -23,6 +22,7 @@ use super::{
         Pair, //
     },
     probe::Probe,
+    race,
     shared,
     solicited,
     steps, //
@@ -36,7 +36,10 @@ use crate::{
             },
             row::Act,
             rule::Rule,
-            special::Special,
+            special::{
+                Fate,
+                Special, //
+            },
             steps::SIZE,
             Case, //
         },
@@ -46,7 +49,7 @@ use crate::{
 };
 use kernel::prelude::*;
 
-/// Runs `case` on `pair`. `third_party` is another connection, and `caller` what asks for one, for
+/// Runs `case` on `pair`, after `round` times before. `third_party` is another connection, and `caller` what asks for one, for
 /// cases whose [`Setup`] says so.
 ///
 /// # Errors
@@ -61,6 +64,7 @@ pub(crate) fn run(
     pair: &mut Pair<'_>,
     third_party: Option<&mut Pair<'_>>,
     caller: Option<Caller<'_>>,
+    round: u32,
 ) -> Result<Seen, Failure> {
     let special = match &case.row().act {
         Act::Steps(steps) => return steps::run(rule, pair, steps),
@@ -98,7 +102,9 @@ pub(crate) fn run(
         Special::Rearm => events::rearm(rule, pair),
         Special::Solicited => solicited::message(rule, pair),
         Special::SolicitedError => solicited::error(rule, pair),
-        Special::SendsInError => once::sends_in_error(rule, pair),
+        Special::SendsInError => race::sends_in_error(rule, pair),
+        Special::Race(fate) => race::run(rule, pair, fate, false, round),
+        Special::RaceAtomics => race::run(rule, pair, Fate::ResponderError, true, round),
         Special::SrqLimit => shared::limit(rule, pair),
         Special::SrqDrain => shared::drain(rule, pair),
         Special::UdBadQkey => datagrams::bad_qkey(rule, pair),

@@ -88,7 +88,8 @@ pub(super) type Taken = core::result::Result<usize, i32>;
 
 /// One end of a connection.
 pub(crate) struct End {
-    queue_pair: Pin<KBox<QueuePair<Recorder>>>,
+    /// Until it is destroyed.
+    queue_pair: Option<Pin<KBox<QueuePair<Recorder>>>>,
     /// The queue that the receives are of, if they are not of its own.
     shared: Option<Arc<SharedReceiveQueue>>,
     watch: Arc<Watch>,
@@ -160,7 +161,7 @@ impl End {
             recorder,
         )?;
         let mut this = Self {
-            queue_pair,
+            queue_pair: Some(queue_pair),
             shared,
             watch,
             id: id.clone(),
@@ -188,12 +189,26 @@ impl End {
         self.id.outcome()
     }
 
+    /// Returns the queue pair.
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` once it is destroyed.
+    fn queue_pair(&self) -> Result<&QueuePair<Recorder>> {
+        self.queue_pair.as_deref().ok_or(ENODEV)
+    }
+
+    /// Destroys the queue pair, and what has been recorded. Sleeps.
+    pub(super) fn destroy(&mut self) {
+        self.queue_pair = None;
+    }
+
     fn with<R>(
         &self,
         f: impl FnOnce(&mut Recorder, &mut Queue<'_, Tag, Request>) -> R,
     ) -> Result<R> {
         // The workload exists until the queue pair is dropped.
-        self.queue_pair.with(f).ok_or(ENODEV)
+        self.queue_pair()?.with(f).ok_or(ENODEV)
     }
 
     fn buffer(&self, place: Place) -> BufferId {
@@ -292,9 +307,10 @@ impl End {
         armed.map_err(|e| Failure::Kernel("arming the shared receive queue", e.to_errno()))
     }
 
-    /// Returns the number of receives that have completed.
-    pub(super) fn taken(&self) -> usize {
-        self.with(|recorder, _| recorder.count(true)).unwrap_or(0)
+    /// Returns the number of requests that have completed, or of receives if `receive` is true.
+    pub(super) fn completed(&self, receive: bool) -> usize {
+        self.with(|recorder, _| recorder.count(receive))
+            .unwrap_or(0)
     }
 
     /// Returns the receiver of events.
@@ -309,14 +325,15 @@ impl End {
     ///
     /// The device refuses.
     pub(super) fn arm(&self, next: NextEvent) -> Result<bool, Failure> {
-        self.queue_pair
-            .arm(next)
+        self.queue_pair()
+            .and_then(|queue_pair| queue_pair.arm(next))
             .map_err(|e| Failure::Kernel("arming the completion queue", e.to_errno()))
     }
 
     /// Handles completions, and returns their number.
     pub(super) fn poll(&self) -> usize {
-        self.queue_pair.poll(BUDGET)
+        self.queue_pair()
+            .map_or(0, |queue_pair| queue_pair.poll(BUDGET))
     }
 
     /// Marks the next request as the first one under test.
@@ -356,6 +373,21 @@ impl End {
             .unwrap_or_default()
     }
 
+    /// Returns the results of all requests under test, or of all receives if `receive` is true, and
+    /// the status of the one that failed, as [`Recorder::ended_at`] does.
+    pub(super) fn ended_at(
+        &self,
+        receive: bool,
+        silent: impl Fn(usize) -> bool,
+    ) -> (Tally, Option<u32>) {
+        let slots = match receive {
+            true => 0..self.received,
+            false => self.before..self.sent,
+        };
+        self.with(|recorder, _| recorder.ended_at(receive, slots, silent))
+            .unwrap_or_default()
+    }
+
     /// Returns the results of all receives.
     pub(super) fn receives_tally(&self) -> Tally {
         let slots = 0..self.received;
@@ -366,12 +398,13 @@ impl End {
     /// Returns the state of the queue pair as the device reports it, or an unknown state if it does
     /// not report one. May sleep.
     pub(super) fn state(&self) -> State {
-        State(self.queue_pair.query_state().unwrap_or(u32::MAX))
+        let state = self.queue_pair().and_then(QueuePair::query_state);
+        State(state.unwrap_or(u32::MAX))
     }
 
     /// Returns the number of completions that, according to the device, the completion queue holds.
     pub(super) fn completions(&self) -> u32 {
-        self.queue_pair.max_completions()
+        self.queue_pair().map_or(0, QueuePair::max_completions)
     }
 
     /// Returns the name of the asynchronous error that was reported for its queues, if any.
@@ -384,7 +417,7 @@ impl End {
 
     /// Returns the number of the queue pair.
     pub(super) fn number(&self) -> u32 {
-        self.queue_pair.number()
+        self.queue_pair().map_or(0, QueuePair::number)
     }
 
     /// Disconnects, as a consumer must that is told of the end, which puts the queue pair into
@@ -407,21 +440,21 @@ impl End {
             Rights::Both => &[Access::RemoteAtomic],
             Rights::Atomic => &[Access::Remote],
         };
-        self.queue_pair
-            .permit(permitted)
+        self.queue_pair()
+            .and_then(|queue_pair| queue_pair.permit(permitted))
             .map_err(|e| Failure::Kernel("changing what the queue pair permits", e.to_errno()))
     }
 
     /// Puts the queue pair into the error state. May sleep.
     pub(super) fn set_error(&self) -> Result<(), Failure> {
-        self.queue_pair
-            .modify_to_error()
+        self.queue_pair()
+            .and_then(QueuePair::modify_to_error)
             .map_err(|e| Failure::Kernel("putting the queue pair into error", e.to_errno()))
     }
 
     /// Drains the queue pair: puts it into the error state and waits for all completions. Sleeps.
     pub(super) fn drain(&self) -> Result {
-        self.queue_pair.drain()
+        self.queue_pair()?.drain()
     }
 }
 

@@ -152,11 +152,7 @@ impl<'a> Pair<'a> {
     ///
     /// The request failed, or the command was cancelled.
     fn must(&mut self, side: Side, probe: &Probe) -> Result<(), Failure> {
-        let end = match side {
-            Side::Requester => &mut self.requester,
-            Side::Responder => &mut self.responder,
-        };
-        let taken = end.post(probe);
+        let taken = self.end_mut(side).post(probe);
         self.until(|this| this.end(side).ended(taken) != Ended::Missing)?;
         let ended = self.end(side).ended(taken);
         good(ended, probe.operation(), self.deadlines.timeout_ms)
@@ -190,9 +186,18 @@ impl<'a> Pair<'a> {
     ///
     /// The registration failed, or the command was cancelled.
     pub(super) fn open(&mut self, access: Access) -> Result<Advertisement, Failure> {
-        let region = self.responder.region;
-        self.must(Side::Responder, &Probe::Register { region, access })?;
-        self.responder.advertise().map_err(failed)
+        self.open_of(Side::Responder, access)
+    }
+
+    /// Registers the memory of an end for `access` of its peer, and returns the advertisement.
+    ///
+    /// # Errors
+    ///
+    /// The registration failed, or the command was cancelled.
+    pub(super) fn open_of(&mut self, side: Side, access: Access) -> Result<Advertisement, Failure> {
+        let region = self.end(side).region;
+        self.must(side, &Probe::Register { region, access })?;
+        self.end(side).advertise().map_err(failed)
     }
 
     /// Invalidates the registration of the responder's memory.
@@ -234,10 +239,19 @@ impl<'a> Pair<'a> {
         self.must(side, &Probe::Invalidate { region })
     }
 
-    fn end(&self, side: Side) -> &End {
+    /// Returns an end.
+    pub(super) fn end(&self, side: Side) -> &End {
         match side {
             Side::Requester => &self.requester,
             Side::Responder => &self.responder,
+        }
+    }
+
+    /// Returns an end.
+    pub(super) fn end_mut(&mut self, side: Side) -> &mut End {
+        match side {
+            Side::Requester => &mut self.requester,
+            Side::Responder => &mut self.responder,
         }
     }
 

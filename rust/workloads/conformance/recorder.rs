@@ -62,7 +62,9 @@ impl Record {
             slot: tag.slot as usize,
             status: wc.status(),
             // Failed completions need not have an opcode.
-            names_its_op: wc.opcode().is_none_or(|own| own == opcode),
+            names_its_op: wc.opcode().is_none_or(|own| {
+                own == opcode || own == Opcode::RECV_RDMA_WITH_IMM && tag.op == Operation::Receive
+            }),
         }
     }
 }
@@ -140,6 +142,37 @@ impl Recorder {
             *count = count.saturating_add(1);
         }
         tally
+    }
+
+    /// Returns the results of the requests to one queue whose numbers are in `slots`, of a queue pair
+    /// that has been drained, and the status of the one that failed, which is not among them. Those
+    /// that are `silent` have not asked for a completion where they succeed.
+    ///
+    /// What succeeds behind another that did not has ended in another way than it may, and so has
+    /// a failure behind one.
+    pub(super) fn ended_at(
+        &self,
+        receive: bool,
+        slots: Range<usize>,
+        silent: impl Fn(usize) -> bool,
+    ) -> (Tally, Option<u32>) {
+        let end = self.of(receive).find(|record| record.status != 0).copied();
+        let failed = end.filter(|record| record.status != STATUS_FLUSHED);
+        let end_slot = end.map_or(usize::MAX, |record| record.slot);
+        let mut tally = self.tally(receive, slots.clone(), failed.map(|record| record.slot));
+        let late = self
+            .of(receive)
+            .skip_while(|record| record.status == 0)
+            .filter(|record| record.status == 0)
+            .count() as u32;
+        tally.done = tally.done.saturating_sub(late);
+        tally.other = tally.other.saturating_add(late);
+        let unsaid = slots
+            .take_while(|slot| *slot < end_slot)
+            .filter(|slot| silent(*slot) && self.ended(receive, *slot) == Ended::Missing)
+            .count() as u32;
+        tally.done = tally.done.saturating_add(unsaid);
+        (tally, failed.map(|record| record.status))
     }
 
     fn of(&self, receive: bool) -> impl Iterator<Item = &Record> {

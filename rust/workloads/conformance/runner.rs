@@ -57,6 +57,7 @@ use crate::{
             rule::Fabric,
             special::Special,
             trial::{
+                Total,
                 Trial,
                 Tried, //
             },
@@ -229,36 +230,66 @@ impl<'a> CaseRunner<'a> {
     #[inline(never)]
     fn run(&self, trials: &mut KVec<Trial>, report: &mut Report<'_>) -> Result<(), Failure> {
         let command = &self.session.command;
+        let end = command.duration_ms().map(Deadline::after_ms);
         for case in command.cases.iter() {
+            let mut total = Total::default();
             let trial = Trial {
                 case,
                 fabric: self.fabric,
-                tried: self.attempt(case, report)?,
+                tried: self.attempt(case, &mut total, report)?,
+                total,
             };
-            let id = self.session.id;
-            if trial.failed() {
-                pr_err!("{}: {}\n", id, trial);
-            } else {
-                pr_info!("{}: {}\n", id, trial);
-            }
+            self.say(&trial);
             if command.verbose {
-                let name = case.as_str();
+                let (id, name) = (self.session.id, case.as_str());
                 pr_info!("{}: neg {}: expected: {}\n", id, name, trial.rule().text);
             }
             trials
                 .push(trial, GFP_KERNEL)
                 .map_err(|e| failed("keeping the results")(e.into()))?;
         }
+        while let Some(end) = end.filter(|end| !end.passed()) {
+            let mut passing = false;
+            for trial in trials.iter_mut().filter(|trial| trial.passed()) {
+                if end.passed() {
+                    break;
+                }
+                passing = true;
+                trial.tried = self.attempt(trial.case, &mut trial.total, report)?;
+                if !trial.passed() {
+                    self.say(trial);
+                }
+            }
+            if !passing {
+                break;
+            }
+        }
         Ok(())
     }
 
-    /// Runs one case, then checks a new connection with a round of operations.
+    /// Logs a result.
+    fn say(&self, trial: &Trial) {
+        let id = self.session.id;
+        if trial.failed() {
+            pr_err!("{}: {}\n", id, trial);
+        } else {
+            pr_info!("{}: {}\n", id, trial);
+        }
+    }
+
+    /// Runs one case, adds what was seen to `total`, then checks a new connection with a round of
+    /// operations.
     #[inline(never)]
-    fn attempt(&self, case: Case, report: &mut Report<'_>) -> Result<Tried, Failure> {
+    fn attempt(
+        &self,
+        case: Case,
+        total: &mut Total,
+        report: &mut Report<'_>,
+    ) -> Result<Tried, Failure> {
         if let Some(why) = self.unfit(case)? {
             return Ok(Tried::Skipped(why));
         }
-        let seen = match self.provoke_all(case, report) {
+        let seen = match self.provoke_all(case, total, report) {
             Ok(seen) => seen,
             Err(failure) => {
                 self.check_control()?;
@@ -287,19 +318,26 @@ impl<'a> CaseRunner<'a> {
     }
 
     /// Runs one case as many times as its row says, or until the device deviates from the rule.
-    fn provoke_all(&self, case: Case, report: &mut Report<'_>) -> Result<Seen, Failure> {
-        let mut seen = self.provoke(case, report)?;
-        for _ in 1..case.row().wants.times {
-            if !case.rule(self.fabric).judge(&seen, true).is_empty() {
-                break;
+    fn provoke_all(
+        &self,
+        case: Case,
+        total: &mut Total,
+        report: &mut Report<'_>,
+    ) -> Result<Seen, Failure> {
+        let mut left = case.row().wants.times;
+        loop {
+            let seen = self.provoke(case, total.times, report)?;
+            total.add(&seen);
+            left = left.saturating_sub(1);
+            if left == 0 || !case.rule(self.fabric).judge(&seen, true).is_empty() {
+                return Ok(seen);
             }
-            seen = self.provoke(case, report)?;
         }
-        Ok(seen)
     }
 
+    /// Runs one case, which has been run `round` times before.
     #[inline(never)]
-    fn provoke(&self, case: Case, report: &mut Report<'_>) -> Result<Seen, Failure> {
+    fn provoke(&self, case: Case, round: u32, report: &mut Report<'_>) -> Result<Seen, Failure> {
         let setup = Setup::of(case, self.fabric);
         let mut third_party = match setup.needs_third_party {
             true => Some(self.connect(&Setup::PLAIN, &self.other_pd, report)?),
@@ -319,7 +357,7 @@ impl<'a> CaseRunner<'a> {
                 let TestConnection {
                     pair, ids: [id, _], ..
                 } = &mut *connection;
-                let run = || cases::run(case, rule, pair, other, caller);
+                let run = || cases::run(case, rule, pair, other, caller, round);
                 let seen = if matches!(case.row().act, Act::Special(Special::PortDown)) {
                     self.without_port(case, id, run)
                 } else {

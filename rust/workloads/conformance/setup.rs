@@ -220,6 +220,8 @@ impl Setup {
             },
             Special::FlushOrder
             | Special::Drain
+            | Special::Race(_)
+            | Special::RaceAtomics
             | Special::SrqLimit
             | Special::SrqDrain
             | Special::ReadAfterWrite

@@ -37,7 +37,7 @@ pub(super) fn limit(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     for _ in 0..before {
         let _ = pair.requester.post(&message);
     }
-    pair.until(|pair| pair.responder.taken() >= before)?;
+    pair.until(|pair| pair.responder.completed(true) >= before)?;
     let early = pair.responder.watch().limit_events();
     let first = pair.requester.post(&message);
     let ends = [&pair.requester, &pair.responder];
@@ -62,13 +62,13 @@ pub(super) fn drain(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     for _ in 0..RECEIVES {
         let _ = pair.requester.post(&message);
     }
-    pair.until(|pair| pair.responder.taken() > 0)?;
+    pair.until(|pair| pair.responder.completed(true) > 0)?;
     pair.responder.drain().map_err(failed)?;
     // Soft-RoCE tells again with each packet that comes.
     let told = pair.responder.watch().last_receives() > 0;
-    let drained = pair.responder.taken();
+    let drained = pair.responder.completed(true);
     let mut seen = pair.look(rule, Err(0), None, |_| Ok(true))?;
-    let late = pair.responder.taken() != drained;
+    let late = pair.responder.completed(true) != drained;
     seen.first = if told && !late {
         Ended::Status(0)
     } else {

@@ -42,7 +42,7 @@ pub(super) fn message(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure>
     let plain = pair.message();
     let taken = pair.requester.post(&plain);
     pair.until(|pair| {
-        pair.requester.ended(taken) != Ended::Missing && pair.responder.taken() == 1
+        pair.requester.ended(taken) != Ended::Missing && pair.responder.completed(true) == 1
     })?;
     let watch = pair.responder.watch();
     let spurious = pair
@@ -68,7 +68,7 @@ pub(super) fn error(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     let message = pair.message();
     let first = pair.requester.post(&message);
     pair.until(|pair| {
-        pair.requester.ended(first) != Ended::Missing && pair.responder.taken() == 1
+        pair.requester.ended(first) != Ended::Missing && pair.responder.completed(true) == 1
     })?;
     pair.responder.receives(LATER)?;
     let before = arm(&pair.responder, NextEvent::Solicited)?;

@@ -64,13 +64,13 @@ use kernel::prelude::*;
 
 /// Bits to flip in a key to get one that was never given out. They are in the part of the key that
 /// its owner chooses.
-const OTHER_KEY: u32 = 0x55;
+pub(super) const OTHER_KEY: u32 = 0x55;
 
 /// A number that no memory has.
 const ANY: u64 = 7;
 
 /// Number of bytes of an atomic operation.
-const WORD: usize = 8;
+pub(super) const WORD: usize = 8;
 
 /// The results of the steps so far.
 #[derive(Default)]
@@ -263,7 +263,7 @@ fn region_of(end: &End, region: Region) -> Result<RegionId, Failure> {
 }
 
 /// Returns the number in the first 8 bytes of the responder's open memory in the beginning.
-fn initial() -> u64 {
+pub(super) fn initial() -> u64 {
     let open = seed(false, Place::Exposed);
     u64::from_ne_bytes(core::array::from_fn(|at| byte(open, at)))
 }
@@ -336,7 +336,7 @@ impl Memory {
 
 /// Returns true where a buffer begins with `number`, and has the bytes derived from `seed` behind
 /// it.
-fn number_then(end: &End, place: Place, number: u64, seed: u8) -> Result<bool> {
+pub(super) fn number_then(end: &End, place: Place, number: u64, seed: u8) -> Result<bool> {
     let bytes: [u8; WORD] = number.to_ne_bytes();
     end.matches(place, |at| bytes.get(at).copied().unwrap_or(byte(seed, at)))
 }

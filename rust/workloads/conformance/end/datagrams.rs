@@ -44,7 +44,9 @@ impl End {
     ///
     /// There is none.
     pub(in crate::workloads::conformance) fn datagram_number(&self) -> Result<u32, Failure> {
-        let number = self.queue_pair.unreliable_number();
+        let number = self
+            .queue_pair()
+            .map_or(None, |queue_pair| queue_pair.unreliable_number());
         number.ok_or_else(|| failed(EINVAL))
     }
 
@@ -57,7 +59,9 @@ impl End {
         &self,
         peer: u32,
     ) -> Result<(), Failure> {
-        let connected = self.queue_pair.connect_unreliable(peer);
+        let connected = self
+            .queue_pair()
+            .and_then(|queue_pair| queue_pair.connect_unreliable(peer));
         connected.map_err(|e| Failure::Kernel(CONNECTING_UNRELIABLE, e.to_errno()))
     }
 
@@ -70,7 +74,9 @@ impl End {
         &self,
         qkey: u32,
     ) -> Result<(), Failure> {
-        let set = self.queue_pair.set_datagram_qkey(qkey);
+        let set = self
+            .queue_pair()
+            .and_then(|queue_pair| queue_pair.set_datagram_qkey(qkey));
         set.map_err(|e| Failure::Kernel("setting the Q_Key", e.to_errno()))
     }
 
@@ -80,8 +86,8 @@ impl End {
     ///
     /// [`Failure::Unsupported`] where they do not go by IPv4; the device refuses.
     pub(in crate::workloads::conformance) fn misdirect_datagrams(&self) -> Result<(), Failure> {
-        self.queue_pair
-            .misdirect_datagrams()
+        self.queue_pair()
+            .and_then(|queue_pair| queue_pair.misdirect_datagrams())
             .map_err(|error| match error {
                 EINVAL => Failure::Unsupported("datagrams do not go by IPv4 there"),
                 error => Failure::Kernel("creating an address handle", error.to_errno()),

@@ -15,6 +15,7 @@ use crate::logic::{
         },
         rule::Fabric,
         trial::{
+            Total,
             Trial,
             Tried, //
         },
@@ -123,7 +124,14 @@ fn right(case: Case) -> Seen {
             works: None,
             ..harmless()
         },
-        "sends_in_error" => Seen {
+        "sends_in_error"
+        | "race_requester_error"
+        | "race_responder_error"
+        | "race_disconnect"
+        | "race_bad_key"
+        | "race_forbid"
+        | "race_destroy"
+        | "race_atomics" => Seen {
             requester: State::ERROR,
             responder: State::ERROR,
             works: None,
@@ -167,6 +175,71 @@ fn deviates(case: Case, fabric: Fabric, seen: &Seen, expected: &[Deviation]) {
     for deviation in expected {
         assert!(found.has(*deviation), "{case:?}: {found} of {seen}");
     }
+}
+
+#[test]
+fn a_race_ends_each_request_as_it_may() {
+    let case = named("race_bad_key");
+    let good = right(case);
+    for (change, expected) in [
+        (
+            Tally {
+                other: 1,
+                posted: 3,
+                ..done(2)
+            },
+            Deviation::Rest,
+        ),
+        (
+            Tally {
+                posted: 3,
+                ..done(2)
+            },
+            Deviation::Rest,
+        ),
+        (
+            Tally {
+                repeated: 1,
+                ..done(2)
+            },
+            Deviation::Repeated,
+        ),
+    ] {
+        let seen = Seen {
+            rest: change,
+            ..good
+        };
+        deviates(case, Fabric::InfiniBand, &seen, &[expected]);
+    }
+    let receives = Tally {
+        other: 1,
+        posted: 3,
+        ..done(2)
+    };
+    deviates(
+        case,
+        Fabric::InfiniBand,
+        &Seen { receives, ..good },
+        &[Deviation::Rest],
+    );
+    for (status, expected) in [(10, &[][..]), (12, &[]), (13, &[Deviation::First])] {
+        let first = Ended::Status(status);
+        deviates(case, Fabric::InfiniBand, &Seen { first, ..good }, expected);
+    }
+}
+
+#[test]
+fn sums_of_all_times() {
+    let mut total = Total::default();
+    total.add(&harmless());
+    total.add(&failed(10));
+    let sum = Tally {
+        posted: 4,
+        done: 2,
+        flushed: 2,
+        ..Tally::default()
+    };
+    assert_eq!((total.times, total.requests, total.receives), (2, sum, sum));
 }
 
 #[test]
@@ -452,6 +525,7 @@ fn trial(case: Case, tried: Tried) -> Trial {
         case,
         fabric: Fabric::InfiniBand,
         tried,
+        total: Total::default(),
     }
 }
 
