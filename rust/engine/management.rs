@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 use super::{
+    destroying::destroy,
     drive::failed,
     session::Session,
     worker::Worker, //
@@ -99,6 +100,14 @@ pub(crate) fn ask(session: &Session, worker: &Worker, id: &CmId) -> Result<(), F
 /// Sends a request to `listener`, rejects it, and waits for the rejection.
 fn hear(session: &Session, listener: &Listener, outcome: Arc<Outcome>) -> Result<(), Failure> {
     let id = CmId::new(&session.net, outcome.clone()).map_err(failed(ASKING))?;
+    let answer = answer(&id, listener, &outcome);
+    // A CM that does not answer may not let go of it either.
+    destroy(session, id, PATIENCE_MS);
+    answer
+}
+
+/// Sends a request by `id` to `listener`, and waits for the rejection.
+fn answer(id: &CmId, listener: &Listener, outcome: &Outcome) -> Result<(), Failure> {
     id.resolve_address(&listener.local(), PATIENCE_MS)?;
     id.resolve_route(PATIENCE_MS)?;
     let limits = ReadLimits {

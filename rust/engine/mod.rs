@@ -16,6 +16,7 @@
 //! - [`errors`] - the failed commands, for people, with [`advice`]
 //! - [`allowance`] - what the peers of a command may take: silence, memory
 //! - [`restart`] - commands whose `write()` the kernel restarts
+//! - [`destroying`] - destruction with a deadline
 //! - [`detached`] - servers that survive their command
 //!
 //! Connections:
@@ -62,6 +63,7 @@ pub(crate) mod completion;
 pub(crate) mod connect;
 mod connection;
 pub(crate) mod depths;
+pub(crate) mod destroying;
 pub(crate) mod detached;
 pub(crate) mod device_counters;
 pub(crate) mod dial;

@@ -34,12 +34,14 @@ pub(crate) enum Deviation {
     Depth,
     /// The same connection stopped working.
     Works,
+    /// The queue pairs could not be destroyed.
+    Destroyed,
     /// A new connection did not work.
     Recovery,
 }
 
 /// All deviations, each with its text.
-const DEVIATIONS: [(Deviation, &str); 14] = [
+const DEVIATIONS: [(Deviation, &str); 15] = [
     (Deviation::First, "how the request ended"),
     (Deviation::Rest, "how the requester's other requests ended"),
     (Deviation::Receive, "how the receive ended"),
@@ -56,6 +58,7 @@ const DEVIATIONS: [(Deviation, &str); 14] = [
         "more READs under way than the connection allows",
     ),
     (Deviation::Works, "the connection does not go on"),
+    (Deviation::Destroyed, "the device holds the queue pairs"),
     (Deviation::Recovery, "no new connection works"),
 ];
 

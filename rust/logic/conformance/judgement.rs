@@ -80,6 +80,7 @@ impl Rule {
             (Deviation::Memory, seen.intact),
             (Deviation::Depth, seen.ahead == 0),
             (Deviation::Works, seen.works != Some(false)),
+            (Deviation::Destroyed, seen.destroyed),
             (Deviation::Recovery, recovered),
         ] {
             if !holds {

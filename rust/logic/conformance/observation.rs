@@ -107,6 +107,8 @@ pub(crate) struct Seen {
     /// True where a message arrived on the same connection afterwards; `None` where this was not
     /// tried.
     pub(crate) works: Option<bool>,
+    /// The queue pairs could be destroyed within the timeout.
+    pub(crate) destroyed: bool,
 }
 
 impl fmt::Display for Ended {
@@ -186,10 +188,14 @@ impl fmt::Display for Seen {
         if !self.intact {
             f.write_str("; memory changed")?;
         }
-        match self.works {
-            Some(true) => f.write_str("; goes on"),
-            Some(false) => f.write_str("; does not go on"),
-            None => Ok(()),
-        }
+        f.write_str(match self.works {
+            Some(true) => "; goes on",
+            Some(false) => "; does not go on",
+            None => "",
+        })?;
+        f.write_str(match self.destroyed {
+            true => "",
+            false => "; the queue pairs cannot be destroyed",
+        })
     }
 }

@@ -123,6 +123,11 @@ impl<'a> Pair<'a> {
         }
     }
 
+    /// Returns the two ends.
+    pub(crate) fn into_ends(self) -> (End, End) {
+        (self.requester, self.responder)
+    }
+
     /// Handles completions of both ends until `done` returns true. Returns false if it has not done
     /// so within the timeout.
     ///
@@ -381,6 +386,7 @@ impl<'a> Pair<'a> {
             intact: intact(self).map_err(failed)?,
             ahead: 0,
             works: None,
+            destroyed: true,
         };
         if rule.goes_on(ended) && seen.requester == State::RTS && seen.responder == State::RTS {
             seen.works = Some(self.sends()?);

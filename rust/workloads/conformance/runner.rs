@@ -20,6 +20,7 @@ use crate::{
         CmId, //
     },
     engine::{
+        destroying::destroy,
         dial::dial,
         drive::failed,
         entry::{
@@ -233,6 +234,8 @@ impl<'a> CaseRunner<'a> {
         let end = command.duration_ms().map(Deadline::after_ms);
         for case in command.cases.iter() {
             let mut total = Total::default();
+            // The last line of a case that takes the machine down with it.
+            pr_info!("{}: neg {} begins\n", self.session.id, case.as_str());
             let trial = Trial {
                 case,
                 fabric: self.fabric,
@@ -307,8 +310,7 @@ impl<'a> CaseRunner<'a> {
         let recovery = self.connect(&Setup::PLAIN, &self.pd, report);
         let recovery = recovery.and_then(|mut connection| {
             let result = connection.pair.round();
-            self.close(connection);
-            result
+            result.and(self.close(connection))
         });
         let recovery = recovery
             .err()
@@ -363,11 +365,11 @@ impl<'a> CaseRunner<'a> {
                 } else {
                     run()
                 };
-                self.close(connection);
-                seen
+                let destroyed = self.close(connection).is_ok();
+                seen.map(|seen| Seen { destroyed, ..seen })
             });
         if let Some(connection) = third_party {
-            self.close(connection);
+            self.close(connection)?;
         }
         result
     }
@@ -469,9 +471,13 @@ impl<'a> CaseRunner<'a> {
         }
     }
 
-    /// Takes a connection down, and waits until both ends know of it, for at most [`FAREWELL_MS`].
-    /// Sleeps.
-    fn close(&self, connection: KBox<TestConnection<'_>>) {
+    /// Takes a connection down, waits until both ends know of it, for at most [`FAREWELL_MS`], and
+    /// destroys it. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// It is not destroyed within the timeout.
+    fn close(&self, connection: KBox<TestConnection<'_>>) -> Result<(), Failure> {
         let deadline = Deadline::after_ms(FAREWELL_MS.min(self.session.timeout()));
         for id in &connection.ids {
             if !id.disconnect() {
@@ -480,6 +486,13 @@ impl<'a> CaseRunner<'a> {
         }
         for id in &connection.ids {
             id.wait_disconnected(deadline);
+        }
+        let TestConnection { pair, ids, _ends } = KBox::into_inner(connection);
+        let timeout = self.session.timeout();
+        // The queue pairs come before the identifiers that they were made for.
+        match destroy(self.session, (pair.into_ends(), ids), timeout) {
+            true => Ok(()),
+            false => Err(Failure::TimedOut("destroying the queue pairs", timeout)),
         }
     }
 }
