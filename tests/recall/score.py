@@ -31,7 +31,7 @@ def main() -> None:
 			alarms += verdict != "silent"
 			print(f"{module} as it is: {verdict} {text}".rstrip())
 			continue
-		cases = text.partition(" ")[0] if verdict in ("noticed", "hung") else ""
+		cases = text.partition(" ")[0] if verdict in ("noticed", "hung", "crashed") else ""
 		noticed = bool(cases)
 		names = [f"{name} {families.get(name, '')}" for name in cases.split(",") if name]
 		named = any(re.search(defect.says, name) for name in names)
