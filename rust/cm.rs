@@ -181,8 +181,14 @@ impl CmId {
     /// Has the peer wait but a moment when it finds no receive posted here, before
     /// it tries again. Before the connection is made; the CM's default is 655 ms.
     pub(crate) fn set_short_rnr_timer(&self) {
+        self.set_min_rnr_timer(SHORT_RNR_TIMER);
+    }
+
+    /// Sets the time that the peer waits when it finds no receive posted here, before it tries
+    /// again, in the form that an RNR NAK has. Before the connection is made.
+    pub(crate) fn set_min_rnr_timer(&self, code: u8) {
         // It fails for other kinds of queue pairs only.
-        let _ = self.id.set_min_rnr_timer(SHORT_RNR_TIMER);
+        let _ = self.id.set_min_rnr_timer(code);
     }
 
     fn parameters(data: &[u8], limits: ReadLimits, retries: Retries) -> ConnParam<'_> {

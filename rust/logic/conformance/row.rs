@@ -62,6 +62,8 @@ pub(crate) struct Wants {
     pub(crate) impatient: bool,
     /// The requester does not try again where the peer has no receive posted.
     pub(crate) no_rnr_retries: bool,
+    /// The peer has it wait long before it tries again, which it does once.
+    pub(crate) slow_rnr: bool,
     /// The region that is opened to the peer begins [`FRONT`](super::steps::FRONT) bytes behind the
     /// start of its buffer, and ends [`SIZE`](super::steps::SIZE) bytes behind it.
     pub(crate) front: bool,
@@ -82,6 +84,7 @@ impl Wants {
     pub(super) const NOTHING: Self = Self {
         impatient: false,
         no_rnr_retries: false,
+        slow_rnr: false,
         front: false,
         own_front: false,
         long: false,
@@ -97,6 +100,11 @@ impl Wants {
     /// No RNR retries.
     pub(super) const NO_RNR_RETRIES: Self = Self {
         no_rnr_retries: true,
+        ..Self::NOTHING
+    };
+    /// One RNR retry, after a while.
+    pub(super) const SLOW_RNR: Self = Self {
+        slow_rnr: true,
         ..Self::NOTHING
     };
     /// A region for the peer that begins and ends within its buffer.

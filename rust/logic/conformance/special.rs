@@ -15,6 +15,8 @@ pub(crate) enum Fate {
     BadKey,
     /// The responder's queue pair is taken the right to READs.
     Forbid,
+    /// The responder invalidates its memory.
+    Invalidate,
     /// The responder's queue pair is drained and destroyed.
     Destroy,
 }
@@ -59,6 +61,10 @@ pub(crate) enum Special {
     UdBadQkey,
     /// A datagram to an address that nobody has.
     UdBadAh,
+    /// A datagram to a queue pair that nobody has.
+    UdUnknown,
+    /// A datagram to the queue pair of a connection.
+    UdToConnection,
     /// A datagram that is longer than a packet.
     UdAboveMtu,
     /// A datagram that is longer than its receive.

@@ -109,6 +109,8 @@ pub(crate) fn run(
         Special::SrqDrain => shared::drain(rule, pair),
         Special::UdBadQkey => datagrams::bad_qkey(rule, pair),
         Special::UdBadAh => datagrams::bad_address(rule, pair),
+        Special::UdUnknown => datagrams::unknown(rule, pair),
+        Special::UdToConnection => datagrams::to_connection(rule, pair),
         Special::UdAboveMtu => datagrams::above_mtu(rule, pair),
         Special::UdShortReceive => datagrams::short_receive(rule, pair),
         Special::SqFull => limits::send_queue(rule, pair),

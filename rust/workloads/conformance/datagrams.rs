@@ -3,7 +3,7 @@
 //! Conformance cases about datagrams, which go by an unreliable queue pair beside that of the
 //! connection.
 //!
-//! In each, a good datagram arrives before the one under test, which must not.
+//! In most, a good datagram arrives before the one under test, which must not.
 
 #![forbid(unsafe_code)]
 
@@ -31,6 +31,9 @@ use kernel::prelude::*;
 /// A Q_Key that no sender has.
 const OTHER_QKEY: u32 = 0x0055_aa55;
 
+/// The highest bit of a number, which no device comes to that counts them.
+const UNUSED: u32 = 1 << 23;
+
 /// Size in bytes of a receive that is too short: of its header, and of a part of the datagram.
 const SHORT: u32 = 128;
 
@@ -48,6 +51,20 @@ pub(super) fn bad_qkey(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure
 pub(super) fn bad_address(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     connect(pair)?;
     pair.requester.misdirect_datagrams()?;
+    lost(rule, pair, SIZE)
+}
+
+/// Sends a datagram to a number that no queue pair has.
+pub(super) fn unknown(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
+    let number = pair.responder.datagram_number()? ^ UNUSED;
+    connect_to(pair, number)?;
+    lost(rule, pair, SIZE)
+}
+
+/// Sends a datagram to the responder's queue pair of the connection.
+pub(super) fn to_connection(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
+    let number = pair.responder.number();
+    connect_to(pair, number)?;
     lost(rule, pair, SIZE)
 }
 
@@ -87,12 +104,8 @@ pub(super) fn short_receive(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Fa
 
 /// Connects the queue pairs for datagrams, and checks them with one.
 fn connect(pair: &mut Pair<'_>) -> Result<(), Failure> {
-    let numbers = (
-        pair.requester.datagram_number()?,
-        pair.responder.datagram_number()?,
-    );
-    pair.requester.connect_datagrams(numbers.1)?;
-    pair.responder.connect_datagrams(numbers.0)?;
+    let number = pair.responder.datagram_number()?;
+    connect_to(pair, number)?;
     let receive = pair.responder.receive_datagram(LONG)?;
     let _ = pair.requester.post_datagram(SIZE);
     let ends = [&pair.requester, &pair.responder];
@@ -102,6 +115,13 @@ fn connect(pair: &mut Pair<'_>) -> Result<(), Failure> {
         return Err(Failure::WrongData("the datagram"));
     }
     pair.responder.clear_inbox()
+}
+
+/// Connects the requester's queue pair for datagrams to `number`, and the responder's to it.
+fn connect_to(pair: &mut Pair<'_>, number: u32) -> Result<(), Failure> {
+    let own = pair.requester.datagram_number()?;
+    pair.requester.connect_datagrams(number)?;
+    pair.responder.connect_datagrams(own)
 }
 
 /// Sends a datagram of `len` bytes, which must not arrive.

@@ -282,6 +282,11 @@ pub(super) fn run(
         Fate::ResponderError => pair.responder.set_error()?,
         Fate::Disconnect => pair.requester.disconnect(),
         Fate::Forbid => pair.responder.forbid(Rights::Read)?,
+        Fate::Invalidate => {
+            let region = pair.responder.region;
+            let closed = pair.responder.post(&Probe::Invalidate { region });
+            closed.map_err(refused)?;
+        }
         Fate::BadKey => {
             let mut remote = own.remote;
             remote.rkey ^= OTHER_KEY;

@@ -425,7 +425,7 @@ impl<'a> CaseRunner<'a> {
         attach(self.worker, peer.outcome())?;
         ends.outcomes[1] = Some(peer.outcome().clone());
         let peer = Arc::new(peer, GFP_KERNEL).map_err(|e| failed(CONNECTING)(e.into()))?;
-        peer.set_short_rnr_timer();
+        peer.set_min_rnr_timer(setup.rnr_timer);
         let responder = self.end(&peer, setup, domain, false)?;
         let limits = read_limits(&self.device()?, Some(limits), setup.reads);
         peer.accept_with(&[], limits, setup.retries, timeout)?;

@@ -5,7 +5,10 @@
 #![forbid(unsafe_code)]
 
 use crate::{
-    cm::Retries,
+    cm::{
+        Retries,
+        SHORT_RNR_TIMER, //
+    },
     engine::{
         depths::Depths,
         limits::READS, //
@@ -49,6 +52,9 @@ pub(super) const INLINE: u32 = 64;
 /// ACK timeout of 67 ms, in the logarithmic form of the CM.
 const SHORT_ACK_TIMEOUT: u8 = 14;
 
+/// RNR timer of 492 ms.
+const LONG_RNR_TIMER: u8 = 31;
+
 /// The queue pair of an identifier that asks for a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Calls {
@@ -79,6 +85,9 @@ pub(crate) struct Setup {
     /// ACK timeout of the requester, in the logarithmic form of the CM; `None` for that of a run
     /// with `mem_mode=reg`.
     pub(crate) ack_timeout: Option<u8>,
+    /// Time that the responder has the requester wait where no receive is posted, in the form that
+    /// an RNR NAK has.
+    pub(crate) rnr_timer: u8,
     /// Most READs and atomic operations that may be under way at a time.
     pub(crate) reads: u8,
     /// The requester is told of its completions by events.
@@ -114,6 +123,7 @@ impl Setup {
         exposed: SIZE,
         retries: Retries::MOST,
         ack_timeout: None,
+        rnr_timer: SHORT_RNR_TIMER,
         reads: READS,
         notified: false,
         told: false,
@@ -138,14 +148,19 @@ impl Setup {
                 } else {
                     Retries::MOST.lost
                 },
-                rnr: if wants.no_rnr_retries {
-                    0
-                } else {
-                    Retries::MOST.rnr
+                rnr: match (wants.no_rnr_retries, wants.slow_rnr) {
+                    (true, _) => 0,
+                    (_, true) => 1,
+                    _ => Retries::MOST.rnr,
                 },
             },
-            // A responder need not report a message that it cannot take.
-            ack_timeout: wants.impatient.then_some(SHORT_ACK_TIMEOUT),
+            // A responder need not report a message that it cannot take; and an ACK timeout must
+            // not cut the time of an RNR NAK short.
+            ack_timeout: (wants.impatient || wants.slow_rnr).then_some(SHORT_ACK_TIMEOUT),
+            rnr_timer: match wants.slow_rnr {
+                true => LONG_RNR_TIMER,
+                false => SHORT_RNR_TIMER,
+            },
             exposed: if wants.long { LONG } else { SIZE },
             front: wants.front,
             own_front: wants.own_front,
@@ -201,6 +216,8 @@ impl Setup {
             Special::Solicited | Special::SolicitedError => Self { told: true, ..self },
             Special::UdBadQkey
             | Special::UdBadAh
+            | Special::UdUnknown
+            | Special::UdToConnection
             | Special::UdAboveMtu
             | Special::UdShortReceive => Self {
                 datagrams: true,

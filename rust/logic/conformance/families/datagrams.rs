@@ -50,6 +50,19 @@ pub(super) const ROWS: &[Row] = &[
         "IBA annex A17 (RoCEv2: the destination is an IP address)",
     ),
     lost(
+        "ud_unknown",
+        "a datagram to the number of a queue pair that nobody has",
+        Special::UdUnknown,
+        "IBA chapter 9: a packet for a queue pair that does not exist is silently dropped",
+    ),
+    lost(
+        "ud_to_connection",
+        "a datagram to the queue pair of a connection",
+        Special::UdToConnection,
+        "IBA chapter 9: a packet of another transport service than its queue pair's is silently \
+         dropped",
+    ),
+    lost(
         "ud_above_mtu",
         "a datagram that is longer than a packet",
         Special::UdAboveMtu,

@@ -140,6 +140,12 @@ pub(super) const ROWS: &[Row] = &[
     )
     .rules(REFUSED, TERMINATED, SOURCE),
     raced(
+        "race_invalidate",
+        "requests of all kinds under way while the responder invalidates the key of its memory",
+        Special::Race(Fate::Invalidate),
+    )
+    .rules(REFUSED, TERMINATED, SOURCE),
+    raced(
         "race_destroy",
         "requests of all kinds under way while the responder's queue pair is drained and destroyed",
         Special::Race(Fate::Destroy),

@@ -80,6 +80,21 @@ pub(super) const ROWS: &[Row] = &[
     .need(IWARP)
     .rule(REPEATED, AGAIN),
     Row::steps(
+        "rnr_timer",
+        "SEND to a peer that posts receives a while later, with one RNR retry, after a longer while",
+        &[],
+        Request::send(SIZE),
+        Any,
+    )
+    .no_receives()
+    .then(&[Wait(2 * LATE_MS), Receives(3)])
+    .wants(Wants::SLOW_RNR)
+    .need(IWARP)
+    .rule(
+        REPEATED,
+        "IBA chapter 9: a request is not repeated before the time of the RNR NAK has passed",
+    ),
+    Row::steps(
         "srq_then_receive",
         "SEND to a peer whose shared receive queue gets receives a while later, with RNR retries \
          without end",

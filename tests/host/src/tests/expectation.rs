@@ -60,6 +60,7 @@ fn harmless() -> Seen {
         intact: true,
         ahead: 0,
         works: Some(true),
+        destroyed: true,
     }
 }
 
@@ -130,6 +131,7 @@ fn right(case: Case) -> Seen {
         | "race_disconnect"
         | "race_bad_key"
         | "race_forbid"
+        | "race_invalidate"
         | "race_destroy"
         | "race_atomics" => Seen {
             requester: State::ERROR,
