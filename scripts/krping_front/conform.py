@@ -8,7 +8,7 @@ import json
 import textwrap
 from collections.abc import Sequence
 
-from . import cases, known, link, progress, results, run, runner
+from . import bug, cases, known, link, progress, results, run, runner
 from .address import place
 from .cases import Case
 from .command import Command
@@ -119,7 +119,9 @@ def ktap(found: Result, judged: list[Case], outcome: Outcome) -> list[str]:
 		 f"# {device(found)}, Linux {results.host()[1]}"]
 	for number, case in enumerate(judged, 1):
 		if case.outcome == "fail":
-			lines.append(f"# {case.name}: command: {again(found['options'], case.name)}")
+			command = again(found["options"], case.name)
+			lines += [f"# {case.name}: report: {bug.line(found, command)}",
+				  f"# {case.name}: command: {command}"]
 		lines += case.ktap(number)
 	if not ended(outcome, judged):
 		lines.append(f"Bail out! {outcome.message}")

@@ -63,6 +63,9 @@ def ktap():
 	_, lines, err = conform(found(), "192.0.2.1", status=1)
 	assert lines[:2] == ["KTAP version 1", "1..3"], lines
 	assert lines[2].startswith("# mlx5_0 (RoCE), Linux "), lines
+	report = lines.pop(6)
+	assert re.fullmatch(r"# rnr: report: krping \S+, Linux \S+ \S+, mlx5_0( \(.+\))?: "
+			    r"echo neg=rnr,addr=192\.0\.2\.1 >/proc/krping", report), report
 	assert lines[3:] == [
 		"# stale_rkey: expected: remote access error",
 		"# stale_rkey: seen: remote access error (10)", "ok 1 stale_rkey",

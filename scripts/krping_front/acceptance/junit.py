@@ -13,7 +13,7 @@ OTHERS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def text(report: Report, started: str, host: str) -> str:
 	"""The file of REPORT, of a set that was STARTED then (ISO 8601) on HOST."""
-	suites = [_suite(suite, report.facts, started, host) for suite in report.suites]
+	suites = [_suite(suite, report, started, host) for suite in report.suites]
 	if report.reason:
 		suites.append(_ended_early(report.reason, started, host))
 	top = ElementTree.Element("testsuites", name="krping")
@@ -25,7 +25,7 @@ def text(report: Report, started: str, host: str) -> str:
 	return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(top, "unicode") + "\n"
 
 
-def _suite(suite: Suite, facts: dict[str, str], started: str, host: str) -> ElementTree.Element:
+def _suite(suite: Suite, report: Report, started: str, host: str) -> ElementTree.Element:
 	outcomes = [each.case.outcome for each in suite.done]
 	found = ElementTree.Element("testsuite", {
 		"name": suite.name, "tests": str(len(outcomes)),
@@ -35,13 +35,13 @@ def _suite(suite: Suite, facts: dict[str, str], started: str, host: str) -> Elem
 		"time": f"{sum(each.seconds for each in suite.done):.3f}",
 		"timestamp": started, "hostname": host})
 	properties = ElementTree.SubElement(found, "properties")
-	for name, value in facts.items():
+	for name, value in report.facts.items():
 		ElementTree.SubElement(properties, "property", name=name, value=_plain(value))
-	found.extend(_case(suite.name, each) for each in suite.done)
+	found.extend(_case(report, suite.name, each) for each in suite.done)
 	return found
 
 
-def _case(group: str, done: Done) -> ElementTree.Element:
+def _case(report: Report, group: str, done: Done) -> ElementTree.Element:
 	case = done.case
 	found = ElementTree.Element("testcase", classname=f"krping.{group}", name=case.name,
 				    time=f"{done.seconds:.3f}")
@@ -55,7 +55,8 @@ def _case(group: str, done: Done) -> ElementTree.Element:
 	elif case.outcome == "xfail":
 		ElementTree.SubElement(found, "skipped", message=f"known to fail: {reason}")
 	notes = {"command": done.command, "expected": case.expected, "seen": case.seen,
-		 "known": "; ".join(case.known)}
+		 "known": "; ".join(case.known),
+		 "report": report.bug(done) if case.outcome == "fail" and done.command else ""}
 	lines = [f"{name}: {_plain(value)}" for name, value in notes.items() if value]
 	if lines:
 		ElementTree.SubElement(found, "system-out").text = "\n".join(lines)

@@ -3,8 +3,10 @@
 
 import dataclasses
 
+from krping_front import bug
 from krping_front.cases import TOTALS, failed, totals
 from krping_front.errors import FAILED, MISSED, OK
+from krping_front.result import Result
 
 from .session import Done
 
@@ -35,12 +37,15 @@ class Report:
 		self.suites: list[Suite] = []
 		# What is tested, by name.
 		self.facts: dict[str, str] = {}
+		# The result of caps of the device.
+		self.look: Result = {}
 		# Why it ended early; "" if it did not.
 		self.reason = ""
 		_print("KTAP version 1", f"1..{groups}")
 
-	def about(self, **facts: str) -> None:
-		"""Say what is tested."""
+	def about(self, look: Result, **facts: str) -> None:
+		"""Say what is tested: the device of the result LOOK, and FACTS."""
+		self.look = look
 		self.facts = facts
 		_print("# " + ", ".join(f"{name} {value}" for name, value in facts.items()))
 
@@ -55,8 +60,13 @@ class Report:
 		suite.done.append(done)
 		lines = done.case.ktap(len(suite.done))
 		if done.case.outcome == "fail" and done.command:
-			lines.insert(0, f"# {done.case.name}: command: {done.command}")
+			lines[:0] = [f"# {done.case.name}: report: {self.bug(done)}",
+				     f"# {done.case.name}: command: {done.command}"]
 		_print(*(INDENT + line for line in lines))
+
+	def bug(self, done: Done) -> str:
+		"""What a bug report must say of DONE."""
+		return bug.line(self.look, done.command)
 
 	def end(self) -> None:
 		"""All cases of the group have ended."""
