@@ -13,7 +13,7 @@ pub(crate) enum Fate {
     Disconnect,
     /// One request has a key that was never given out.
     BadKey,
-    /// The responder's queue pair is taken the right to READs.
+    /// The responder's queue pair is taken the right to READs and WRITEs.
     Forbid,
     /// The responder invalidates its memory.
     Invalidate,
@@ -28,6 +28,8 @@ pub(crate) enum Special {
     WrongPd,
     /// A post to a send queue that is full.
     SqFull,
+    /// A list of more requests than the send queue holds.
+    ListBeyondQueue,
     /// Exactly as many completions as the completion queue holds.
     CqExact,
     /// More completions than the completion queue holds.

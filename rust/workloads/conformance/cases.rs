@@ -114,6 +114,7 @@ pub(crate) fn run(
         Special::UdAboveMtu => datagrams::above_mtu(rule, pair),
         Special::UdShortReceive => datagrams::short_receive(rule, pair),
         Special::SqFull => limits::send_queue(rule, pair),
+        Special::ListBeyondQueue => limits::list(rule, pair),
         Special::CqExact => limits::completion_queue(rule, pair, false),
         Special::CqOverrun => limits::completion_queue(rule, pair, true),
         Special::FlushOrder => limits::flush(rule, pair),

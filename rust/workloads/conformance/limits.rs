@@ -85,6 +85,15 @@ pub(super) fn send_queue(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failu
     })
 }
 
+/// Posts a list of more requests than the send queue holds. Those in front of the first one that is
+/// refused must be done, though nothing is posted after them.
+pub(super) fn list(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
+    let remote = pair.open(Access::Remote)?;
+    pair.requester.begin();
+    let first = pair.requester.post_writes(remote, SIZE, MANY as usize);
+    pair.look_until(rule, first, None, true, |pair| written(pair, SIZE))
+}
+
 /// Lets completions accumulate: exactly as many as the completion queue holds according to the
 /// device, or more if `overrun` is true.
 pub(super) fn completion_queue(

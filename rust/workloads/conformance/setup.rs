@@ -237,6 +237,7 @@ impl Setup {
             },
             Special::FlushOrder
             | Special::Drain
+            | Special::ListBeyondQueue
             | Special::Race(_)
             | Special::RaceAtomics
             | Special::SrqLimit

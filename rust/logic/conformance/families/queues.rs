@@ -45,6 +45,19 @@ pub(super) const ROWS: &[Row] = &[
         "IBA 11.4.1.1: an immediate error does not affect the queue pair; kernel: ENOMEM",
     ),
     Row::special(
+        "list_beyond_queue",
+        "a list of 512 WRITEs, more than the send queue holds, and nothing after it",
+        Special::ListBeyondQueue,
+    )
+    .rule(
+        Rule {
+            text: "those in front of the first one that is refused are done, and the connection \
+                   goes on",
+            ..Rule::HARMLESS
+        },
+        "kernel: ib_post_send(), what stands before *bad_wr is posted",
+    ),
+    Row::special(
         "cq_exact",
         "exactly as many completions as the completion queue holds",
         Special::CqExact,

@@ -134,8 +134,8 @@ pub(super) const ROWS: &[Row] = &[
     .rules(REFUSED, TERMINATED, SOURCE),
     raced(
         "race_forbid",
-        "requests of all kinds under way while the responder's queue pair is modified to permit no \
-         READs",
+        "requests of all kinds under way while the responder's queue pair is modified to permit \
+         neither READs nor WRITEs",
         Special::Race(Fate::Forbid),
     )
     .rules(REFUSED, TERMINATED, SOURCE),

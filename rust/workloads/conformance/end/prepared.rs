@@ -14,10 +14,13 @@ use super::{
 };
 use crate::{
     engine::tag::Layout,
-    logic::failure::{
-        errno,
-        Failure,
-        Operation, //
+    logic::{
+        failure::{
+            errno,
+            Failure,
+            Operation, //
+        },
+        wire::Advertisement, //
     },
     rdma::wr::prepared::{
         self,
@@ -51,6 +54,44 @@ impl End {
             numbered: false,
         };
         self.post_prepared(op, &template)
+    }
+
+    /// Posts a list of `count` WRITEs of `len` bytes of [`Place::Own`], of which the first asks for
+    /// a completion, whether or not the queue has room for all. May sleep.
+    pub(in crate::workloads::conformance) fn post_writes(
+        &mut self,
+        remote: Advertisement,
+        len: u32,
+        count: usize,
+    ) -> Taken {
+        const LAYOUT: Layout = Layout::new(Recorder::OPERATIONS);
+        let template = Template {
+            operation: prepared::Operation::Write(remote.into()),
+            buffer: self.buffer(Place::Own),
+            region: None,
+            len,
+            stride: 0,
+            inline: false,
+            numbered: false,
+        };
+        let entry = LAYOUT.entry(Operation::Write, self.sent);
+        let posted = PreparedList::new(count, 1).and_then(|mut list| {
+            self.with(|_, queue| {
+                queue.fill_list(&mut list, entry, &template)?;
+                queue.post_list(&mut list, count, |number| Notify {
+                    signaled: number == 0,
+                    solicited: false,
+                })
+            })
+        });
+        match flatten(posted) {
+            // The first has room.
+            Ok(()) | Err(errno::ENOMEM) => {
+                self.sent += 1;
+                Ok(self.sent - 1)
+            }
+            other => other.map(|()| 0),
+        }
     }
 
     /// Posts a request whose completion names `op`. May sleep.
