@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Load a driver in place of the one that is there, in a guest."""
+
+import os
+import re
+import subprocess
+import time
+
+from defect import DEVICES
+
+DEVICE = os.environ["KRPING_DEVICE"]
+# The interface of the guest that the device is on.
+NETDEV = "eth9"
+
+
+def call(*words: str) -> str:
+	"""Run a program. Return what it complains of, or ""."""
+	try:
+		done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+	except subprocess.TimeoutExpired:
+		return f"{' '.join(words)}: it does not end"
+	return f"{' '.join(words)}: {done.stderr.strip()}" if done.returncode else ""
+
+
+def unload(module: str) -> str:
+	"""Unload MODULE. Who has been killed may still be on its way out of it. Return why not, or ""."""
+	for _ in range(100):
+		if not os.path.exists(f"/sys/module/{module}"):
+			return ""
+		why = call("rmmod", module)
+		time.sleep(0.1)
+	return why
+
+
+def unload_with_users(module: str) -> str:
+	"""Unload MODULE, and what uses it before. Return why not, or ""."""
+	try:
+		users = os.listdir(f"/sys/module/{module}/holders")
+	except FileNotFoundError:
+		return ""
+	for user in users:
+		why = unload_with_users(user)
+		if why:
+			return why
+	return unload(module)
+
+
+def load_core(path: str, driver: str) -> str:
+	"""Load the core anew, with the module PATH in place of DRIVER. Return why not, or ""."""
+	for wanted in ("rdma_cm", "rdma_ucm", "ib_uverbs"):
+		depends = subprocess.run(("modprobe", "--show-depends", wanted), check=True,
+					 capture_output=True, text=True).stdout
+		for file in re.findall(r"^insmod (\S+)", depends, re.MULTILINE):
+			module = os.path.basename(file).partition(".")[0].replace("-", "_")
+			if os.path.exists(f"/sys/module/{module}"):
+				continue
+			why = call("insmod", path) if module == driver else call("modprobe", module)
+			if why:
+				return why
+	return ""
+
+
+def remove() -> str:
+	"""Remove the device, its driver and krping. Return why not, or ""."""
+	call("rdma", "link", "delete", DEVICE)
+	return unload("krping") or unload("rdma_rxe") or unload("siw")
+
+
+def swap(path: str, driver: str, before: str) -> str:
+	"""Have the module PATH, a DRIVER, be in place of what is there, where a module for BEFORE was the
+	last one, or none (""). Return why not, or ""."""
+	device = DEVICES.get(driver, driver)
+	kind = device.removeprefix("rdma_")
+	why = remove()
+	if not why and (driver in DEVICES or before in DEVICES):
+		why = unload_with_users("ib_core") or load_core(path, driver)
+	return (why or call("insmod", path if device == driver else
+			f"{os.path.dirname(path)}/{device}.ko")
+		or call("rdma", "link", "add", DEVICE, "type", kind, "netdev", NETDEV)
+		or call("insmod", "/krping/krping.ko"))
