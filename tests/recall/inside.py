@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Usage: inside.py MODULE:DRIVER...
+"""Usage: inside.py MODULES TESTERS DRIVER:MODULE[/TESTER]...
 
-In a guest with MODULEs in /tools: load each in place of the kernel's DRIVER, have krping test its
+In a guest with the folder MODULES: load each MODULE in place of the kernel's DRIVER, have krping test its
 device, or one that uses it, and print "MODULE begins", and then one line:
 
 	MODULE noticed CASE,... SENTENCE
 	MODULE silent
-	MODULE hung CASE,...		it does not end; the cases that had failed before that, or the last one
-				that has begun
+	MODULE hung CASE,...		it does not end; the cases that had failed, or the one that is begun
 	MODULE broken SENTENCE		it could not be tried
+
+With TESTER it is one of those in others.py that tests the device, with its files in the folder TESTERS,
+and MODULE/TESTER is what the lines begin with. It notices nothing on its own; the line is one of:
+
+	MODULE/TESTER told
+	MODULE/TESTER hung TEST		a process of that test does not end even when it is killed
+	MODULE/TESTER broken SENTENCE
+
+Before that, each test has a line of others.py.
 
 Ends early where the guest is in no state to go on.
 """
@@ -19,6 +27,7 @@ import signal
 import subprocess
 import sys
 
+import others
 from defect import DEVICES
 from swap import swap
 
@@ -91,11 +100,18 @@ def outcome(path: str, driver: str, before: str) -> tuple[str, bool]:
 def main() -> None:
 	"""Do what the usage says."""
 	os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+	modules, testers = sys.argv[1:3]
 	before = ""
-	for module, driver in (word.split(":") for word in sys.argv[1:]):
-		print(module, "begins", flush=True)
-		found, good = outcome(f"/tools/{module}.ko", driver, before)
-		print(module, found, flush=True)
+	for driver, _, label in (word.partition(":") for word in sys.argv[3:]):
+		module, _, tester = label.partition("/")
+		path = f"{modules}/{module}.ko"
+		print(label, "begins", flush=True)
+		if tester:
+			why = swap(path, driver, before)
+			found, good = (f"broken {why}", False) if why else others.outcome(label, testers)
+		else:
+			found, good = outcome(path, driver, before)
+		print(label, found, flush=True)
 		before = driver
 		if not good:
 			sys.exit(3)
