@@ -177,7 +177,8 @@ def at_the_end():
 	assert text in ElementTree.tostring(top, "unicode")
 	# A line for a bug report says where, too.
 	report, = [line for line in lines if "# rnr: report: " in line]
-	assert re.search(r": report: krping \S+, Linux \S+ \S+, \S+.*: echo " + re.escape(text), report), report
+	assert re.search(r": report: krping \S+, Linux \S+ \S+, \S+.*: echo " + re.escape(text),
+			 report), report
 	assert report.partition("# rnr: ")[2] in ElementTree.tostring(top, "unicode").replace("&gt;", ">")
 	assert sum("neg=all" in text.text for text in module.commands) == 1, module.commands
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Usage: inside.py MODULES TESTERS DRIVER:MODULE[/TESTER]...
+"""Usage: inside.py [--brief] MODULES TESTERS DRIVER:MODULE[/TESTER]...
 
 In a guest with the folder MODULES: load each MODULE in place of the kernel's DRIVER, have krping test its
 device, or one that uses it, and print "MODULE begins", and then one line:
@@ -9,7 +9,7 @@ device, or one that uses it, and print "MODULE begins", and then one line:
 	MODULE hung CASE,...		it does not end; the cases that had failed, or the one that is begun
 	MODULE broken SENTENCE		it could not be tried
 
-With TESTER it is one of those in others.py that tests the device, with its files in the folder TESTERS,
+With --brief krping runs its conformance cases only. With TESTER it is one of those in others.py that tests the device, with its files in the folder TESTERS,
 and MODULE/TESTER is what the lines begin with. It notices nothing on its own; the line is one of:
 
 	MODULE/TESTER told
@@ -29,7 +29,7 @@ import sys
 
 import others
 from defect import DEVICES
-from swap import swap
+from swap import swap, unload
 
 # Seconds for which the test of a device may take.
 BUDGET = 60
@@ -39,6 +39,8 @@ INTERRUPTED = 130
 # Milliseconds after which krping gives a step of its up.
 PATIENCE = 4000
 ADDR = os.environ["KRPING_ADDR"]
+# What is run, where that is not all.
+BRIEF = ("--only", "conform") if "--brief" in sys.argv[1:2] else ()
 
 
 def failures(output: str) -> tuple[list[str], str]:
@@ -82,7 +84,7 @@ def outcome(path: str, driver: str, before: str) -> tuple[str, bool]:
 	with open("/tmp/ktap", "w+", encoding="utf-8") as ktap:
 		run = subprocess.Popen(
 			("scripts/krping", "test", ADDR, "--quiet", "--timeout", str(PATIENCE), "--known",
-			 kind), stdin=subprocess.DEVNULL, stdout=ktap, stderr=subprocess.PIPE, text=True)
+			 kind, *BRIEF), stdin=subprocess.DEVNULL, stdout=ktap, stderr=subprocess.PIPE, text=True)
 		try:
 			_, said = run.communicate(timeout=BUDGET)
 		except subprocess.TimeoutExpired:
@@ -93,16 +95,19 @@ def outcome(path: str, driver: str, before: str) -> tuple[str, bool]:
 		return f"hung {','.join(cases) or begun()}", False
 	if run.returncode not in (0, 1, INTERRUPTED):
 		sentence = said.strip().splitlines()[-1] if said.strip() else str(run.returncode)
-		return f"noticed run {sentence}", True
-	return f"noticed {','.join(cases)} {sentence}" if cases else "silent", True
+		cases = ["run"]
+	# What the driver holds is not used again.
+	good = not unload("krping")
+	return f"noticed {','.join(cases)} {sentence}" if cases else "silent", good
 
 
 def main() -> None:
 	"""Do what the usage says."""
 	os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-	modules, testers = sys.argv[1:3]
+	words = sys.argv[1 + bool(BRIEF):]
+	modules, testers = words[:2]
 	before = ""
-	for driver, _, label in (word.partition(":") for word in sys.argv[3:]):
+	for driver, _, label in (word.partition(":") for word in words[2:]):
 		module, _, tester = label.partition("/")
 		path = f"{modules}/{module}.ko"
 		print(label, "begins", flush=True)

@@ -49,8 +49,8 @@ use crate::{
 };
 use kernel::prelude::*;
 
-/// Runs `case` on `pair`, after `round` times before. `third_party` is another connection, and `caller` what asks for one, for
-/// cases whose [`Setup`] says so.
+/// Runs `case` on `pair`, after `round` times before. `third_party` is another connection, and
+/// `caller` what asks for one, for cases whose [`Setup`] says so.
 ///
 /// # Errors
 ///

@@ -144,9 +144,9 @@ impl Recorder {
         tally
     }
 
-    /// Returns the results of the requests to one queue whose numbers are in `slots`, of a queue pair
-    /// that has been drained, and the status of the one that failed, which is not among them. Those
-    /// that are `silent` have not asked for a completion where they succeed.
+    /// Returns the results of the requests to one queue whose numbers are in `slots`, of a queue
+    /// pair that has been drained, and the status of the one that failed, which is not among them.
+    /// Those that are `silent` have not asked for a completion where they succeed.
     ///
     /// What succeeds behind another that did not has ended in another way than it may, and so has
     /// a failure behind one.

@@ -81,8 +81,9 @@ class Set:
 		addr = arguments.addr or target.address(arguments.device)
 		origin = source(arguments) if arguments.role == "client" else []
 		session = self.session = Session(arguments, ",".join([place(addr), *origin]))
-		self.report.about(session.look, device=rows.device(session.look), address=addr, kernel=results.host()[1],
-				  module=version.loaded(), program=version.own())
+		self.report.about(session.look, device=rows.device(session.look), address=addr,
+				  kernel=results.host()[1], module=version.loaded(),
+				  program=version.own())
 		for group in self.chosen:
 			if group.name != "caps":
 				session.usable()

@@ -37,8 +37,8 @@ class Report:
 		self.suites: list[Suite] = []
 		# What is tested, by name.
 		self.facts: dict[str, str] = {}
-		# The result of caps of the device.
-		self.look: Result = {}
+		# The result of caps of the device, once that is known.
+		self.look: Result | None = None
 		# Why it ended early; "" if it did not.
 		self.reason = ""
 		_print("KTAP version 1", f"1..{groups}")
@@ -66,6 +66,7 @@ class Report:
 
 	def bug(self, done: Done) -> str:
 		"""What a bug report must say of DONE."""
+		assert self.look
 		return bug.line(self.look, done.command)
 
 	def end(self) -> None:
