@@ -35,7 +35,8 @@ HISTORY = (
 	       "RDMA/rxe: Return CQE error if invalid lkey was supplied"),
 	Defect("bad_opcode_never_completes", RXE, "rxe_req.c",
 	       r"if \(unlikely\(opcode < 0\)\) \{ wqe->status = IB_WC_LOC_QP_OP_ERR; goto err",
-	       "if (unlikely(opcode < 0)) { goto exit", "K", "2022-04", "opcode|unsupported",
+	       # The post refuses such a request since.
+	       "if (unlikely(opcode < 0)) { goto exit", "N", "2022-04", "opcode|unsupported",
 	       "RDMA/rxe: Generate a completion for unsupported/invalid opcode"),
 	Defect("rnr_timer_is_cut_short", RXE, "rxe_req.c",
 	       r"qp->req\.need_retry && !qp->req\.wait_for_rnr_timer",
@@ -56,7 +57,8 @@ HISTORY = (
 	       "RDMA/rxe: Allow good work requests to be executed"),
 	Defect("flushed_without_status", RXE, "rxe_req.c",
 	       r"wqe->status = IB_WC_WR_FLUSH_ERR;",
-	       "", "K", "2024-10", "flush|drain|error",
+	       # The completer does not look at it since.
+	       "", "N", "2024-10", "flush|drain|error",
 	       "RDMA/rxe: Fix the qp flush warnings in req"),
 	Defect("answer_is_read_after_it_is_queued", RXE, "rxe_comp.c",
 	       r"(rxe_counter_inc\(SKB_TO_PKT\(skb\)->rxe, RXE_CNT_SENDER_SCHED\);) "
@@ -115,7 +117,8 @@ HISTORY = (
 	# Packets of soft-RoCE.
 	Defect("any_transport_reaches_a_connection", RXE, "rxe_recv.c",
 	       r"pkt_type != IB_OPCODE_RC\b",
-	       "(pkt_type & IB_OPCODE_RC) != 0", "K", "2021-01", "ud|datagram|type",
+	       # Only a packet with the sequence number that the connection expects gets further.
+	       "(pkt_type & IB_OPCODE_RC) != 0", "P", "2021-01", "ud|datagram|type",
 	       "RDMA/rxe: Fix coding error in rxe_recv.c"),
 	Defect("multicast_is_one_packet_for_all", RXE, "rxe_recv.c",
 	       r"cskb = skb_clone\(skb, GFP_ATOMIC\)",
