@@ -103,15 +103,7 @@ fn start(session: &Arc<Session>, addr: SocketAddress) -> Result<(), Failure> {
 
 fn run(session: &Session, worker: &Worker, addr: &SocketAddress) {
     let mut report = Report::new(session.id, worker.id, "client", &session.command);
-    let no_memory = failed("starting the client");
-    let found = new_wait_queue()
-        .and_then(|wait_queue| Outcome::new(&wait_queue))
-        .map_err(&no_memory)
-        .and_then(|outcome| {
-            worker.attach(&outcome).map_err(&no_memory)?;
-            find(session, worker, addr, &outcome, &mut report)
-                .map_err(|failure| outcome.cause_of(failure))
-        });
+    let found = find(session, worker, addr, &mut report);
     let (caps, result) = match &found {
         Ok((caps, result)) => (Some(caps), *result),
         Err(failure) => (None, Err(*failure)),
@@ -132,6 +124,23 @@ fn run(session: &Session, worker: &Worker, addr: &SocketAddress) {
 /// The failure that kept the capabilities from being found.
 #[inline(never)]
 fn find(
+    session: &Session,
+    worker: &Worker,
+    addr: &SocketAddress,
+    report: &mut Report<'_>,
+) -> Result<(Caps, Result<(), Failure>), Failure> {
+    let no_memory = failed("starting the client");
+    let outcome = new_wait_queue()
+        .and_then(|wait_queue| Outcome::new(&wait_queue))
+        .map_err(&no_memory)?;
+    worker.attach(&outcome).map_err(&no_memory)?;
+    examine(session, worker, addr, &outcome, report).map_err(|failure| outcome.cause_of(failure))
+}
+
+/// Resolves the way to the device, and does what [`find`] is for; a failure that was reported to
+/// `outcome` may be the cause of its own.
+#[inline(never)]
+fn examine(
     session: &Session,
     worker: &Worker,
     addr: &SocketAddress,
