@@ -71,12 +71,12 @@ use kernel::{
 };
 use port::Way;
 
-/// The number of times that this side's requests are retransmitted; 7 of `rnr` is without end.
+/// The number of times that requests of a connection are retransmitted.
 #[derive(Clone, Copy)]
 pub(crate) struct Retries {
-    /// After no answer has come.
+    /// This side's, after no answer has come. Of the side that connects, which tells the other.
     pub(crate) lost: u8,
-    /// After the peer had no receive posted.
+    /// The peer's, after it has found no receive posted here; 7 is without end.
     pub(crate) rnr: u8,
 }
 
@@ -178,14 +178,9 @@ impl CmId {
         let _ = self.id.set_ack_timeout(exponent);
     }
 
-    /// Has the peer wait but a moment when it finds no receive posted here, before
-    /// it tries again. Before the connection is made; the CM's default is 655 ms.
-    pub(crate) fn set_short_rnr_timer(&self) {
-        self.set_min_rnr_timer(SHORT_RNR_TIMER);
-    }
-
-    /// Sets the time that the peer waits when it finds no receive posted here, before it tries
-    /// again, in the form that an RNR NAK has. Before the connection is made.
+    /// Sets how long the peer waits when it finds no receive posted here, before it tries again, in
+    /// the encoding of the transport, of 31 at most. Before the connection is made; the CM's
+    /// default is 655 ms.
     pub(crate) fn set_min_rnr_timer(&self, code: u8) {
         // It fails for other kinds of queue pairs only.
         let _ = self.id.set_min_rnr_timer(code);
@@ -212,9 +207,10 @@ impl CmId {
         &self,
         data: &[u8],
         limits: ReadLimits,
+        retries: Retries,
         timeout: u32,
     ) -> Result<(), Failure> {
-        self.begin_connect(data, limits, Retries::MOST, timeout)?;
+        self.begin_connect(data, limits, retries, timeout)?;
         self.outcome()
             .wait_for(Progress::Established, CONNECTING, Some(timeout))
     }
@@ -288,24 +284,15 @@ impl CmId {
             .map_err(|e| Failure::Kernel(CONNECTING, e.to_errno()))
     }
 
-    /// Accepts the request that this identifier came with, once the port is active. Sleeps,
-    /// `timeout` ms at most; whether the connection comes up is reported later.
+    /// Accepts the request that this identifier came with, once the port is active, with this
+    /// side's `retries`. Where a client's request finds no receive, it is the `retries` of the
+    /// other side that count. Sleeps, `timeout` ms at most; whether the connection comes up is
+    /// reported later.
     ///
     /// # Errors
     ///
     /// [`Failure::PortDown`]; what has been reported meanwhile; what the kernel says, and
     /// the request is then rejected already.
-    pub(crate) fn accept(
-        &self,
-        data: &[u8],
-        limits: ReadLimits,
-        timeout: u32,
-    ) -> Result<(), Failure> {
-        self.accept_with(data, limits, Retries::MOST, timeout)
-    }
-
-    /// Accepts the request as [`Self::accept`] does, with this side's `retries`. Where a client's
-    /// request finds no receive, it is the `retries` of the other side that count.
     pub(crate) fn accept_with(
         &self,
         data: &[u8],

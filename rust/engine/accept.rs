@@ -18,6 +18,10 @@ use super::{
     },
     outcome::Progress,
     results::Report,
+    retransmission::{
+        retries,
+        set_timers, //
+    },
     session::Session,
     sharing::Share,
     traffic::Traffic,
@@ -198,14 +202,14 @@ impl Accepting<'_> {
     /// # Errors
     ///
     /// [`Failure::Kernel`] with the step that failed; [`Failure::OverMemory`] if the session's
-    /// budget has no room; that of [`Share::new`].
+    /// budget has no room; that of [`set_timers`] and of [`Share::new`].
     #[inline(never)]
     pub(crate) fn make<R: Responder>(
         &self,
         responder: &mut R,
     ) -> Result<QueuePair<R::Workload>, Failure> {
         let device = self.device()?;
-        self.id.set_short_rnr_timer();
+        set_timers(self.id, &device, &self.session.command)?;
         let share = match responder.shares() {
             Some(room) => Share::new(self.session, self.id, &device, room)?,
             None => None,
@@ -239,7 +243,8 @@ impl Accepting<'_> {
     /// The error of the kernel; a failure that was reported; [`Failure::TimedOut`].
     pub(crate) fn accept(&self, answer: &[u8], limits: ReadLimits) -> Result<(), Failure> {
         let timeout = self.session.timeout();
-        self.id.accept(answer, limits, timeout)?;
+        let retries = retries(&self.session.command);
+        self.id.accept_with(answer, limits, retries, timeout)?;
         let outcome = self.id.outcome();
         outcome.wait_for(Progress::Established, "accepting", Some(timeout))
     }

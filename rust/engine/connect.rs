@@ -15,6 +15,7 @@ use super::{
         WaitQueue,
     },
     results::Report,
+    retransmission::retries,
     session::Session,
     side::PrivateBytes,
     worker::Worker, //
@@ -304,6 +305,7 @@ impl Attempt<'_> {
                 // The path MTU may be lower than when the route was resolved.
                 if let Ok(endpoint) = Endpoint::of(&connected.id) {
                     report.endpoint = Some(endpoint);
+                    report.retransmission = connected.queue_pair.retransmission();
                 }
                 Ok((connected, answer))
             }
@@ -346,7 +348,8 @@ impl Attempt<'_> {
         let Connected { queue_pair, id } = connected;
         let device = id.device().map_err(failed("finding the device"))?;
         let limits = read_limits(&device, None, I::READS);
-        id.connect(initiator.hello(queue_pair).as_slice(), limits, self.timeout)?;
+        let (hello, retries) = (initiator.hello(queue_pair), retries(&self.session.command));
+        id.connect(hello.as_slice(), limits, retries, self.timeout)?;
         initiator.answered(connected, report)
     }
 }

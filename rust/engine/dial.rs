@@ -10,6 +10,7 @@ use super::{
         note_device, //
     },
     endpoint::Endpoint,
+    retransmission::set_timers,
     session::Session,
     worker::Worker, //
 };
@@ -44,8 +45,8 @@ use kernel::{
 ///
 /// # Errors
 ///
-/// Those of [`source`], and the error of the kernel: `ENETUNREACH`, `EHOSTUNREACH`, `ENODEV` if no
-/// RDMA device leads to the address, `ETIMEDOUT`.
+/// Those of [`source`] and of [`set_timers`], and the error of the kernel: `ENETUNREACH`,
+/// `EHOSTUNREACH`, `ENODEV` if no RDMA device leads to the address, `ETIMEDOUT`.
 pub(crate) fn dial(
     session: &Session,
     worker: &Worker,
@@ -102,7 +103,7 @@ pub(crate) fn dial_from(
     id.resolve_address(addr, timeout)?;
     let device = id.device().map_err(failed("finding the device"))?;
     adapt(&id, &device);
-    id.set_short_rnr_timer();
+    set_timers(&id, &device, &session.command)?;
     id.resolve_route(timeout)?;
     note_device(worker, &device);
     report.endpoint = Some(Endpoint::of(&id)?);

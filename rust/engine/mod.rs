@@ -27,6 +27,7 @@
 //! - [`server`], [`accept`], [`asked`], [`serving`] - listening, accepting, what a client asked
 //!   for, and the thread of a test's server
 //! - [`reopening_listener`], [`rejection`], [`peer_log`] - of servers of every kind
+//! - [`retransmission`] - when requests of a connection are repeated, and how often
 //! - [`drive`], [`polling`] - waiting for workloads, or polling for them
 //! - [`spinning`] - the threads of servers that poll without sleeping, which are few
 //! - [`pacing`] - having workloads post at moments of the clock
@@ -88,6 +89,7 @@ pub(crate) mod rejection;
 pub(crate) mod reopening_listener;
 pub(crate) mod restart;
 pub(crate) mod results;
+pub(crate) mod retransmission;
 pub(crate) mod series;
 pub(crate) mod server;
 pub(crate) mod serving;

@@ -53,7 +53,8 @@ use crate::{
             Completions,
             ConnectionAttributes,
             Opening,
-            PeerQueuePair, //
+            PeerQueuePair,
+            RetransmissionAttributes, //
         },
         rw::TransferId, //
     },
@@ -342,6 +343,12 @@ impl<W: Workload> QueuePair<W> {
             .map_err(|failure| self.outcome.cause_of(failure))?;
         self.outcome.advance(Progress::Established);
         Ok(())
+    }
+
+    /// Returns the attributes by which the device repeats requests; `None` where the transport has
+    /// none, or the device does not tell. Process context; may sleep.
+    pub(crate) fn retransmission(&self) -> Option<RetransmissionAttributes> {
+        self.inner.query_retransmission().ok()
     }
 
     /// Has the unreliable queue pair beside it, which is connected, send to the multicast group of

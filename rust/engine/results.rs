@@ -10,6 +10,7 @@
 use super::{
     device_counters::Moved,
     endpoint::Endpoint,
+    retransmission,
     side::Figures, //
 };
 use crate::{
@@ -56,7 +57,8 @@ use crate::{
         },
         version::VERSION,
         wire::server_port::ServerPort, //
-    }, //
+    },
+    rdma::qp::RetransmissionAttributes, //
 };
 use core::fmt;
 use kernel::{
@@ -99,6 +101,8 @@ pub(crate) struct Report<'a> {
     pub(crate) test: Test,
     /// This side's end of the connection, once the device is known.
     pub(crate) endpoint: Option<Endpoint>,
+    /// Retransmission attributes of its queue pair, where the transport has them.
+    pub(crate) retransmission: Option<RetransmissionAttributes>,
     /// The peer, once known.
     pub(crate) peer: Option<SocketAddress>,
     /// True if the peer did not announce itself as a krping of this kind; `None` until that is
@@ -179,6 +183,7 @@ impl<'a> Report<'a> {
             command,
             test: command.test,
             endpoint: None,
+            retransmission: None,
             peer: None,
             legacy: None,
             server_port: None,
@@ -245,6 +250,9 @@ impl<'a> Report<'a> {
             .str("test", self.test.as_str())?;
         if let Some(endpoint) = &self.endpoint {
             endpoint.write(&mut object)?;
+        }
+        if let Some(attributes) = &self.retransmission {
+            retransmission::write(attributes, &mut object)?;
         }
         if let Some((ip, port)) = self.peer.and_then(|peer| Some((peer.ip()?, peer.port()))) {
             object.str("peer", ip)?.num("peer_port", port)?;

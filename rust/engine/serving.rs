@@ -250,6 +250,7 @@ impl Accepting<'_> {
         let begun_ns = monotonic_ns();
         let mut usage = None;
         let result = self.accept(answer, params.limits).and_then(|()| {
+            report.retransmission = queue_pair.retransmission();
             metered(&mut usage, || {
                 drive(
                     iter::once(&queue_pair),

@@ -78,6 +78,7 @@ pub(crate) use stream_options::StreamOptions;
 ///   client's or loopback's [`Load::solicited`].
 /// - `srq` is set only where microbenchmarks are served.
 /// - `mcast` is of the family of the address, and of a client or loopback only with datagrams.
+/// - None of `ack_timeout`, `retry`, `rnr_retry` and `min_rnr` is set with `tcp`.
 /// - `persist`, `allow`, `max_memory` and `most_silence_ms` are set for a server only, and
 ///   [`Test::FastReg`] is never a server's.
 /// - `load` suits the test and the size. The load of a client's or loopback's
@@ -134,6 +135,15 @@ pub(crate) struct Command {
     pub(crate) local_dma_lkey: bool,
     /// The path MTU in bytes, where it is to be lower than that of the path.
     pub(crate) mtu: Option<u16>,
+    /// The time that this side's queue pair waits for an acknowledgment before it repeats a
+    /// request, as an exponent; `None` is the CM's choice.
+    pub(crate) ack_timeout: Option<u8>,
+    /// The number of times that both sides repeat a request that is not acknowledged.
+    pub(crate) retry: Option<u8>,
+    /// The number of times that the peer repeats a request that finds no receive here.
+    pub(crate) rnr_retry: Option<u8>,
+    /// The time that the peer waits before each of these, in the encoding of the transport.
+    pub(crate) min_rnr: Option<u8>,
     /// Busy-polls for completions.
     pub(crate) poll: bool,
     /// Busy-polls until nothing has come for so many microseconds, and then sleeps.
@@ -223,6 +233,10 @@ impl Command {
             read_inv: false,
             local_dma_lkey: false,
             mtu: None,
+            ack_timeout: None,
+            retry: None,
+            rnr_retry: None,
+            min_rnr: None,
             poll: false,
             spin_us: None,
             pool: false,
@@ -291,6 +305,19 @@ impl Command {
         period.map_or(0, |ms| {
             u32::try_from(ms).unwrap_or(u32::MAX).saturating_add(1)
         })
+    }
+
+    /// Returns true where the command chooses when requests are repeated, and how often.
+    pub(crate) fn sets_retries(&self) -> bool {
+        let Self {
+            ack_timeout,
+            retry,
+            rnr_retry,
+            min_rnr,
+            ..
+        } = self;
+        let choices = [ack_timeout, retry, rnr_retry, min_rnr];
+        choices.iter().any(|choice| choice.is_some())
     }
 
     /// Returns the bytes of the largest buffer that the device must take.

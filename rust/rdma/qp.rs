@@ -18,7 +18,8 @@
 //! - [`caps`], [`entry`], [`drain`] - sizes, completion entries, and the end
 //! - [`early`] - requests that complete before there is a connection
 //! - [`without_cm`] - a connection without the CM's handshake
-//! - [`modify`] - the state of a queue pair, and changes of it that the CM does not make
+//! - [`modify`] - the state and attributes of a queue pair, and changes of it that the CM does not
+//!   make
 //! - [`unreliable`], [`second`] - UC and UD queue pairs, each beside that of a connection
 //! - [`multicast`] - sending datagrams to a multicast group, and receiving from one
 //! - [`transfers`] - the contexts of rdma_rw
@@ -52,6 +53,7 @@ pub(crate) use completions::{
     Settle, //
 };
 pub(crate) use early::Opening;
+pub(crate) use modify::RetransmissionAttributes;
 pub(crate) use queue::Queue;
 #[allow(
     unused_imports,

@@ -41,6 +41,9 @@ pub(crate) const NO_MCAST_V6: &str =
     "mcast: the kernel joins no IPv6 group on RoCE v2, but IPv4 ones";
 /// The refusal of `mtu` by an iWARP device.
 pub(crate) const NO_PATH_MTU: &str = "mtu: iWARP devices have no path MTU";
+/// The refusal of `ack_timeout`, `retry`, `rnr_retry` and `min_rnr` by an iWARP device.
+pub(crate) const NO_RETRIES: &str =
+    "ack_timeout, retry, rnr_retry, min_rnr: iWARP devices leave retransmission to TCP";
 /// The refusal of `biovec` by a kernel whose contexts for READ and WRITE take scatterlists only.
 pub(crate) const NO_BIO_VECS: &str =
     "biovec: this kernel's rdma_rw takes scatterlists only; leave biovec out";

@@ -110,13 +110,18 @@ pub(super) fn go_together(command: &Command, given: OptSet) -> Result<'static, (
             {
                 Reason::NeedsToo { other: "qp=ud" }
             }
+            Needs::Handshake if command.messenger.tcp => {
+                let other = Opt::Tcp.spec().name();
+                Reason::Both { other }
+            }
             Needs::Nothing
             | Needs::Reg
             | Needs::Dma
             | Needs::Path
             | Needs::Latencies
             | Needs::Series
-            | Needs::Datagrams => continue,
+            | Needs::Datagrams
+            | Needs::Handshake => continue,
         };
         return Err(invalid(opt.name(), reason));
     }

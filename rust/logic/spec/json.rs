@@ -220,7 +220,7 @@ fn write_value(opt: &OptionSpec, out: &mut Object<'_>) -> fmt::Result {
 /// Returns the option that must stand beside `opt`, if any.
 pub(super) fn needed_by(opt: &OptionSpec) -> Option<&'static str> {
     match opt.needs {
-        Needs::Nothing | Needs::Latencies => None,
+        Needs::Nothing | Needs::Latencies | Needs::Handshake => None,
         Needs::Reg => Some("mem_mode=reg"),
         Needs::Dma => Some("mem_mode=dma"),
         Needs::Path => Some("store=PATH"),
@@ -231,7 +231,17 @@ pub(super) fn needed_by(opt: &OptionSpec) -> Option<&'static str> {
 
 /// Returns the option that must not stand beside `opt`, if any.
 pub(super) fn excluded_by(opt: &OptionSpec) -> Option<&'static str> {
-    (opt.needs == Needs::Latencies).then(|| Opt::Untimed.spec().name())
+    let excluded = match opt.needs {
+        Needs::Latencies => Opt::Untimed,
+        Needs::Handshake => Opt::Tcp,
+        Needs::Nothing
+        | Needs::Reg
+        | Needs::Dma
+        | Needs::Path
+        | Needs::Series
+        | Needs::Datagrams => return None,
+    };
+    Some(excluded.spec().name())
 }
 
 /// Returns a line of documentation without what makes a sentence of it.

@@ -36,6 +36,10 @@ pub(crate) const SIZE: RangeInclusive<u64> = 1..=0xffff_ffff;
 pub(crate) const RW_SIZE: RangeInclusive<u64> = 1..=MOST_RW as u64;
 pub(crate) const MAX_MEMORY: RangeInclusive<u64> = 4096..=u64::MAX;
 pub(crate) const TOS: RangeInclusive<u64> = 0..=255;
+/// The range of a time in the transport's encoding, of five bits.
+pub(crate) const TRANSPORT_TIMER: RangeInclusive<u64> = 0..=31;
+/// The range of a number of repetitions, of three bits.
+pub(crate) const RETRIES: RangeInclusive<u64> = 0..=7;
 pub(crate) const TXDEPTH: RangeInclusive<u64> = 1..=MOST_TXDEPTH as u64;
 pub(crate) const THREADS: RangeInclusive<u64> = 1..=1024;
 pub(crate) const TIMEOUT_MS: RangeInclusive<u64> = 1..=3_600_000;

@@ -146,6 +146,8 @@ pub(crate) enum Needs {
     Series,
     /// Datagrams, `qp=ud`; of a server, whose clients say that, nothing.
     Datagrams,
+    /// The handshake of the connection management, which `tcp` leaves out.
+    Handshake,
 }
 
 /// Options of which a command has one at most.

@@ -23,6 +23,7 @@ use self::{
         pings,
         polls,
         repeats,
+        retransmits,
         rw,
         sends_messages,
         server,
@@ -113,9 +114,15 @@ options! {
     /// The server's port.
     Port = number!(["port"], "9999", limits::PORT, PLAIN, port).goes(all_but_caps);
     /// The address of this host that a client connects from.
-    Src = text(&["src"], values::SRC).goes(dials).group(Group::Source);
+    Src = text(&["src"], values::SRC)
+        .goes(dials)
+        .needs(Needs::Handshake)
+        .group(Group::Source);
     /// The RDMA device of this host that a client connects from.
-    Dev = text(&["dev"], values::DEV).goes(dials).group(Group::Source);
+    Dev = text(&["dev"], values::DEV)
+        .goes(dials)
+        .needs(Needs::Handshake)
+        .group(Group::Source);
     /// Iterations of each thread; 0 is until interrupted.
     Count = number!(["count"], "1000", limits::COUNT, COUNT, count)
         .goes(|role, test| repeats(role, test) || test == Test::Tap && role != Role::Server);
@@ -409,6 +416,22 @@ options! {
         },
     )
     .goes(|role, test| role != Role::Server && repeats(role, test));
+    /// Time until a request without an ACK is repeated: 4.096 us, doubled N times.
+    AckTimeout = optional!("ack_timeout", "14", limits::TRANSPORT_TIMER, PLAIN, ack_timeout)
+        .goes(retransmits)
+        .needs(Needs::Handshake);
+    /// Repetitions of a request without an ACK, by either side.
+    Retry = optional!("retry", "7", limits::RETRIES, PLAIN, retry)
+        .goes(|role, test| role != Role::Server && retransmits(role, test))
+        .needs(Needs::Handshake);
+    /// Repetitions of what finds no receive here, by the peer; 7 is without end.
+    RnrRetry = optional!("rnr_retry", "7", limits::RETRIES, PLAIN, rnr_retry)
+        .goes(retransmits)
+        .needs(Needs::Handshake);
+    /// The time until the peer does so, in the transport's encoding (0 is 655 ms).
+    MinRnr = optional!("min_rnr", "12", limits::TRANSPORT_TIMER, PLAIN, min_rnr)
+        .goes(retransmits)
+        .needs(Needs::Handshake);
     /// Requests that the send queue holds.
     // C krping has `txdepth` in its code, and `tx-depth` in its README.
     TxDepth = number!(["txdepth", "tx-depth"], "64", limits::TXDEPTH, COUNT, txdepth)

@@ -87,10 +87,17 @@ pub(crate) const WORDS: &[(&str, Opt)] = &[
     ("set-mss", Opt::Mtu),
     ("affinity", Opt::Cpu),
     ("cpus_allowed", Opt::Cpu),
+    // When requests are repeated.
+    ("qp-timeout", Opt::AckTimeout),
+    ("qp_timeout", Opt::AckTimeout),
+    ("local_ack_timeout", Opt::AckTimeout),
+    ("retry_cnt", Opt::Retry),
+    ("retry_count", Opt::Retry),
+    ("rnr_retry_count", Opt::RnrRetry),
+    ("min_rnr_timer", Opt::MinRnr),
     // How it waits and ends.
     ("busy_poll", Opt::Poll),
     ("polling", Opt::Poll),
-    ("retry", Opt::Wait),
     ("deadline", Opt::Timeout),
     ("rcv-timeout", Opt::Timeout),
     ("connect-timeout", Opt::Timeout),

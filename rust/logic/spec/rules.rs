@@ -81,15 +81,6 @@ pub(crate) fn finish(command: &mut Command, given: OptSet) -> Result<'static, ()
             return Err(wrong(Opt::Src, Reason::OtherFamily));
         }
     }
-    if command.messenger.tcp && command.source.is_some() {
-        let opt = if given.has(Opt::Src) {
-            Opt::Src
-        } else {
-            Opt::Dev
-        };
-        let other = Opt::Tcp.spec().name();
-        return Err(wrong(opt, Reason::Both { other }));
-    }
     // A server without a test serves any, with the client's load.
     if role == Role::Server && test == Test::PingPong {
         command.load = Load::new(test);

@@ -10,12 +10,31 @@ use super::{
 };
 use crate::{
     bindings,
-    rdma::mr::Access, //
+    rdma::{
+        device::Transport,
+        mr::Access, //
+    }, //
 };
 use kernel::{
     error::to_result,
     prelude::*, //
 };
+
+/// The attributes by which a queue pair repeats requests, by the names that `struct ib_qp_attr` has
+/// for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RetransmissionAttributes {
+    /// Time that this side waits for an acknowledgment before it repeats a request: 4.096 us times
+    /// 2 to the power of this, or without end for 0.
+    pub(crate) timeout: u8,
+    /// Repetitions of a request that is not acknowledged.
+    pub(crate) retry_cnt: u8,
+    /// Repetitions of a request that finds no receive posted; 7 is without end.
+    pub(crate) rnr_retry: u8,
+    /// Time that the peer is to wait when it finds no receive posted here, in the encoding of the
+    /// transport.
+    pub(crate) min_rnr_timer: u8,
+}
 
 impl<C: Completions> QueuePair<C> {
     /// Returns the state that the device says the queue pair is in: `enum ib_qp_state`. Process
@@ -25,19 +44,42 @@ impl<C: Completions> QueuePair<C> {
     ///
     /// The driver's.
     pub(crate) fn query_state(&self) -> Result<u32> {
+        let attr = self.query(bindings::ib_qp_attr_mask_IB_QP_STATE)?;
+        Ok(attr.qp_state)
+    }
+
+    /// Returns the attributes by which the device repeats requests, as it tells them. Process
+    /// context; may sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EOPNOTSUPP` where the transport has none, as iWARP; the driver's.
+    pub(crate) fn query_retransmission(&self) -> Result<RetransmissionAttributes> {
+        if self.place.id().device()?.transport() == Transport::Iwarp {
+            return Err(EOPNOTSUPP);
+        }
+        let mask = bindings::ib_qp_attr_mask_IB_QP_TIMEOUT
+            | bindings::ib_qp_attr_mask_IB_QP_RETRY_CNT
+            | bindings::ib_qp_attr_mask_IB_QP_RNR_RETRY
+            | bindings::ib_qp_attr_mask_IB_QP_MIN_RNR_TIMER;
+        let attr = self.query(mask)?;
+        Ok(RetransmissionAttributes {
+            timeout: attr.timeout,
+            retry_cnt: attr.retry_cnt,
+            rnr_retry: attr.rnr_retry,
+            min_rnr_timer: attr.min_rnr_timer,
+        })
+    }
+
+    /// Returns what the device says of the queue pair; at least the attributes of `mask` are there.
+    fn query(&self, mask: bindings::ib_qp_attr_mask) -> Result<bindings::ib_qp_attr> {
         let mut attr = bindings::ib_qp_attr::default();
         let mut init = bindings::ib_qp_init_attr::default();
-        // SAFETY: By the type invariant the queue pair is alive; both are valid for
-        // writes.
+        // SAFETY: By the type invariant the queue pair is alive; both are valid for writes.
         to_result(unsafe {
-            bindings::ib_query_qp(
-                self.raw.as_ptr(),
-                &mut attr,
-                bindings::ib_qp_attr_mask_IB_QP_STATE as i32,
-                &mut init,
-            )
+            bindings::ib_query_qp(self.raw.as_ptr(), &mut attr, mask as i32, &mut init)
         })?;
-        Ok(attr.qp_state)
+        Ok(attr)
     }
 
     /// Puts the queue pair into the error state, without a message to the peer. Process context;

@@ -35,6 +35,7 @@ use crate::{
         },
         outcome::Outcome,
         queue_pair::QueuePair,
+        retransmission::retries,
         server::{
             is_allowed,
             next_request,
@@ -189,7 +190,8 @@ impl Reply {
         match self {
             Self::Cm(limits) => {
                 let limits = read_limits(&accepting.device()?, Some(*limits), READS);
-                id.accept(&hello.encode(), limits, session.timeout())
+                let retries = retries(&session.command);
+                id.accept_with(&hello.encode(), limits, retries, session.timeout())
             }
             Self::Tcp(link) => End::new(queue_pair, id).answer(session, link, theirs, hello),
         }

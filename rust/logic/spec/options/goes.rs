@@ -56,6 +56,11 @@ pub(super) fn polls(role: Role, test: Test) -> bool {
     has_queues(role, test) || test.is_messenger()
 }
 
+/// Tests with connections whose retransmission can be chosen.
+pub(super) fn retransmits(role: Role, test: Test) -> bool {
+    has_queues(role, test) || test.is_messenger()
+}
+
 /// The ping/pong; `fr` has no use for these options, and never minded.
 pub(super) fn pings(_: Role, test: Test) -> bool {
     matches!(test.spec().family, Family::PingPong | Family::FastReg)

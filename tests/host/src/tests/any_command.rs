@@ -184,7 +184,7 @@ fn clash(one: &Word, other: &Word) -> bool {
             )
         }
         _ if *opt == Opt::Src && *other == Opt::Addr6 => true,
-        _ if matches!(opt, Opt::Src | Opt::Dev) && *other == Opt::Tcp => true,
+        Needs::Handshake => *other == Opt::Tcp,
         Needs::Nothing | Needs::Path => {
             let number = |text: &str| text.split('=').nth(1).and_then(|n| n.parse::<u32>().ok());
             let covers = number(word)

@@ -297,7 +297,7 @@ fn words_of_other_tools_are_translated() {
         ("source", "src"),
         ("iters", "count"),
         ("bidirectional", "duplex"),
-        ("retry", "wait"),
+        ("qp-timeout", "ack_timeout"),
         ("priority", "tos"),
         ("runtime", "duration"),
         ("ib_read_lat", "rlat"),
