@@ -408,6 +408,7 @@ impl<'a> Report<'a> {
             .num("posts", figures.posts)?
             .num("qps", load.qps)?
             .num("txdepth", figures.txdepth)?
+            .num("recvs", figures.recvs)?
             .num("postlist", load.postlist)?
             .num("signal_every", load.signal_every)?
             .num("sge", load.sge)?

@@ -38,6 +38,8 @@ pub(crate) struct Figures {
     pub(crate) load: Load,
     /// Number of operations that the send queue has room for.
     pub(crate) txdepth: u32,
+    /// Number of receives that are kept posted for data.
+    pub(crate) recvs: u32,
     /// Number of operations before the measurement began.
     pub(crate) warmup: u64,
     /// Number of completions of operations.

@@ -76,7 +76,7 @@ pub(crate) use stream_options::StreamOptions;
 /// - `unsafe_global_rkey` is not set with [`MemMode::Reg`].
 /// - `pool` is not set together with `poll`, `spin_us` or `srq`, and neither of these five with a
 ///   client's or loopback's [`Load::solicited`].
-/// - `srq` is set only where microbenchmarks are served.
+/// - `srq` is set only where microbenchmarks are served, and not with `recvs`.
 /// - `mcast` is of the family of the address, and of a client or loopback only with datagrams.
 /// - None of `ack_timeout`, `retry`, `rnr_retry` and `min_rnr` is set with `tcp`.
 /// - `persist`, `allow`, `max_memory` and `most_silence_ms` are set for a server only, and
@@ -150,6 +150,8 @@ pub(crate) struct Command {
     pub(crate) spin_us: Option<u32>,
     /// Takes completion queues of the device's pool.
     pub(crate) pool: bool,
+    /// Receives that each connection keeps posted for data; `None` for as many as its test needs.
+    pub(crate) recvs: Option<u32>,
     /// Receives that all connections of a server share; `None` for receives of their own.
     pub(crate) srq: Option<u32>,
     /// Serves clients until stopped, instead of as many as there are threads.
@@ -240,6 +242,7 @@ impl Command {
             poll: false,
             spin_us: None,
             pool: false,
+            recvs: None,
             srq: None,
             persist: false,
             allow: AllowList::ALL,

@@ -155,6 +155,7 @@ fn write_option(opt: &OptionSpec, mut out: Object<'_>) -> fmt::Result {
         Some(Group::Invalidation) => drop(out.str("group", "invalidation")?),
         Some(Group::Polling) => drop(out.str("group", "polling")?),
         Some(Group::Signals) => drop(out.str("group", "signals")?),
+        Some(Group::Receives) => drop(out.str("group", "receives")?),
     }
     if opt.bit != 0 {
         out.num("bit", opt.bit)?;

@@ -165,17 +165,20 @@ pub(crate) enum Group {
     Polling,
     /// The requests that complete.
     Signals,
+    /// The receives of a connection: its own, or shared ones.
+    Receives,
 }
 
 impl Group {
     /// All groups.
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Address,
         Self::Source,
         Self::Test,
         Self::Invalidation,
         Self::Polling,
         Self::Signals,
+        Self::Receives,
     ];
 }
 

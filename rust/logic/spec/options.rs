@@ -344,7 +344,13 @@ options! {
         .needs(Needs::Datagrams)
         .bit(1 << 14);
     /// Receives that all connections of a server share.
-    Srq = optional!("srq", "512", limits::SRQ, COUNT, srq).goes(shares);
+    Srq = optional!("srq", "512", limits::SRQ, COUNT, srq)
+        .goes(shares)
+        .group(Group::Receives);
+    /// Receives that each connection keeps posted for data.
+    Recvs = optional!("recvs", "16", limits::RECVS, COUNT, recvs)
+        .goes(|_, test| test.takes_receives())
+        .group(Group::Receives);
     /// Serves clients until interrupted.
     Persist = flag!("persist", persist).goes(server);
     /// A server ends once it has had no client for so long, in milliseconds.

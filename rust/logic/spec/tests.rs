@@ -389,6 +389,11 @@ impl Test {
         matches!(self.spec().verb, Some(Verb::Write))
     }
 
+    /// Returns true where its operations take receives of the target, or do with immediate data.
+    pub(crate) const fn takes_receives(self) -> bool {
+        matches!(self.spec().verb, Some(Verb::Write | Verb::Send))
+    }
+
     /// Returns true where its operations need no answer of the device, so that an unreliable queue
     /// pair has them.
     pub(crate) const fn takes_unreliable(self) -> bool {

@@ -97,6 +97,7 @@ fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
             room: *room,
             pattern: client.pattern,
             validate: command.validate,
+            recvs: command.recvs,
             shared: false,
             unsafe_global_rkey: command.unsafe_global_rkey,
         };
@@ -174,6 +175,7 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
             seed: peer.seed,
         },
         validate: peer.validate,
+        recvs: session.command.recvs,
         shared: session.command.srq.is_some() && may_share,
         unsafe_global_rkey: session.command.unsafe_global_rkey,
     };

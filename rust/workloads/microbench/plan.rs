@@ -83,6 +83,8 @@ pub(crate) struct Plan {
     pub(crate) pattern: Pattern,
     /// Compare the data that has arrived with the pattern.
     pub(crate) validate: bool,
+    /// Number of receives for data that are to be posted; `None` for as many as the test needs.
+    pub(crate) recvs: Option<u32>,
     /// Take the receives of a shared queue.
     pub(crate) shared: bool,
     /// Open all memory to the peer, by the unsafe global rkey.
@@ -293,12 +295,7 @@ impl Plan {
     /// Returns the number of receives to keep posted of an unreliable queue pair.
     pub(super) fn message_receives(&self) -> u32 {
         if self.is_unreliable() && self.counts_arrivals() {
-            // The data of the last message stays.
-            let again = match self.test.is_latency() {
-                true => MOST_AGAIN,
-                false => 1,
-            };
-            self.receives_beside(1 + again)
+            self.receives_beside(self.spare_receives())
         } else {
             0
         }
@@ -333,10 +330,14 @@ impl Plan {
     /// operations are in flight, it is twice their number, so that the sender need not wait until a
     /// receive is posted again.
     fn receives_beside(&self, others: u32) -> u32 {
-        let data = match (self.counts_arrivals(), self.test.is_latency()) {
+        let data = match (self.counts_arrivals(), self.recvs) {
             (false, _) => 0,
-            (true, true) => 2,
-            (true, false) => self.depth().saturating_mul(2).min(self.most_receives()),
+            (true, Some(recvs)) => recvs.max(self.least_receives()),
+            (true, None) if self.test.is_latency() => 2,
+            (true, None) => {
+                let most = MOST_RECEIVES.max(self.least_receives());
+                self.depth().saturating_mul(2).min(most)
+            }
         };
         let sends = self.control_sends().saturating_add(self.operations());
         let mut most = self.room.completions.saturating_sub(sends);
@@ -355,12 +356,31 @@ impl Plan {
         }
     }
 
-    /// Returns the most receives to keep posted for data: at least as many as messages come without
-    /// an event, since nobody posts others meanwhile.
-    fn most_receives(&self) -> u32 {
+    /// Returns the least number of receives to keep posted for data: as many as messages come
+    /// without an event, since nobody posts others meanwhile.
+    fn least_receives(&self) -> u32 {
         match self.load.solicited {
-            true => MOST_RECEIVES.max(self.load.signal_every.into()),
-            false => MOST_RECEIVES,
+            true => self.load.signal_every.into(),
+            false => 1,
+        }
+    }
+
+    /// Returns the number of receives that are kept posted for data.
+    pub(super) fn data_receives(&self) -> u32 {
+        match self.is_unreliable() {
+            true => self
+                .message_receives()
+                .saturating_sub(self.spare_receives()),
+            false => self.receives().saturating_sub(CONTROL_RECEIVES),
+        }
+    }
+
+    /// Returns the number of receives of an unreliable queue pair beside those for data.
+    fn spare_receives(&self) -> u32 {
+        // The data of the last message stays.
+        1 + match self.test.is_latency() {
+            true => MOST_AGAIN,
+            false => 1,
         }
     }
 

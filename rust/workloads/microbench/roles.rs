@@ -179,6 +179,7 @@ impl Side for Microbench {
         let figures = |completions, posts, halvings| Figures {
             load: self.plan.load,
             txdepth: self.plan.depth(),
+            recvs: self.plan.data_receives(),
             warmup: self.plan.warmup(),
             completions,
             posts,
