@@ -324,6 +324,27 @@ def sweep_failed():
 	assert err.count("of max_p99") == 2, err
 
 
+@suite.test("victim: alone, then beside aggressors that move data and end with it")
+def victim():
+	port = new_port()
+	with server(port):
+		out, _ = front("victim", ADDR, "--port", port, "--test", "slat", "--duration", 1,
+			       "--aggressors", 2, "--aggressor-size", "32K", "--json")
+	found = json.loads(out)
+	alone, = found["alone"]
+	beside, = found["beside"]
+	assert found["ratio"]["p50_ns"] == beside["p50_ns"] / alone["p50_ns"] > 0, found["ratio"]
+	assert len(found["aggressors"]) == 2, found["aggressors"]
+	for each in found["aggressors"]:
+		assert (each["test"], each["size"], each["errno"]) == ("bw", 32 << 10, "EINTR"), each
+		# While the victim ran, and a little before.
+		assert each["iterations"] > 0 and each["elapsed_ns"] > beside["elapsed_ns"] // 2, each
+	out, _ = front("victim", ADDR, "--loopback", "--duration", 1, "--aggressors", 1)
+	assert out.splitlines()[-1].startswith("# beside them, times as long: t_typical "), out
+	_, err = front("victim", ADDR, "--port", new_port(), status=1)
+	assert "ECONNREFUSED" in err, err
+
+
 @suite.test("report: what the module keeps, by tag, and that there is nothing")
 def report():
 	tag = new_tag()
