@@ -228,6 +228,18 @@ impl CmId {
         })
     }
 
+    /// Sets the flow label of the connection that is about to be made.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unsupported`] where packets have none.
+    pub(crate) fn set_flow_label(&self, label: u32) -> Result<(), Failure> {
+        self.id.set_flow_label(label).map_err(|error| match error {
+            ENOENT => Failure::Unsupported(caps::NO_FLOW_LABEL),
+            error => Failure::Kernel("setting the flow label", error.to_errno()),
+        })
+    }
+
     /// Checks that a datagram of `size` bytes is no longer than a packet of the path, once the
     /// route has been resolved, or with a connection request of the peer.
     ///

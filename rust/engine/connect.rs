@@ -32,7 +32,10 @@ use crate::{
         workload::Workload, //
     },
     kernel_ext::time::Deadline,
-    logic::failure::Failure,
+    logic::{
+        command::Command,
+        failure::Failure, //
+    },
     mr::{
         new_memory,
         Memory, //
@@ -68,7 +71,8 @@ pub(crate) trait Initiator {
     /// Sets device-dependent parameters that must be set before the route is resolved.
     fn adapt(&self, _: &CmId, _: &Device<'_>) {}
 
-    /// Sets parameters of the route, which has been resolved, and joins the multicast group.
+    /// Makes what goes along with the route, which has been resolved, as a multicast group's
+    /// membership.
     ///
     /// # Errors
     ///
@@ -171,6 +175,21 @@ pub(crate) struct Attempt<'a> {
     pub(crate) timeout: u32,
 }
 
+/// Sets what `command` says of the path of `id`, whose route has been resolved.
+///
+/// # Errors
+///
+/// [`Failure::Unsupported`] that names what the path does not have.
+fn shape_path(id: &CmId, command: &Command) -> Result<(), Failure> {
+    if let Some(bytes) = command.mtu {
+        id.lower_path_mtu(bytes)?;
+    }
+    if let Some(label) = command.flow {
+        id.set_flow_label(label)?;
+    }
+    Ok(())
+}
+
 /// The time between two tries, in ms.
 const AGAIN_MS: u32 = 100;
 
@@ -271,6 +290,7 @@ impl Attempt<'_> {
         )?;
         let device = id.device().map_err(failed("finding the device"))?;
         initiator.check(&device)?;
+        shape_path(&id, &self.session.command)?;
         initiator.route(&id)?;
         let mut memory = initiator
             .new_memory(&id, self.session.command.unsafe_global_rkey)

@@ -96,9 +96,6 @@ where
     fn route(&mut self, id: &CmId) -> Result<(), Failure> {
         let session = self.client.session;
         let command = &session.command;
-        if let Some(bytes) = command.mtu {
-            id.lower_path_mtu(bytes)?;
-        }
         match command.load.service {
             Service::Ud => id.check_datagram(command.size)?,
             Service::Rc | Service::Uc => (),

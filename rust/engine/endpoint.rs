@@ -32,6 +32,8 @@ pub(crate) struct Endpoint {
     port: u32,
     /// This side's and the peer's GID; `None` where connections have no path, as on iWARP.
     gids: Option<(Ipv6Addr, Ipv6Addr)>,
+    /// The flow label of the path; `None` where it has none.
+    flow_label: Option<u32>,
     /// Bytes of data in a packet; `None` as above.
     path_mtu: Option<u16>,
 }
@@ -53,6 +55,7 @@ impl Endpoint {
             driver: device.driver_name(),
             port: device.port(),
             gids: gids.map(|(own, peer)| (own.into(), peer.into())),
+            flow_label: id.rdma().flow_label().ok().filter(|label| *label != 0),
             path_mtu: id
                 .rdma()
                 .path_mtu()
@@ -76,6 +79,9 @@ impl Endpoint {
         object.num("port", self.port)?;
         if let Some((own, peer)) = self.gids {
             object.str("gid", own)?.str("peer_gid", peer)?;
+        }
+        if let Some(label) = self.flow_label {
+            object.num("flow_label", label)?;
         }
         if let Some(bytes) = self.path_mtu {
             object.num("path_mtu_bytes", bytes)?;

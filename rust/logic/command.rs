@@ -135,6 +135,8 @@ pub(crate) struct Command {
     pub(crate) local_dma_lkey: bool,
     /// The path MTU in bytes, where it is to be lower than that of the path.
     pub(crate) mtu: Option<u16>,
+    /// The flow label of the path; `None` is the CM's choice.
+    pub(crate) flow: Option<u32>,
     /// The time that this side's queue pair waits for an acknowledgment before it repeats a
     /// request, as an exponent; `None` is the CM's choice.
     pub(crate) ack_timeout: Option<u8>,
@@ -235,6 +237,7 @@ impl Command {
             read_inv: false,
             local_dma_lkey: false,
             mtu: None,
+            flow: None,
             ack_timeout: None,
             retry: None,
             rnr_retry: None,

@@ -41,6 +41,9 @@ pub(crate) const NO_MCAST_V6: &str =
     "mcast: the kernel joins no IPv6 group on RoCE v2, but IPv4 ones";
 /// The refusal of `mtu` by an iWARP device.
 pub(crate) const NO_PATH_MTU: &str = "mtu: iWARP devices have no path MTU";
+/// The refusal of `flow` where packets have no flow label.
+pub(crate) const NO_FLOW_LABEL: &str =
+    "flow: packets of this path have no flow label, as with iWARP and within an InfiniBand subnet";
 /// The refusal of `ack_timeout`, `retry`, `rnr_retry` and `min_rnr` by an iWARP device.
 pub(crate) const NO_RETRIES: &str =
     "ack_timeout, retry, rnr_retry, min_rnr: iWARP devices leave retransmission to TCP";

@@ -36,6 +36,8 @@ pub(crate) const SIZE: RangeInclusive<u64> = 1..=0xffff_ffff;
 pub(crate) const RW_SIZE: RangeInclusive<u64> = 1..=MOST_RW as u64;
 pub(crate) const MAX_MEMORY: RangeInclusive<u64> = 4096..=u64::MAX;
 pub(crate) const TOS: RangeInclusive<u64> = 0..=255;
+/// The range of a flow label, of 20 bits; 0 is none.
+pub(crate) const FLOW_LABEL: RangeInclusive<u64> = 1..=0xf_ffff;
 /// The range of a time in the transport's encoding, of five bits.
 pub(crate) const TRANSPORT_TIMER: RangeInclusive<u64> = 0..=31;
 /// The range of a number of repetitions, of three bits.

@@ -422,6 +422,10 @@ options! {
         },
     )
     .goes(|role, test| role != Role::Server && repeats(role, test));
+    /// The flow label of the path, and with it the UDP source port of RoCE.
+    Flow = optional!("flow", "1000", limits::FLOW_LABEL, PLAIN, flow)
+        .goes(|role, test| role != Role::Server && repeats(role, test))
+        .needs(Needs::Handshake);
     /// Time until a request without an ACK is repeated: 4.096 us, doubled N times.
     AckTimeout = optional!("ack_timeout", "14", limits::TRANSPORT_TIMER, PLAIN, ack_timeout)
         .goes(retransmits)

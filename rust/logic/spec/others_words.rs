@@ -85,6 +85,11 @@ pub(crate) const WORDS: &[(&str, Opt)] = &[
     ("use-srq", Opt::Srq),
     ("window", Opt::RBuf),
     ("set-mss", Opt::Mtu),
+    ("flow_label", Opt::Flow),
+    ("udp-sport", Opt::Flow),
+    ("gid", Opt::Src),
+    ("gid-index", Opt::Src),
+    ("gid_index", Opt::Src),
     ("affinity", Opt::Cpu),
     ("cpus_allowed", Opt::Cpu),
     // When requests are repeated.

@@ -134,6 +134,16 @@ impl Id {
         self.with_record(|path| Ok(unsafe { *path.dgid.raw.as_ref() }))
     }
 
+    /// Returns the flow label of that route. Process context; may sleep. Not in a handler of the
+    /// identifier.
+    ///
+    /// # Errors
+    ///
+    /// `EOPNOTSUPP` on iWARP; `EINVAL` where no route has been resolved.
+    pub(crate) fn flow_label(&self) -> Result<u32> {
+        self.with_record(|path| Ok(u32::from_be(path.flow_label)))
+    }
+
     /// Calls `read` with the record of the route that has been resolved.
     fn with_record<R>(&self, read: impl FnOnce(&bindings::sa_path_rec) -> Result<R>) -> Result<R> {
         self.check_has_paths()?;

@@ -133,9 +133,6 @@ impl Initiator for Leading<'_> {
 
     fn route(&mut self, id: &CmId) -> Result<(), Failure> {
         let session = self.client.session;
-        if let Some(bytes) = session.command.mtu {
-            id.lower_path_mtu(bytes)?;
-        }
         if self.pool.is_none() {
             let conns = u32::from(session.command.messenger.conns);
             let each = sends(&self.hello(), session.command.messenger.chunk);
