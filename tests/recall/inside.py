@@ -9,8 +9,9 @@ device, or one that uses it, and print "MODULE begins", and then one line:
 	MODULE hung CASE,...		it does not end; the cases that had failed, or the one that is begun
 	MODULE broken SENTENCE		it could not be tried
 
-With --brief krping runs its conformance cases only. With TESTER it is one of those in others.py that tests the device, with its files in the folder TESTERS,
-and MODULE/TESTER is what the lines begin with. It notices nothing on its own; the line is one of:
+With --brief krping runs its conformance cases only. With TESTER it is one of those in others.py that
+tests the device, with its files in the folder TESTERS, and MODULE/TESTER is what the lines begin with. It
+notices nothing on its own; the line is one of:
 
 	MODULE/TESTER told
 	MODULE/TESTER hung TEST		a process of that test does not end even when it is killed
@@ -84,7 +85,8 @@ def outcome(path: str, driver: str, before: str) -> tuple[str, bool]:
 	with open("/tmp/ktap", "w+", encoding="utf-8") as ktap:
 		run = subprocess.Popen(
 			("scripts/krping", "test", ADDR, "--quiet", "--timeout", str(PATIENCE), "--known",
-			 kind, *BRIEF), stdin=subprocess.DEVNULL, stdout=ktap, stderr=subprocess.PIPE, text=True)
+			 kind, *BRIEF),
+			stdin=subprocess.DEVNULL, stdout=ktap, stderr=subprocess.PIPE, text=True)
 		try:
 			_, said = run.communicate(timeout=BUDGET)
 		except subprocess.TimeoutExpired:
@@ -93,7 +95,7 @@ def outcome(path: str, driver: str, before: str) -> tuple[str, bool]:
 		cases, sentence = failures(ktap.read())
 	if said is None:
 		return f"hung {','.join(cases) or begun()}", False
-	if run.returncode not in (0, 1, INTERRUPTED):
+	if run.returncode not in (0, 1, INTERRUPTED, -signal.SIGINT):
 		sentence = said.strip().splitlines()[-1] if said.strip() else str(run.returncode)
 		cases = ["run"]
 	# What the driver holds is not used again.
