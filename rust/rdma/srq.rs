@@ -282,14 +282,28 @@ impl SharedReceiveQueue {
             srq_limit: limit,
             ..Default::default()
         };
-        // SAFETY: By the type invariant the queue is alive.
-        to_result(unsafe {
-            bindings::ib_modify_srq(
-                self.as_ptr(),
-                &mut attr,
-                bindings::ib_srq_attr_mask_IB_SRQ_LIMIT,
-            )
-        })
+        self.modify(&mut attr, bindings::ib_srq_attr_mask_IB_SRQ_LIMIT)
+    }
+
+    /// Has the device make the queue hold `receives`, or more. Those that are posted stay. Process
+    /// context; may sleep.
+    ///
+    /// # Errors
+    ///
+    /// The driver's: `EINVAL` where more are posted, and where the device cannot resize queues, or
+    /// another one.
+    #[allow(dead_code, reason = "for the users of the module")]
+    pub(crate) fn resize(&self, receives: u32) -> Result {
+        let mut attr = bindings::ib_srq_attr {
+            max_wr: receives,
+            ..Default::default()
+        };
+        self.modify(&mut attr, bindings::ib_srq_attr_mask_IB_SRQ_MAX_WR)
+    }
+
+    fn modify(&self, attr: &mut bindings::ib_srq_attr, mask: bindings::ib_srq_attr_mask) -> Result {
+        // SAFETY: By the type invariant the queue is alive; the attributes are valid for a write.
+        to_result(unsafe { bindings::ib_modify_srq(self.as_ptr(), attr, mask) })
     }
 
     fn buffer(&self, receive: u32) -> Result<BufferId> {

@@ -5,7 +5,8 @@ Print a table of which testers notice which defects, from what make.py and insid
 each notices, and how they do on drivers as they are.
 
 krping notices what it says it does. Another tester notices a defect where a test fails, or is late, that
-passes each time on the driver as it is. A guest that hangs or crashes before that is no notice."""
+passes each time on the driver as it is. A guest that hangs or crashes before that is no notice, unless
+krping's log names the case."""
 
 import collections
 import sys
@@ -35,7 +36,7 @@ class Runs:
 				self.failed[run][names] = text
 			else:
 				self.ends[run] = word
-				if not tester and word in ("noticed", "hung"):
+				if not tester and word in ("noticed", "hung", "crashed"):
 					cases = filter(None, names.split(","))
 					self.failed[run].update(dict.fromkeys(cases))
 

@@ -117,8 +117,7 @@ HISTORY = (
 	# Packets of soft-RoCE.
 	Defect("any_transport_reaches_a_connection", RXE, "rxe_recv.c",
 	       r"pkt_type != IB_OPCODE_RC\b",
-	       # Only a packet with the sequence number that the connection expects gets further.
-	       "(pkt_type & IB_OPCODE_RC) != 0", "P", "2021-01", "ud|datagram|type",
+	       "(pkt_type & IB_OPCODE_RC) != 0", "K", "2021-01", "ud|datagram|type",
 	       "RDMA/rxe: Fix coding error in rxe_recv.c"),
 	Defect("multicast_is_one_packet_for_all", RXE, "rxe_recv.c",
 	       r"cskb = skb_clone\(skb, GFP_ATOMIC\)",

@@ -57,6 +57,10 @@ pub(crate) enum Special {
     SolicitedError,
     /// Messages until fewer receives than the limit of a shared receive queue are posted.
     SrqLimit,
+    /// Messages to a shared receive queue that was made to hold more.
+    SrqGrown,
+    /// Messages to a shared receive queue that was to hold fewer than are posted.
+    SrqShrunk,
     /// The drain of a queue pair that takes the receives of a shared queue.
     SrqDrain,
     /// A datagram to a queue pair with another Q_Key.

@@ -14,6 +14,7 @@ pub(crate) const EFBIG: i32 = 27;
 pub(crate) const ENOSPC: i32 = 28;
 pub(crate) const EROFS: i32 = 30;
 pub(crate) const ERANGE: i32 = 34;
+pub(crate) const ENOSYS: i32 = 38;
 pub(crate) const EBADE: i32 = 52;
 pub(crate) const EPROTO: i32 = 71;
 pub(crate) const EBADMSG: i32 = 74;

@@ -106,6 +106,8 @@ pub(crate) fn run(
         Special::Race(fate) => race::run(rule, pair, fate, false, round),
         Special::RaceAtomics => race::run(rule, pair, Fate::ResponderError, true, round),
         Special::SrqLimit => shared::limit(rule, pair),
+        Special::SrqGrown => shared::resize(rule, pair, shared::GROWN),
+        Special::SrqShrunk => shared::resize(rule, pair, shared::SHRUNK),
         Special::SrqDrain => shared::drain(rule, pair),
         Special::UdBadQkey => datagrams::bad_qkey(rule, pair),
         Special::UdBadAh => datagrams::bad_address(rule, pair),

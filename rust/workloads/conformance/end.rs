@@ -307,6 +307,11 @@ impl End {
         armed.map_err(|e| Failure::Kernel("arming the shared receive queue", e.to_errno()))
     }
 
+    /// Has the device resize the shared queue to so many receives, and returns its answer.
+    pub(super) fn resize_shared(&self, receives: u32) -> Result {
+        self.shared.as_ref().ok_or(EINVAL)?.resize(receives)
+    }
+
     /// Returns the number of requests that have completed, or of receives if `receive` is true.
     pub(super) fn completed(&self, receive: bool) -> usize {
         self.with(|recorder, _| recorder.count(receive))

@@ -241,6 +241,8 @@ impl Setup {
             | Special::Race(_)
             | Special::RaceAtomics
             | Special::SrqLimit
+            | Special::SrqGrown
+            | Special::SrqShrunk
             | Special::SrqDrain
             | Special::ReadAfterWrite
             | Special::ReadFence

@@ -23,6 +23,10 @@ use kernel::prelude::*;
 /// Number of receives that are posted.
 const RECEIVES: usize = 16;
 
+/// Sizes that a queue is resized to: more than it has, and fewer than are posted.
+pub(super) const GROWN: u32 = 256;
+pub(super) const SHRUNK: u32 = 2;
+
 /// Number of posted receives below which the device has to tell.
 const LIMIT: u32 = 4;
 
@@ -50,6 +54,23 @@ pub(super) fn limit(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     if !told || early != 0 || pair.responder.watch().limit_events() != 1 {
         seen.first = Ended::Missing;
     }
+    Ok(seen)
+}
+
+/// Resizes the shared queue to `receives` while others are posted, and has messages arrive in them.
+pub(super) fn resize(rule: &Rule, pair: &mut Pair<'_>, receives: u32) -> Result<Seen, Failure> {
+    pair.responder.receives(RECEIVES)?;
+    let resized = pair.responder.resize_shared(receives);
+    pair.requester.begin();
+    let message = pair.message();
+    for _ in 0..RECEIVES {
+        let _ = pair.requester.post(&message);
+    }
+    let mut seen = pair.look(rule, Err(0), None, |_| Ok(true))?;
+    seen.first = match resized {
+        Ok(()) => Ended::Status(0),
+        Err(error) => Ended::Refused(error.to_errno().saturating_neg()),
+    };
     Ok(seen)
 }
 

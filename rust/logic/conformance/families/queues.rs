@@ -27,6 +27,29 @@ use crate::logic::failure::{
     STATUS_FLUSHED, //
 };
 
+/// Makes a case of a shared receive queue that is resized while receives are posted.
+const fn resized(name: &'static str, does: &'static str, special: Special) -> Row {
+    Row::special(name, does, special)
+        .wants(Wants::SHARED)
+        .need(Need::SharedReceives)
+        .rule(
+            Rule {
+                text:
+                    "success, or refused with EINVAL, EOPNOTSUPP or ENOSYS; all messages arrive, \
+                       and the connection goes on",
+                first: &[
+                    Status(OK),
+                    Refused(errno::EINVAL),
+                    Refused(errno::EOPNOTSUPP),
+                    Refused(errno::ENOSYS),
+                ],
+                receives_end: true,
+                ..Rule::HARMLESS
+            },
+            "IBA 11.2.4.3 (modify shared receive queue): what is posted stays",
+        )
+}
+
 /// The cases.
 pub(super) const ROWS: &[Row] = &[
     Row::special(
@@ -138,6 +161,16 @@ pub(super) const ROWS: &[Row] = &[
             ..Rule::HARMLESS
         },
         "IBA chapters 10 and 11 (SRQ limit reached)",
+    ),
+    resized(
+        "srq_grown",
+        "16 messages to a shared receive queue that was resized to 256 receives when 16 were posted",
+        Special::SrqGrown,
+    ),
+    resized(
+        "srq_shrunk",
+        "16 messages to a shared receive queue that was resized to 2 receives when 16 were posted",
+        Special::SrqShrunk,
     ),
     Row::special(
         "srq_drain",
