@@ -7,6 +7,8 @@
 
 #![forbid(unsafe_code)]
 
+mod trials;
+
 use super::{
     device_counters::Moved,
     endpoint::Endpoint,
@@ -23,10 +25,7 @@ use crate::{
             Role,
             Test, //
         },
-        conformance::{
-            observation::Tally,
-            trial::Trial, //
-        },
+        conformance::trial::Trial,
         device::caps::Caps,
         failure::{
             errno,
@@ -51,10 +50,7 @@ use crate::{
         },
         messenger::figures::MessengerFigures,
         stream::figures::StreamFigures,
-        text::json::{
-            Array,
-            Object, //
-        },
+        text::json::Object,
         version::VERSION,
         wire::server_port::ServerPort, //
     },
@@ -345,7 +341,7 @@ impl<'a> Report<'a> {
         if let Some(trials) = self.trials {
             let mut cases = object.array("cases")?;
             for trial in trials {
-                write_trial(&mut cases, trial)?;
+                trials::write_trial(&mut cases, trial)?;
             }
             cases.finish()?;
         }
@@ -441,32 +437,6 @@ impl<'a> Report<'a> {
         }
         Ok(())
     }
-}
-
-fn write_trial(cases: &mut Array<'_>, trial: &Trial) -> fmt::Result {
-    let mut case = cases.object()?;
-    case.str("name", trial.case.as_str())?
-        .str("outcome", trial.outcome())?
-        .str("expected", trial.rule().text)?
-        .str("seen", trial.seen())?
-        .str("reason", trial.reason())?;
-    let total = &trial.total;
-    if total.times > 1 {
-        case.num("times", total.times)?;
-        write_tally(&mut case, "requests", &total.requests)?;
-        write_tally(&mut case, "receives", &total.receives)?;
-    }
-    case.finish()
-}
-
-fn write_tally(object: &mut Object<'_>, name: &str, tally: &Tally) -> fmt::Result {
-    let mut counts = object.object(name)?;
-    counts
-        .num("posted", tally.posted)?
-        .num("done", tally.done)?
-        .num("flushed", tally.flushed)?
-        .num("failed", tally.other)?;
-    counts.finish()
 }
 
 impl fmt::Display for Report<'_> {

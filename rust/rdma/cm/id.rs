@@ -19,10 +19,7 @@ use crate::{
     bindings,
     kernel_ext::net::Netns,
     rdma::{
-        device::{
-            Device,
-            Transport, //
-        },
+        device::Device,
         qp_type::QpType, //
     }, //
 };
@@ -319,66 +316,6 @@ impl Id {
         unsafe { bindings::rdma_set_service_type(self.as_ptr(), c_int::from(tos)) }
     }
 
-    /// Lowers the path MTU of the connection to `bytes`: 256, 512, 1024, 2048 or 4096. Once the
-    /// route has been resolved, before the connection is asked for. Process context; may sleep.
-    /// Not in a handler of the identifier.
-    ///
-    /// # Errors
-    ///
-    /// `ENOENT` where there is no path record, as on iWARP; `ERANGE` where the path takes
-    /// less; `EINVAL` for any other number, and where no route has been resolved.
-    pub(crate) fn lower_path_mtu(&self, bytes: u16) -> Result {
-        let mtu: u8 = match bytes {
-            256 => 1,
-            512 => 2,
-            1024 => 3,
-            2048 => 4,
-            4096 => 5,
-            _ => return Err(EINVAL),
-        };
-        let lock = HandlerLock::new(self);
-        let record = self.record_place(&lock).ok_or(ENOENT)?.as_ptr();
-        // SAFETY: The identifier owns the record, which is only read when the connection is asked
-        // for, which takes the lock, too. No reference to what a query may write meanwhile.
-        unsafe {
-            let place = &raw mut (*record).mtu;
-            if place.read_volatile() < mtu {
-                return Err(ERANGE);
-            }
-            place.write_volatile(mtu);
-        }
-        Ok(())
-    }
-
-    /// Sets the flow label of the connection's path, of 20 bits, from which devices derive the UDP
-    /// source port of RoCE v2. The peer is told, and takes the same. Once the route has been
-    /// resolved, before the connection is asked for. Process context; may sleep. Not in a handler
-    /// of the identifier.
-    ///
-    /// # Errors
-    ///
-    /// `ENOENT` where packets have none: on iWARP, and on InfiniBand within a subnet; `EINVAL` for
-    /// more bits, and where no route has been resolved.
-    pub(crate) fn set_flow_label(&self, label: u32) -> Result {
-        if label > MAX_FLOW_LABEL {
-            return Err(EINVAL);
-        }
-        let lock = HandlerLock::new(self);
-        let record = self.record_place(&lock).ok_or(ENOENT)?.as_ptr();
-        let transport = self.device()?.transport();
-        // SAFETY: The identifier owns the record, which is only read when the connection is asked
-        // for, which takes the lock, too. No reference to what a query may write meanwhile.
-        unsafe {
-            let hops = (&raw const (*record).hop_limit).read_volatile();
-            // Only a path that leaves the subnet has a global routing header there.
-            if transport != Transport::Roce && hops == 0 {
-                return Err(ENOENT);
-            }
-            (&raw mut (*record).flow_label).write_volatile(label.to_be());
-        }
-        Ok(())
-    }
-
     /// Sets how long this side's queue pair waits for an acknowledgment before it repeats a
     /// request: 4.096 us times 2 to the power of `timeout`, of 31 at most, or without end for 0.
     /// Before the connection is made. Process context; may sleep.
@@ -478,9 +415,6 @@ impl Id {
         }
     }
 }
-
-/// The largest flow label.
-const MAX_FLOW_LABEL: u32 = 0xf_ffff;
 
 /// The largest exponent of an ACK timeout, which has five bits.
 const MAX_EXPONENT: u8 = 31;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The path of a connection, along which other queue pairs than its own can be connected.
+//! The path of a connection: what it is like, and how other queue pairs are connected along it.
 //!
 //! C header: `include/rdma/rdma_cm.h` (`rdma_init_qp_attr()`)
 
@@ -21,6 +21,9 @@ use kernel::{
     ffi::c_int,
     prelude::*, //
 };
+
+/// The largest flow label.
+const MAX_FLOW_LABEL: u32 = 0xf_ffff;
 
 impl Id {
     /// Calls `use_path` with the attributes with which a queue pair is put into `state`, of
@@ -151,12 +154,69 @@ impl Id {
         read(&self.record(&lock).ok_or(EINVAL)?)
     }
 
+    /// Lowers the path MTU of the connection to `bytes`: 256, 512, 1024, 2048 or 4096. Once the
+    /// route has been resolved, before the connection is asked for. Process context; may sleep.
+    /// Not in a handler of the identifier.
+    ///
+    /// # Errors
+    ///
+    /// `ENOENT` where there is no path record, as on iWARP; `ERANGE` where the path takes
+    /// less; `EINVAL` for any other number, and where no route has been resolved.
+    pub(crate) fn lower_path_mtu(&self, bytes: u16) -> Result {
+        let mtu: u8 = match bytes {
+            256 => 1,
+            512 => 2,
+            1024 => 3,
+            2048 => 4,
+            4096 => 5,
+            _ => return Err(EINVAL),
+        };
+        let lock = HandlerLock::new(self);
+        let record = self.record_place(&lock).ok_or(ENOENT)?.as_ptr();
+        // SAFETY: The identifier owns the record, which is only read when the connection is asked
+        // for, which takes the lock, too. No reference to what a query may write meanwhile.
+        unsafe {
+            let place = &raw mut (*record).mtu;
+            if place.read_volatile() < mtu {
+                return Err(ERANGE);
+            }
+            place.write_volatile(mtu);
+        }
+        Ok(())
+    }
+
+    /// Sets the flow label of the connection's path, of 20 bits, from which devices derive the UDP
+    /// source port of RoCE v2. The peer is told, and takes the same. Once the route has been
+    /// resolved, before the connection is asked for. Process context; may sleep. Not in a handler
+    /// of the identifier.
+    ///
+    /// # Errors
+    ///
+    /// `ENOENT` where packets have none: on iWARP, and on InfiniBand within a subnet; `EINVAL` for
+    /// more bits, and where no route has been resolved.
+    pub(crate) fn set_flow_label(&self, label: u32) -> Result {
+        if label > MAX_FLOW_LABEL {
+            return Err(EINVAL);
+        }
+        let lock = HandlerLock::new(self);
+        let record = self.record_place(&lock).ok_or(ENOENT)?.as_ptr();
+        let transport = self.device()?.transport();
+        // SAFETY: The identifier owns the record, which is only read when the connection is asked
+        // for, which takes the lock, too. No reference to what a query may write meanwhile.
+        unsafe {
+            let hops = (&raw const (*record).hop_limit).read_volatile();
+            // Only a path that leaves the subnet has a global routing header there.
+            if transport != Transport::Roce && hops == 0 {
+                return Err(ENOENT);
+            }
+            (&raw mut (*record).flow_label).write_volatile(label.to_be());
+        }
+        Ok(())
+    }
+
     /// Returns the place of the record of the route, once that has been resolved, or the connection
     /// was asked for by the peer. The CM's answer to a query may still be written there.
-    pub(super) fn record_place(
-        &self,
-        _lock: &HandlerLock<'_>,
-    ) -> Option<NonNull<bindings::sa_path_rec>> {
+    fn record_place(&self, _lock: &HandlerLock<'_>) -> Option<NonNull<bindings::sa_path_rec>> {
         // SAFETY: The identifier is valid. No reference to what the CM may write meanwhile.
         let (paths, record) = unsafe {
             let route = &raw const (*self.as_ptr()).route;

@@ -6,8 +6,10 @@
 
 use super::{
     attach,
-    connection::Ends,
-    hello,
+    connection::{
+        hello,
+        Ends, //
+    },
     CaseRunner, //
 };
 use crate::{
