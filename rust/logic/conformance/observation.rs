@@ -71,6 +71,15 @@ impl Tally {
         }
     }
 
+    /// Returns it with those that were done beyond `most` as repeated, too: of receives, there were
+    /// no more messages.
+    pub(crate) fn at_most(&self, most: u32) -> Self {
+        Self {
+            repeated: self.repeated.saturating_add(self.done.saturating_sub(most)),
+            ..*self
+        }
+    }
+
     /// Returns the number that did not complete.
     pub(crate) fn missing(&self) -> u32 {
         let ended = self.done.saturating_add(self.flushed);

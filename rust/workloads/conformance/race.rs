@@ -74,19 +74,24 @@ pub(super) fn sends_in_error(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, F
     for _ in 0..MESSAGES {
         let _ = pair.requester.post(&message);
     }
-    // Without a pause, in which all others would arrive.
-    let until = Deadline::after_ms(LOST_MS);
-    while pair.responder.completed(true) < ARRIVED && !until.passed() {
-        pair.responder.poll();
-        relax();
-    }
+    spin(pair, |pair| pair.responder.completed(true) >= ARRIVED);
     pair.responder.set_error()?;
     let none: Taken = Err(0);
     let mut seen = pair.look(rule, none, None, |_| Ok(true))?;
-    let beyond = seen.receives.done.saturating_sub(seen.rest.posted);
-    seen.receives.repeated = seen.receives.repeated.saturating_add(beyond);
+    seen.receives = seen.receives.at_most(seen.rest.posted);
     seen.first = Ended::Status(0);
     Ok(seen)
+}
+
+/// Handles completions of both ends until `done` returns true, or it is plain that this does not
+/// come. Does not pause, as all others would complete meanwhile.
+fn spin(pair: &Pair<'_>, done: impl Fn(&Pair<'_>) -> bool) {
+    let until = Deadline::after_ms(LOST_MS);
+    while !done(pair) && !until.passed() {
+        pair.requester.poll();
+        pair.responder.poll();
+        relax();
+    }
 }
 
 /// Most requests of an end before the event, fewer than its send queue holds.
@@ -119,7 +124,7 @@ struct Traffic {
     /// Its own region will be valid once what is posted has been done.
     valid: bool,
     /// Number of messages that need a receive.
-    messages: usize,
+    messages: u32,
     /// Bits of the slot numbers of those that ask for no completion where they succeed.
     silent: u64,
     /// Number of those that do ask.
@@ -150,11 +155,15 @@ impl Traffic {
     ///
     /// # Errors
     ///
-    /// The device refuses.
-    fn post(&mut self, pair: &mut Pair<'_>, choices: &mut Choices, count: usize) -> Taken {
+    /// The errno, positive, with which the device refuses one.
+    fn post(
+        &mut self,
+        pair: &mut Pair<'_>,
+        choices: &mut Choices,
+        count: usize,
+    ) -> Result<(), i32> {
         let fabric = pair.fabric;
         let end = pair.end_mut(self.side);
-        let mut last = Ok(0);
         for left in (0..count).rev() {
             let probe = self.next(end, fabric, choices);
             let signaled = left == 0 || choices.below(3) > 0;
@@ -169,9 +178,8 @@ impl Traffic {
                 true => self.signaled = self.signaled.saturating_add(1),
                 false => self.silent |= 1_u64.checked_shl(slot as u32).unwrap_or(0),
             }
-            last = Ok(slot);
         }
-        last
+        Ok(())
     }
 
     /// Chooses the next request.
@@ -230,11 +238,8 @@ impl Traffic {
         let end = pair.end(self.side);
         let silent = |slot: usize| self.silent >> (slot & 63) & 1 != 0;
         let (sends, failed) = end.ended_at(false, silent);
-        let (mut receives, _) = end.ended_at(true, |_| false);
-        // Each message arrives once at most.
-        let beyond = (receives.done as usize).saturating_sub(peer.messages) as u32;
-        receives.repeated = receives.repeated.saturating_add(beyond);
-        (sends, receives, failed)
+        let (receives, _) = end.ended_at(true, |_| false);
+        (sends, receives.at_most(peer.messages), failed)
     }
 }
 
@@ -262,14 +267,8 @@ pub(super) fn run(
         };
         traffic.post(pair, &mut choices, count).map_err(refused)?;
     }
-    let until = Deadline::after_ms(LOST_MS);
     let instant = choices.below(own.signaled);
-    // Without a pause, in which all others would complete.
-    while pair.requester.completed(false) < instant && !until.passed() {
-        pair.requester.poll();
-        pair.responder.poll();
-        relax();
-    }
+    spin(pair, |pair| pair.requester.completed(false) >= instant);
     let mut destroyed = None;
     match fate {
         Fate::RequesterError => pair.requester.set_error()?,

@@ -146,7 +146,7 @@ impl Recorder {
 
     /// Returns the results of the requests to one queue whose numbers are in `slots`, of a queue
     /// pair that has been drained, and the status of the one that failed, which is not among them.
-    /// Those that are `silent` have not asked for a completion where they succeed.
+    /// A `silent` request asks for a completion only where it fails.
     ///
     /// What succeeds behind another that did not has ended in another way than it may, and so has
     /// a failure behind one.

@@ -221,20 +221,28 @@ impl<'a> CaseRunner<'a> {
                 .push(trial, GFP_KERNEL)
                 .map_err(|e| failed("keeping the results")(e.into()))?;
         }
-        while let Some(end) = end.filter(|end| !end.passed()) {
-            let mut passing = false;
+        match end {
+            Some(end) => self.repeat(trials, end, report),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs the cases of `trials` that pass again and again until `end`. Logs those that fail.
+    fn repeat(
+        &self,
+        trials: &mut KVec<Trial>,
+        end: Deadline,
+        report: &mut Report<'_>,
+    ) -> Result<(), Failure> {
+        while trials.iter().any(Trial::passed) {
             for trial in trials.iter_mut().filter(|trial| trial.passed()) {
                 if end.passed() {
-                    break;
+                    return Ok(());
                 }
-                passing = true;
                 trial.tried = self.attempt(trial.case, &mut trial.total, report)?;
                 if !trial.passed() {
                     self.say(trial);
                 }
-            }
-            if !passing {
-                break;
             }
         }
         Ok(())

@@ -30,13 +30,15 @@ use super::super::{
 const SOURCE: &str = "IBA chapters 9 (a request is executed once) and 10 (flushing)";
 
 /// Makes a case that is tried several times, each time at another instant.
-const fn raced(name: &'static str, does: &'static str, special: Special) -> Row {
-    Row::special(name, does, special).wants(Wants {
-        times: 4,
-        impatient: true,
-        long: true,
-        ..Wants::NOTHING
-    })
+const fn raced(name: &'static str, does: &'static str, special: Special, infiniband: Rule) -> Row {
+    Row::special(name, does, special)
+        .wants(Wants {
+            times: 4,
+            impatient: true,
+            long: true,
+            ..Wants::NOTHING
+        })
+        .rules(infiniband, TERMINATED, SOURCE)
 }
 
 /// Makes the rule for requests of both ends of which at most one of each end fails, with one of
@@ -112,58 +114,54 @@ pub(super) const ROWS: &[Row] = &[
         "race_requester_error",
         "requests of all kinds under way while the requester's queue pair is put into error",
         Special::Race(Fate::RequesterError),
-    )
-    .rules(LOST, TERMINATED, SOURCE),
+        LOST,
+    ),
     raced(
         "race_responder_error",
         "requests of all kinds under way while the responder's queue pair is put into error",
         Special::Race(Fate::ResponderError),
-    )
-    .rules(LOST, TERMINATED, SOURCE),
+        LOST,
+    ),
     raced(
         "race_disconnect",
         "requests of all kinds under way while the requester disconnects",
         Special::Race(Fate::Disconnect),
-    )
-    .rules(LOST, TERMINATED, SOURCE),
+        LOST,
+    ),
     raced(
         "race_bad_key",
         "requests of all kinds, of which one has a key that was never given out",
         Special::Race(Fate::BadKey),
-    )
-    .rules(REFUSED, TERMINATED, SOURCE),
+        REFUSED,
+    ),
     raced(
         "race_forbid",
         "requests of all kinds under way while the responder's queue pair is modified to permit \
          neither READs nor WRITEs",
         Special::Race(Fate::Forbid),
-    )
-    .rules(REFUSED, TERMINATED, SOURCE),
+        REFUSED,
+    ),
     raced(
         "race_invalidate",
         "requests of all kinds under way while the responder invalidates the key of its memory",
         Special::Race(Fate::Invalidate),
-    )
-    .rules(REFUSED, TERMINATED, SOURCE),
+        REFUSED,
+    ),
     raced(
         "race_destroy",
         "requests of all kinds under way while the responder's queue pair is drained and destroyed",
         Special::Race(Fate::Destroy),
-    )
-    .rules(LOST, TERMINATED, SOURCE),
+        LOST,
+    ),
     raced(
         "race_atomics",
         "fetch-and-adds under way while the responder's queue pair is put into error",
         Special::RaceAtomics,
-    )
-    .rules(
         Rule {
             text: "each operation that completed with success was done, and none was done twice; \
                    all complete once and in order: done, then at most one that fails, then flushed",
             ..LOST
         },
-        TERMINATED,
-        SOURCE,
     )
     .need(Need::Atomics),
 ];

@@ -46,7 +46,8 @@ impl End {
     pub(in crate::workloads::conformance) fn datagram_number(&self) -> Result<u32, Failure> {
         let number = self
             .queue_pair()
-            .map_or(None, |queue_pair| queue_pair.unreliable_number());
+            .ok()
+            .and_then(|queue_pair| queue_pair.unreliable_number());
         number.ok_or_else(|| failed(EINVAL))
     }
 
