@@ -62,6 +62,7 @@ PASS = {
 	"read_after_write": r"success \(0\)" + GOES_ON,
 	"read_fence": r"success \(0\); receive: success \(0\)" + GOES_ON,
 	"write_then_flag": r"success \(0\)" + GOES_ON,
+	"list_beyond_queue": r"success \(0\); requester RTS, responder RTS; goes on",
 	"rearm": r"success \(0\)" + GOES_ON,
 	"solicited": r"success \(0\)" + GOES_ON,
 	"srq_empty": r"RNR retry counter exceeded \(13\); requester ERR, responder RTS; "

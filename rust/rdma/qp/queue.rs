@@ -337,7 +337,24 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
         count: usize,
         notify: impl Fn(u32) -> Notify,
     ) -> Result {
-        let head = list.link(self.memory.owner(), count, notify)?;
+        self.post_part_of_list(list, count, notify)
+            .map_err(|(_, error)| error)
+    }
+
+    /// Posts as [`post_list`](Self::post_list) does.
+    ///
+    /// # Errors
+    ///
+    /// As there, with the number of requests that have been posted, of a list that is no ring.
+    pub(crate) fn post_part_of_list(
+        &mut self,
+        list: &mut PreparedList,
+        count: usize,
+        notify: impl Fn(u32) -> Notify,
+    ) -> Result<(), (usize, Error)> {
+        let head = list
+            .link(self.memory.owner(), count, notify)
+            .map_err(|error| (0, error))?;
         let qp = match self.unreliable {
             Some(unreliable) => unreliable.as_ptr(),
             None => self.target.qp.as_ptr(),
@@ -345,7 +362,8 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
         // SAFETY: Both queue pairs are alive while a `Queue` is. The list was filled for the same
         // of them, in the form that its type has: it names its entries, its memory and its address
         // handle, which live until it has been drained or destroyed.
-        Ok(unsafe { post_send(qp, head) }?)
+        let posted = unsafe { post_send(qp, head) };
+        posted.map_err(|refused| (list.before(refused.first()).unwrap_or(0), refused.into()))
     }
 
     /// Posts a receive into `local`, with completion entry `entry`.

@@ -56,6 +56,11 @@ impl Refused {
             first: core::ptr::null(),
         }
     }
+
+    /// Returns the first request that has not been posted, null where none has.
+    pub(in crate::rdma) fn first(&self) -> *const bindings::ib_send_wr {
+        self.first
+    }
 }
 
 impl From<Refused> for Error {

@@ -359,6 +359,13 @@ impl PreparedList {
         Ok(next)
     }
 
+    /// Returns the number of requests in front of `request` in a list that was linked last and that
+    /// is no ring; `None` where it is not one of them.
+    pub(in crate::rdma) fn before(&self, request: *const bindings::ib_send_wr) -> Option<usize> {
+        let is_it = |each: &Raw| core::ptr::from_ref(each).cast() == request;
+        self.requests.iter().position(is_it)
+    }
+
     /// Has the next request carry `number`, where requests carry one.
     pub(crate) fn number_from(&mut self, number: u32) {
         if let Some(next) = &mut self.number {

@@ -90,8 +90,11 @@ pub(super) fn send_queue(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failu
 pub(super) fn list(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     let remote = pair.open(Access::Remote)?;
     pair.requester.begin();
-    let first = pair.requester.post_writes(remote, SIZE, MANY as usize);
-    pair.look_until(rule, first, None, true, |pair| written(pair, SIZE))
+    let first = pair.requester.post_writes(remote, SIZE, MANY as usize)?;
+    pair.look_until(rule, first, None, first.is_ok(), |pair| match first {
+        Ok(_) => written(pair, SIZE),
+        Err(_) => untouched(pair),
+    })
 }
 
 /// Lets completions accumulate: exactly as many as the completion queue holds according to the

@@ -74,8 +74,9 @@ pub(super) const ROWS: &[Row] = &[
     )
     .rule(
         Rule {
-            text: "those in front of the first one that is refused are done, and the connection \
-                   goes on",
+            text: "those in front of the first one that is refused with ENOMEM are done, and the \
+                   connection goes on",
+            first: &[Status(OK), Refused(errno::ENOMEM)],
             ..Rule::HARMLESS
         },
         "kernel: ib_post_send(), what stands before *bad_wr is posted",

@@ -26,10 +26,7 @@ use crate::{
     },
     rdma::{
         qp::GRH_BYTES,
-        wr::prepared::{
-            self,
-            Template, //
-        }, //
+        wr::prepared, //
     },
     workloads::conformance::Recorder, //
 };
@@ -97,15 +94,7 @@ impl End {
 
     /// Posts a datagram of the first `len` bytes of [`Place::Exposed`]. May sleep.
     pub(in crate::workloads::conformance) fn post_datagram(&mut self, len: u32) -> Taken {
-        let template = Template {
-            operation: prepared::Operation::Send,
-            buffer: self.buffer(Place::Exposed),
-            region: None,
-            len,
-            stride: 0,
-            inline: false,
-            numbered: false,
-        };
+        let template = self.template(prepared::Operation::Send, Place::Exposed, len);
         self.post_prepared(Operation::Send, &template)
     }
 

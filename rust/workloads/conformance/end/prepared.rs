@@ -7,7 +7,6 @@
 use super::{
     content::piece,
     failed,
-    flatten,
     End,
     Place,
     Taken, //
@@ -45,72 +44,80 @@ impl End {
             _ => Operation::Send,
         };
         let template = Template {
-            operation,
-            buffer: self.buffer(Place::Own),
-            region: None,
-            len,
-            stride: 0,
             inline: true,
-            numbered: false,
+            ..self.template(operation, Place::Own, len)
         };
         self.post_prepared(op, &template)
     }
 
     /// Posts a list of `count` WRITEs of `len` bytes of [`Place::Own`], of which the first asks for
-    /// a completion, whether or not the queue has room for all. May sleep.
+    /// a completion, whether or not the queue has room for all. Returns the result of posting the
+    /// first. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory for the list.
     pub(in crate::workloads::conformance) fn post_writes(
         &mut self,
         remote: Advertisement,
         len: u32,
         count: usize,
-    ) -> Taken {
-        const LAYOUT: Layout = Layout::new(Recorder::OPERATIONS);
-        let template = Template {
-            operation: prepared::Operation::Write(remote.into()),
-            buffer: self.buffer(Place::Own),
+    ) -> Result<Taken, Failure> {
+        let write = prepared::Operation::Write(remote.into());
+        let template = self.template(write, Place::Own, len);
+        self.post_list(Operation::Write, &template, count)
+            .map_err(failed)
+    }
+
+    /// Returns a template for requests of the first `len` bytes of a buffer.
+    pub(super) fn template(
+        &self,
+        operation: prepared::Operation,
+        place: Place,
+        len: u32,
+    ) -> Template {
+        Template {
+            operation,
+            buffer: self.buffer(place),
             region: None,
             len,
             stride: 0,
             inline: false,
             numbered: false,
-        };
-        let entry = LAYOUT.entry(Operation::Write, self.sent);
-        let posted = PreparedList::new(count, 1).and_then(|mut list| {
-            self.with(|_, queue| {
-                queue.fill_list(&mut list, entry, &template)?;
-                queue.post_list(&mut list, count, |number| Notify {
-                    signaled: number == 0,
-                    solicited: false,
-                })
-            })
-        });
-        match flatten(posted) {
-            // The first has room.
-            Ok(()) | Err(errno::ENOMEM) => {
-                self.sent += 1;
-                Ok(self.sent - 1)
-            }
-            other => other.map(|()| 0),
         }
     }
 
     /// Posts a request whose completion names `op`. May sleep.
     pub(super) fn post_prepared(&mut self, op: Operation, template: &Template) -> Taken {
+        self.post_list(op, template, 1)
+            .unwrap_or_else(|error| Err(-error.to_errno()))
+    }
+
+    /// Posts a list of `count` requests, of which the first asks for a completion, which names
+    /// `op`. Returns the result of posting the first, which has a slot number. May sleep.
+    fn post_list(&mut self, op: Operation, template: &Template, count: usize) -> Result<Taken> {
         const LAYOUT: Layout = Layout::new(Recorder::OPERATIONS);
         if self.sent >= self.slots {
-            return Err(errno::ENOSPC);
+            return Ok(Err(errno::ENOSPC));
         }
         let entry = LAYOUT.entry(op, self.sent);
         // The device copies the list when it is posted.
-        let posted = PreparedList::new(1, 1).and_then(|mut list| {
-            self.with(|_, queue| {
-                queue.fill_list(&mut list, entry, template)?;
-                queue.post_list(&mut list, 1, |_| Notify::SIGNALED)
-            })
-        });
-        flatten(posted)?;
-        self.sent += 1;
-        Ok(self.sent - 1)
+        let mut list = PreparedList::new(count, 1)?;
+        let posted = self.with(|_, queue| {
+            queue.fill_list(&mut list, entry, template)?;
+            let notify = |number| Notify {
+                signaled: number == 0,
+                solicited: false,
+            };
+            Ok::<_, Error>(queue.post_part_of_list(&mut list, count, notify))
+        })??;
+        match posted {
+            Err((0, error)) => Ok(Err(-error.to_errno())),
+            _ => {
+                self.sent += 1;
+                Ok(Ok(self.sent - 1))
+            }
+        }
     }
 
     /// Fills the first 64 bytes of a buffer with those that are derived from `seed`.
