@@ -6,6 +6,7 @@ device, or one that uses it, and print "MODULE begins", and then one line:
 
 	MODULE noticed CASE,... SENTENCE
 	MODULE silent
+	MODULE unfinished		its time was over, and nothing was wrong until then
 	MODULE hung CASE,...		it does not end; the cases that had failed, or the one that is begun
 	MODULE broken SENTENCE		it could not be tried
 
@@ -22,6 +23,7 @@ Before that, each test has a line of others.py.
 Ends early where the guest is in no state to go on.
 """
 
+import argparse
 import os
 import re
 import signal
@@ -30,18 +32,15 @@ import sys
 
 import others
 from defect import DEVICES
-from swap import swap, unload
+from swap import remove, swap
 
 # Seconds for which the test of a device may take.
 BUDGET = 60
-# Seconds in which it ends when it is interrupted then, and its exit status.
+# Seconds in which it ends when it is interrupted then.
 GRACE = 20
-INTERRUPTED = 130
 # Milliseconds after which krping gives a step of its up.
 PATIENCE = 4000
 ADDR = os.environ["KRPING_ADDR"]
-# What is run, where that is not all.
-BRIEF = ("--only", "conform") if "--brief" in sys.argv[1:2] else ()
 
 
 def failures(output: str) -> tuple[list[str], str]:
@@ -75,52 +74,58 @@ def interrupted(run: subprocess.Popen[str]) -> str | None:
 		return None
 
 
-def outcome(path: str, driver: str, before: str) -> tuple[str, bool]:
-	"""What krping says of the module PATH, where a module for BEFORE was the last one, and whether the
-	guest is good for another one."""
-	why = swap(path, driver, before)
+def outcome(driver: str, only: tuple[str, ...]) -> tuple[str, bool]:
+	"""What krping says of DRIVER, which is loaded, with the arguments ONLY, and whether the guest is
+	good for another one."""
 	kind = DEVICES.get(driver, driver).removeprefix("rdma_")
-	if why:
-		return f"broken {why}", False
+	late = False
 	with open("/tmp/ktap", "w+", encoding="utf-8") as ktap:
 		run = subprocess.Popen(
 			("scripts/krping", "test", ADDR, "--quiet", "--timeout", str(PATIENCE), "--known",
-			 kind, *BRIEF),
+			 kind, *only),
 			stdin=subprocess.DEVNULL, stdout=ktap, stderr=subprocess.PIPE, text=True)
 		try:
 			_, said = run.communicate(timeout=BUDGET)
 		except subprocess.TimeoutExpired:
+			late = True
 			said = interrupted(run)
 		ktap.seek(0)
 		cases, sentence = failures(ktap.read())
 	if said is None:
 		return f"hung {','.join(cases) or begun()}", False
-	if run.returncode not in (0, 1, INTERRUPTED, -signal.SIGINT):
+	if not late and run.returncode not in (0, 1):
 		sentence = said.strip().splitlines()[-1] if said.strip() else str(run.returncode)
 		cases = ["run"]
-	# What the driver holds is not used again.
-	good = not unload("krping")
-	return f"noticed {','.join(cases)} {sentence}" if cases else "silent", good
+	if cases:
+		return f"noticed {','.join(cases)} {sentence}", True
+	return "unfinished" if late else "silent", True
 
 
 def main() -> None:
 	"""Do what the usage says."""
 	os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-	words = sys.argv[1 + bool(BRIEF):]
-	modules, testers = words[:2]
+	parser = argparse.ArgumentParser()
+	parser.add_argument("--brief", dest="only", action="store_const", default=(),
+			    const=("--only", "conform"))
+	parser.add_argument("modules")
+	parser.add_argument("testers")
+	parser.add_argument("runs", nargs="+")
+	arguments = parser.parse_args()
 	before = ""
-	for driver, _, label in (word.partition(":") for word in words[2:]):
+	for driver, _, label in (word.partition(":") for word in arguments.runs):
 		module, _, tester = label.partition("/")
-		path = f"{modules}/{module}.ko"
 		print(label, "begins", flush=True)
-		if tester:
-			why = swap(path, driver, before)
-			found, good = (f"broken {why}", False) if why else others.outcome(label, testers)
+		why = swap(f"{arguments.modules}/{module}.ko", driver, before)
+		if why:
+			found, good = f"broken {why}", False
+		elif tester:
+			found, good = others.outcome(label, arguments.testers)
 		else:
-			found, good = outcome(path, driver, before)
+			found, good = outcome(driver, arguments.only)
 		print(label, found, flush=True)
 		before = driver
-		if not good:
+		# What a driver holds is not used again.
+		if not good or remove():
 			sys.exit(3)
 
 

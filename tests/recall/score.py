@@ -28,7 +28,8 @@ def main() -> None:
 		defect = known.get(module.rpartition("-")[0])
 		if not defect:
 			plain += 1
-			alarms += verdict != "silent"
+			alarms += verdict not in ("silent", "unfinished")
+			untried += verdict == "unfinished"
 			print(f"{module} as it is: {verdict} {text}".rstrip())
 			continue
 		cases = text.partition(" ")[0] if verdict in ("noticed", "hung", "crashed") else ""
