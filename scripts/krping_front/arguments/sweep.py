@@ -4,7 +4,7 @@
 import argparse
 
 from krping_front import options, points
-from krping_front.address import add_argument, add_source
+from krping_front.address import add_argument
 from krping_front.arguments import common
 from krping_front.kinds import SIZED
 
@@ -55,14 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 	"""Add the arguments of this subcommand to PARSER."""
 	add_argument(parser.add_mutually_exclusive_group(required=True),
 		     "the server's address, IPv4 or IPv6, or the name of a host")
-	role = parser.add_mutually_exclusive_group()
-	role.add_argument("--client", dest="role", action="store_const", const="client",
-			  default="client", help="a server runs at the address (default)")
-	role.add_argument("--loopback", dest="role", action="store_const", const="loopback",
-			  help="the address is one of this host: run both sides")
-	parser.add_argument("--port", metavar="P", type=options.number_of("port"),
-			    help="the server's port")
-	add_source(parser)
+	common.sides(parser)
 	parser.add_argument("--test", metavar="TEST,...", type=options.kinds(SIZED),
 			    default=[SIZED["wlat"], SIZED["bw"]],
 			    help=f"{', '.join(SIZED)}, or all that one server "

@@ -4,7 +4,6 @@
 import argparse
 
 from krping_front import options
-from krping_front.address import add_source
 from krping_front.arguments import common
 from krping_front.kinds import SIZED
 from krping_front.tables import BYTES
@@ -55,14 +54,7 @@ def share(text: str) -> float:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
 	"""Add the arguments of this subcommand to PARSER."""
 	parser.add_argument("addr", metavar="ADDR", help="an address, IPv4 or IPv6, or the name of a host")
-	role = parser.add_mutually_exclusive_group()
-	role.add_argument("--client", dest="role", action="store_const", const="client",
-			  default="client", help="a server runs at the address (default)")
-	role.add_argument("--loopback", dest="role", action="store_const", const="loopback",
-			  help="the address is one of this host: run both sides")
-	parser.add_argument("--port", metavar="P", type=options.number_of("port"),
-			    help="the server's port")
-	add_source(parser)
+	common.sides(parser)
 	parser.add_argument("--test", choices=VICTIMS, default="wlat", metavar="TEST",
 			    help=f"the victim: {', '.join(VICTIMS)} (default wlat)")
 	parser.add_argument("--size", metavar="N", type=options.whole(1, LARGEST, BYTES), default=64,
