@@ -49,7 +49,7 @@ const PATIENCE_MS: u32 = 3000;
 const ASKING: &str = "asking the device's connection management";
 
 /// Returns `failure` of connecting by `id`, or [`Failure::ManagementDead`] if the device's own
-/// connection management is the cause. Sleeps, for at most [`PATIENCE_MS`] in that case.
+/// connection management is the cause. Sleeps, for at most twice [`PATIENCE_MS`] in that case.
 pub(crate) fn diagnose(session: &Session, worker: &Worker, id: &CmId, failure: Failure) -> Failure {
     if !failure.is_unanswered() {
         return failure;
@@ -67,11 +67,11 @@ pub(crate) fn client_comes_within(session: &Session) -> u32 {
     session
         .timeout()
         .saturating_mul(4)
-        .saturating_add(2 * PATIENCE_MS)
+        .saturating_add(3 * PATIENCE_MS)
 }
 
 /// Tests the connection management of the device that `id` is bound to. Sleeps, for at most
-/// [`PATIENCE_MS`].
+/// [`PATIENCE_MS`], and as long once more where it does not let go of the request.
 ///
 /// # Errors
 ///

@@ -82,7 +82,7 @@ def cut_cable():
 				begun = time.monotonic()
 				found = client.wait()
 				assert found == errno.ETIMEDOUT, (options, krping.name(found), log.text())
-				assert time.monotonic() - begun < 30 * krping.SLOW, options
+				assert time.monotonic() - begun < 30, options
 				told_so = "transport retry counter exceeded (12" in log.text()
 				assert told_so == fails, (options, log.text())
 				server.wait()
