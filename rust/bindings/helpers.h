@@ -98,7 +98,7 @@ enum rust_helper_mr {
 };
 
 int rust_helper_map_mr(struct ib_mr *mr, const struct ib_sge *parts,
-		       unsigned int count);
+		       unsigned int count, unsigned int page_size);
 
 /*
  * Create a disk, in a @set whose only disk it is. With @cache it has a volatile write cache with

@@ -304,6 +304,12 @@ impl Device<'_> {
         }
     }
 
+    /// Returns true where regions can have pages of `size` bytes.
+    #[allow(dead_code, reason = "for the users of the module")]
+    pub(crate) fn has_pages_of(&self, size: usize) -> bool {
+        self.attrs().page_size_cap & size as u64 != 0
+    }
+
     /// Returns true where `other` is the same device, whatever the port.
     pub(crate) fn is(&self, other: &Device<'_>) -> bool {
         self.as_ptr() == other.as_ptr()

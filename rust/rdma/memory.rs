@@ -236,7 +236,24 @@ impl<F: ForeignMemory> Memory<F> {
         range: Range<usize>,
     ) -> Result<RegionId> {
         let domain = self.pd.clone();
-        self.add_region_in(domain, buffer, range)
+        self.map_region(domain, buffer, range, PAGE_SIZE)
+    }
+
+    /// Adds a region as [`add_region_over`](Self::add_region_over) does, of pages of `page_size`
+    /// bytes, which the device must [have](crate::rdma::device::Device::has_pages_of). May sleep.
+    ///
+    /// # Errors
+    ///
+    /// As there; `EINVAL` for a size that is no power of 2.
+    #[allow(dead_code, reason = "for the users of the module")]
+    pub(crate) fn add_region_of_pages(
+        &mut self,
+        buffer: BufferId,
+        range: Range<usize>,
+        page_size: usize,
+    ) -> Result<RegionId> {
+        let domain = self.pd.clone();
+        self.map_region(domain, buffer, range, page_size)
     }
 
     /// Adds a region as [`add_region_over`](Self::add_region_over) does, in the domain `pd` of the
@@ -246,7 +263,6 @@ impl<F: ForeignMemory> Memory<F> {
     /// # Errors
     ///
     /// As there; `EXDEV` for a domain of another device.
-    #[inline(never)]
     pub(crate) fn add_region_in(
         &mut self,
         pd: Arc<ProtectionDomain>,
@@ -256,6 +272,21 @@ impl<F: ForeignMemory> Memory<F> {
         if !self.id.device()?.is(&pd.id().device()?) {
             return Err(EXDEV);
         }
+        self.map_region(pd, buffer, range, PAGE_SIZE)
+    }
+
+    /// Adds a region in the domain `pd` of the memory's device.
+    #[inline(never)]
+    fn map_region(
+        &mut self,
+        pd: Arc<ProtectionDomain>,
+        buffer: BufferId,
+        range: Range<usize>,
+        page_size: usize,
+    ) -> Result<RegionId> {
+        if !page_size.is_power_of_two() {
+            return Err(EINVAL);
+        }
         let buffer = self.buffer(buffer)?;
         buffer.check(range.start, range.len())?;
         let part = bindings::ib_sge {
@@ -263,10 +294,14 @@ impl<F: ForeignMemory> Memory<F> {
             length: range.len() as u32,
             lkey: 0,
         };
-        let pages = range.end.div_ceil(PAGE_SIZE) as u32;
+        // The first page begins where such pages do, at the buffer or in front of it.
+        let skipped = buffer.dma as usize & (page_size - 1);
+        let pages = skipped.saturating_add(range.end).div_ceil(page_size) as u32;
         let region = self.allocate_region(pd, pages, Cover::Buffer)?;
-        // SAFETY: The region is ours and not in use; the buffer is mapped.
-        if unsafe { bindings::rust_helper_map_mr(region.mr.as_ptr(), &part, 1) } != 1 {
+        let raw = region.mr.as_ptr();
+        // SAFETY: The region is ours and not in use; the buffer is mapped. The device gives access
+        // to the bytes of the part alone, whatever pages they are in.
+        if unsafe { bindings::rust_helper_map_mr(raw, &part, 1, page_size as u32) } != 1 {
             return Err(EINVAL);
         }
         self.push_region(region)

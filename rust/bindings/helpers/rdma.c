@@ -197,7 +197,7 @@ size_t rust_helper_max_dma_mapping(struct ib_device *device)
 }
 
 int rust_helper_map_mr(struct ib_mr *mr, const struct ib_sge *parts,
-		       unsigned int count)
+		       unsigned int count, unsigned int page_size)
 {
 	struct scatterlist sg[RUST_HELPER_MR_PARTS];
 	unsigned int i;
@@ -210,5 +210,5 @@ int rust_helper_map_mr(struct ib_mr *mr, const struct ib_sge *parts,
 		sg_dma_address(&sg[i]) = parts[i].addr;
 		sg_dma_len(&sg[i]) = parts[i].length;
 	}
-	return ib_map_mr_sg(mr, sg, count, NULL, PAGE_SIZE);
+	return ib_map_mr_sg(mr, sg, count, NULL, page_size);
 }

@@ -79,7 +79,12 @@ impl<F: ForeignMemory> Memory<F> {
         // READ that used it. So many parts have been filled, of buffers that are mapped, and
         // stay so for longer than the region.
         let covered = unsafe {
-            bindings::rust_helper_map_mr(region.mr.as_ptr(), list.as_ptr(), count as u32)
+            bindings::rust_helper_map_mr(
+                region.mr.as_ptr(),
+                list.as_ptr(),
+                count as u32,
+                PAGE_SIZE as u32,
+            )
         };
         to_result(covered.min(0))?;
         if covered as usize == count {
