@@ -61,11 +61,17 @@ pub(crate) use queue::Queue;
 )]
 pub(crate) use unreliable::{
     UnreliableCaps,
+    FIRST_PSN,
     GRH_BYTES, //
 };
+#[allow(
+    unused_imports,
+    reason = "there are these, whichever the users of the module take"
+)]
 pub(crate) use without_cm::{
     ConnectionAttributes,
-    PeerQueuePair, //
+    PeerQueuePair,
+    LAST_PSN, //
 };
 
 use super::{

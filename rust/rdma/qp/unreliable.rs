@@ -61,7 +61,11 @@ pub(crate) const GRH_BYTES: u32 = 40;
 /// The first packet sequence number in both directions. A connection has a random one, so that
 /// packets of an earlier connection are not taken for its own; here an earlier one lost its number
 /// of the queue pair.
-const FIRST_PSN: u32 = 0;
+#[allow(
+    dead_code,
+    reason = "there are these, whichever the users of the module take"
+)]
+pub(crate) const FIRST_PSN: u32 = 0;
 
 /// The Q_Key that datagrams must have: that of the CM for its port space of datagrams.
 const QKEY: u32 = bindings::RDMA_UDP_QKEY;
@@ -235,8 +239,8 @@ impl Unreliable {
     }
 
     /// Connects it to the peer's queue pair number `peer`, along the path of the connection, which
-    /// the peer must have asked for or accepted. Once. Process context; sleeps. Not in a handler
-    /// of the identifier.
+    /// the peer must have asked for or accepted, or along the route that was resolved where nobody
+    /// has asked for one. Once. Process context; sleeps. Not in a handler of the identifier.
     ///
     /// # Errors
     ///
@@ -247,8 +251,7 @@ impl Unreliable {
         if !(2..=LAST_QUEUE_PAIR).contains(&peer) {
             return Err(EINVAL);
         }
-        let rtr = bindings::ib_qp_state_IB_QPS_RTR;
-        let datagram = self.id().with_path(rtr, |path| match self.qp_type {
+        let connect = |path: &mut bindings::ib_qp_attr| match self.qp_type {
             QpType::Ud => self.begin_datagrams(path, peer).map(Some),
             QpType::Rc | QpType::Uc => {
                 path.dest_qp_num = peer;
@@ -259,7 +262,12 @@ impl Unreliable {
                     | bindings::ib_qp_attr_mask_IB_QP_RQ_PSN;
                 self.modify(path, mask).map(|()| None)
             }
-        })?;
+        };
+        let rtr = bindings::ib_qp_state_IB_QPS_RTR;
+        let datagram = match self.id().has_begun() {
+            true => self.id().with_path(rtr, connect)?,
+            false => self.id().with_route(connect)?,
+        };
         // INVARIANT: The handle was created for this queue pair.
         if !self.peer.populate(datagram) {
             if let Some(datagram) = datagram {

@@ -51,7 +51,7 @@ use crate::{
 use kernel::prelude::*;
 
 /// The largest packet sequence number.
-const LAST_PSN: u32 = (1 << 24) - 1;
+pub(crate) const LAST_PSN: u32 = (1 << 24) - 1;
 
 /// The largest value of a field of three bits.
 const MAX_3_BITS: u8 = 7;
