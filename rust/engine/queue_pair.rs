@@ -165,11 +165,16 @@ fn early_failed(error: Error) -> Failure {
     Failure::Kernel("preparing the queue pair", error.to_errno())
 }
 
+/// Converts the error of having a queue pair send to a multicast group, or receive from one.
+pub(crate) fn using_group(error: Error) -> Failure {
+    Failure::Kernel("using the multicast group", error.to_errno())
+}
+
 /// Name of the step of connecting an unreliable queue pair, for failures.
 pub(crate) const CONNECTING_UNRELIABLE: &str = "connecting the unreliable queue pair";
 
 /// Name of the step of connecting a queue pair without the CM, for failures.
-const CONNECTING_WITHOUT_CM: &str = "connecting the queue pair without the CM";
+pub(crate) const CONNECTING_WITHOUT_CM: &str = "connecting the queue pair without the CM";
 
 /// A queue pair that drives a workload. Fields are in drop order.
 pub(crate) struct QueuePair<W: Workload> {
@@ -372,7 +377,7 @@ impl<W: Workload> QueuePair<W> {
 
     fn reach_group(&self, reached: Result) -> Result<(), Failure> {
         reached
-            .map_err(|error| Failure::Kernel("using the multicast group", error.to_errno()))
+            .map_err(using_group)
             .map_err(|failure| self.outcome.cause_of(failure))
     }
 

@@ -48,7 +48,9 @@ PASS = {
 }
 
 # What a device that cannot be asked for something lacks.
-LACKS = {"atomics": "the device has no atomic operations", "datagrams": "the transport has no datagrams"}
+LACKS = {"atomics": "the device has no atomic operations", "datagrams": "the transport has no datagrams",
+	 "multicast": "the device has no multicast groups",
+	 "large_pages": "the device has no regions of pages that are larger than the kernel's"}
 
 # What it cannot be asked for.
 SKIP = {name: row.get("not_iwarp", LACKS.get(row.get("needs"))) for name, row in CASES.items()

@@ -35,8 +35,12 @@ pub(crate) enum Need {
     SharedReceives,
     /// Datagrams.
     Datagrams,
+    /// Multicast.
+    Multicast,
     /// Requests that hold their data themselves.
     Inline,
+    /// Regions of pages that are larger than the kernel's.
+    LargePages,
     /// Another transport than iWARP, with the reason.
     NotIwarp(&'static str),
 }
@@ -50,7 +54,9 @@ impl Need {
             Self::NoMaskedAtomics => Some("no_masked_atomics"),
             Self::SharedReceives => Some("shared_receives"),
             Self::Datagrams => Some("datagrams"),
+            Self::Multicast => Some("multicast"),
             Self::Inline => Some("inline"),
+            Self::LargePages => Some("large_pages"),
         }
     }
 }
@@ -71,6 +77,10 @@ pub(crate) struct Wants {
     pub(crate) own_front: bool,
     /// Buffers of several pages.
     pub(crate) long: bool,
+    /// The region that is opened to the peer has pages that are larger than the kernel's.
+    pub(crate) large_pages: bool,
+    /// The packet sequence numbers of both directions begin with the last one.
+    pub(crate) last_psn: bool,
     /// The responder takes the receives of a shared queue.
     pub(crate) shared: bool,
     /// The requester has a region of another protection domain.
@@ -88,6 +98,8 @@ impl Wants {
         front: false,
         own_front: false,
         long: false,
+        large_pages: false,
+        last_psn: false,
         shared: false,
         other_domain: false,
         times: 1,
@@ -121,6 +133,16 @@ impl Wants {
     pub(super) const LONG: Self = Self {
         long: true,
         ..Self::NOTHING
+    };
+    /// Buffers of several pages, and a region of large ones for the peer.
+    pub(super) const LARGE_PAGES: Self = Self {
+        large_pages: true,
+        ..Self::LONG
+    };
+    /// Buffers of several pages, and packet sequence numbers that wrap after the first packet.
+    pub(super) const LAST_PSN: Self = Self {
+        last_psn: true,
+        ..Self::LONG
     };
     /// A shared receive queue.
     pub(super) const SHARED: Self = Self {

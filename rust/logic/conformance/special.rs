@@ -40,6 +40,8 @@ pub(crate) enum Special {
     Drain,
     /// More READs than the connection allows at a time.
     ReadsBeyondDepth,
+    /// READ of memory that is invalidated while it comes.
+    ReadInvalidated,
     /// READ of memory that a WRITE before it fills.
     ReadAfterWrite,
     /// SEND of what a READ before it brings, with a fence between them.
@@ -75,6 +77,8 @@ pub(crate) enum Special {
     UdAboveMtu,
     /// A datagram that is longer than its receive.
     UdShortReceive,
+    /// A datagram to a multicast group that two queue pairs are attached to.
+    UdMulticast,
     /// Requests with inline data, whose buffer is overwritten once they are posted.
     InlineReuse,
     /// Messages that arrive while the responder's queue pair is put into error.

@@ -45,36 +45,56 @@ use crate::{
         },
         failure::Failure, //
     },
-    mr::Access, //
+    mr::Access,
+    rdma::cm::Membership, //
 };
-use kernel::prelude::*;
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
-/// Runs `case` on `pair`, after `round` times before. `third_party` is another connection, and
-/// `caller` what asks for one, for cases whose [`Setup`] says so.
+/// Objects that a case has beside the connection under test, those that its [`Setup`] wants.
+///
+/// [`Setup`]: super::Setup
+pub(crate) struct Beside<'r, 'a> {
+    /// Another connection.
+    pub(crate) third_party: Option<&'r mut Pair<'a>>,
+    /// Identifier that asks for one.
+    pub(crate) caller: Option<Caller<'r>>,
+    /// A multicast group of this device.
+    pub(crate) group: Option<Arc<Membership>>,
+    /// Number of times that the case has been run before.
+    pub(crate) round: u32,
+}
+
+/// Runs `case` on `pair`.
 ///
 /// # Errors
 ///
 /// The reason why the case was not tried: it could not be prepared, or the command was cancelled.
-///
-/// [`Setup`]: super::Setup
 #[inline(never)]
 pub(crate) fn run(
     case: Case,
     rule: &Rule,
     pair: &mut Pair<'_>,
-    third_party: Option<&mut Pair<'_>>,
-    caller: Option<Caller<'_>>,
-    round: u32,
+    beside: Beside<'_, '_>,
 ) -> Result<Seen, Failure> {
     let special = match &case.row().act {
         Act::Steps(steps) => return steps::run(rule, pair, steps),
         Act::Special(special) => *special,
     };
+    let Beside {
+        third_party,
+        caller,
+        group,
+        round,
+    } = beside;
     let caller = caller.ok_or_else(|| failed(EINVAL));
+    let third_party = third_party.ok_or_else(|| failed(EINVAL));
     match special {
         Special::WrongPd => {
             // The third party only provides memory to be checked, so nothing else is done with it.
-            let third_party = third_party.ok_or_else(|| failed(EINVAL))?;
+            let third_party = third_party?;
             let remote = third_party.open(Access::Remote)?;
             let local = pair.requester.local(Place::Own, SIZE);
             pair.attempt(rule, &Probe::Write { local, remote }, |_| {
@@ -92,6 +112,7 @@ pub(crate) fn run(
             })
         }
         Special::ReadsBeyondDepth => order::reads(rule, pair),
+        Special::ReadInvalidated => order::read_invalidated(rule, pair),
         Special::ReadAfterWrite => order::read_after_write(rule, pair),
         Special::ReadFence => order::read_fence(rule, pair),
         Special::WriteThenFlag => order::write_then_flag(rule, pair),
@@ -115,6 +136,10 @@ pub(crate) fn run(
         Special::UdToConnection => datagrams::to_connection(rule, pair),
         Special::UdAboveMtu => datagrams::above_mtu(rule, pair),
         Special::UdShortReceive => datagrams::short_receive(rule, pair),
+        Special::UdMulticast => {
+            let group = group.ok_or_else(|| failed(EINVAL))?;
+            datagrams::multicast(rule, pair, third_party?, &group)
+        }
         Special::SqFull => limits::send_queue(rule, pair),
         Special::ListBeyondQueue => limits::list(rule, pair),
         Special::CqExact => limits::completion_queue(rule, pair, false),

@@ -9,24 +9,34 @@
 
 use super::{
     end::{
+        failed,
         seed,
         Place, //
     },
     pair::Pair,
     setup::LONG, //
 };
-use crate::logic::{
-    conformance::{
-        observation::{
-            Ended,
-            Seen, //
-        }, //
-        rule::Rule,
-        steps::SIZE,
+use crate::{
+    logic::{
+        conformance::{
+            observation::{
+                Ended,
+                Seen, //
+            },
+            rule::Rule,
+            steps::SIZE, //
+        },
+        failure::Failure, //
     },
-    failure::Failure, //
+    rdma::{
+        cm::Membership,
+        qp::GRH_BYTES, //
+    }, //
 };
-use kernel::prelude::*;
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// A Q_Key that no sender has.
 const OTHER_QKEY: u32 = 0x0055_aa55;
@@ -61,11 +71,21 @@ pub(super) fn unknown(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure>
     lost(rule, pair, SIZE)
 }
 
-/// Sends a datagram to the responder's queue pair of the connection.
+/// Sends a datagram to the responder's queue pair of the connection, which has a receive posted.
 pub(super) fn to_connection(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     let number = pair.responder.number();
     connect_to(pair, number)?;
-    lost(rule, pair, SIZE)
+    let receive = pair.responder.receive(pair.responder.exposed)?;
+    pair.requester.begin();
+    let first = pair.requester.post_datagram(SIZE);
+    let ends = [&pair.requester, &pair.responder];
+    let came = pair.hears(&ends, || pair.responder.received(receive) != Ended::Missing)?;
+    let intact = pair.responder.is_intact(false, Place::Inbox, 0);
+    let lost = !came && intact.map_err(failed)?;
+    // The receive is for a message of the connection.
+    let message = pair.message();
+    let _ = pair.requester.post(&message);
+    pair.look(rule, first, Some(receive), |_| Ok(lost))
 }
 
 /// Sends a datagram that does not fit into a packet.
@@ -102,11 +122,44 @@ pub(super) fn short_receive(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Fa
     Ok(seen)
 }
 
+/// Sends a datagram to `group`, which the responders of both connections are attached to.
+pub(super) fn multicast(
+    rule: &Rule,
+    pair: &mut Pair<'_>,
+    other: &mut Pair<'_>,
+    group: &Arc<Membership>,
+) -> Result<Seen, Failure> {
+    connect(pair)?;
+    let number = pair.requester.datagram_number()?;
+    other.responder.connect_datagrams(number)?;
+    pair.requester.send_to_group(group)?;
+    for member in [&pair.responder, &other.responder] {
+        member.receive_from_group(group)?;
+    }
+    let receive = pair.responder.receive_datagram(SIZE + GRH_BYTES)?;
+    let others = other.responder.receive_datagram(SIZE + GRH_BYTES)?;
+    pair.requester.begin();
+    let first = pair.requester.post_datagram(SIZE);
+    let ends = [&pair.requester, &pair.responder, &other.responder];
+    pair.hears(&ends, || {
+        pair.responder.received(receive) != Ended::Missing
+            && other.responder.received(others) != Ended::Missing
+    })?;
+    let sent = seed(true, Place::Exposed);
+    pair.look(rule, first, Some(receive), |pair| {
+        let members = [(&pair.responder, receive), (&other.responder, others)];
+        Ok(members.iter().all(|(member, receive)| {
+            member.received(*receive) == Ended::Status(0)
+                && matches!(member.holds_datagram(SIZE, sent), Ok(true))
+        }))
+    })
+}
+
 /// Connects the queue pairs for datagrams, and checks them with one.
 fn connect(pair: &mut Pair<'_>) -> Result<(), Failure> {
     let number = pair.responder.datagram_number()?;
     connect_to(pair, number)?;
-    let receive = pair.responder.receive_datagram(LONG)?;
+    let receive = pair.responder.receive_datagram(SIZE + GRH_BYTES)?;
     let _ = pair.requester.post_datagram(SIZE);
     let ends = [&pair.requester, &pair.responder];
     let came = || pair.responder.received(receive) == Ended::Status(0);

@@ -61,6 +61,8 @@ use crate::{
         memory,
         pd::ProtectionDomain,
         qp::{
+            ConnectionAttributes,
+            PeerQueuePair,
             Queue,
             QueuePair, //
         },
@@ -70,6 +72,7 @@ use crate::{
 };
 use kernel::{
     error::Error,
+    page::PAGE_SIZE,
     prelude::*,
     sync::Arc, //
 };
@@ -82,6 +85,9 @@ pub(super) use content::{
 
 /// Most completions that are handled at a time.
 const BUDGET: u16 = 64;
+
+/// Number of bytes in a large page.
+pub(super) const LARGE_PAGE: usize = 2 * PAGE_SIZE;
 
 /// Result of posting a request: its slot number, or the errno, positive.
 pub(super) type Taken = core::result::Result<usize, i32>;
@@ -130,7 +136,11 @@ impl End {
         let exposed_buffer = memory.add_buffer(size)?;
         let own_buffer = memory.add_buffer(size)?;
         let inbox = memory.add_buffer(size)?;
-        let region = memory.add_region_over(exposed_buffer, setup.region(true, exposed))?;
+        let open = setup.region(true, exposed);
+        let region = match setup.large_pages {
+            true => memory.add_region_of_pages(exposed_buffer, open, LARGE_PAGE)?,
+            false => memory.add_region_over(exposed_buffer, open)?,
+        };
         let own_region = memory.add_region_over(own_buffer, setup.region(false, size))?;
         let other_region = match setup.other_domain {
             true => Some(memory.add_region_in(other.clone(), own_buffer, 0..size)?),
@@ -196,6 +206,22 @@ impl End {
     /// `ENODEV` once it is destroyed.
     fn queue_pair(&self) -> Result<&QueuePair<Recorder>> {
         self.queue_pair.as_deref().ok_or(ENODEV)
+    }
+
+    /// Connects the queue pair to that of `peer` without the CM. Each begins with the packet
+    /// sequence number `psn`. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// That of [`QueuePair::connect_without_cm`].
+    pub(crate) fn connect_without_cm(
+        &self,
+        peer: &Self,
+        psn: u32,
+        attributes: &ConnectionAttributes,
+    ) -> Result {
+        let peer = PeerQueuePair::new(peer.queue_pair()?.number(), psn)?;
+        self.queue_pair()?.connect_without_cm(psn, peer, attributes)
     }
 
     /// Destroys the queue pair, and what has been recorded. Sleeps.

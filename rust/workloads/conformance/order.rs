@@ -128,6 +128,27 @@ fn watch_reads(pair: &mut Pair<'_>) -> Result<[u8; READS - 1]> {
     Ok(unarrived)
 }
 
+/// READs memory that the responder invalidates as soon as the first byte has arrived.
+pub(super) fn read_invalidated(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
+    let remote = pair.open(Access::RemoteRead)?;
+    pair.open_own()?;
+    pair.responder.receives(LATER)?;
+    pair.requester.begin();
+    let size = pair.requester.exposed;
+    let local = pair.requester.own(size);
+    let first = pair.requester.post(&Probe::Read { local, remote });
+    let before = byte(seed(true, Place::Own), 0);
+    watch(|| Ok(pair.requester.byte_at(Place::Own, 0)? != before))?;
+    // It may be flushed where the READ has failed.
+    let region = pair.responder.region;
+    let closed = pair.responder.post(&Probe::Invalidate { region });
+    pair.until(|pair| pair.responder.ended(closed) != Ended::Missing)?;
+    pair.post_later();
+    pair.look(rule, first, None, |pair| {
+        pair.requester.is_intact(true, Place::Own, size)
+    })
+}
+
 /// READs the memory that a WRITE fills, both posted at once.
 pub(super) fn read_after_write(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
     let remote = pair.open(Access::Remote)?;

@@ -7,6 +7,7 @@
 
 mod calls;
 mod connection;
+mod group;
 mod needs;
 mod port;
 
@@ -65,7 +66,10 @@ use crate::{
         }, //
     },
     workloads::conformance::{
-        cases,
+        cases::{
+            self,
+            Beside, //
+        },
         Setup, //
     }, //
 };
@@ -320,7 +324,7 @@ impl<'a> CaseRunner<'a> {
     fn provoke(&self, case: Case, round: u32, report: &mut Report<'_>) -> Result<Seen, Failure> {
         let setup = Setup::of(case, self.fabric);
         let mut third_party = match setup.needs_third_party {
-            true => Some(self.connect(&Setup::PLAIN, &self.other_pd, report)?),
+            true => Some(self.connect(&setup.third_party(), &self.other_pd, report)?),
             false => None,
         };
         let (caller, _ends) = match setup.calls {
@@ -329,23 +333,33 @@ impl<'a> CaseRunner<'a> {
                 .map(|(caller, ends)| (Some(caller), Some(ends)))?,
             None => (None, None),
         };
-        let result = self
-            .connect(&setup, &self.pd, report)
-            .and_then(|mut connection| {
-                let rule = case.rule(self.fabric);
-                let other = third_party.as_mut().map(|connection| &mut connection.pair);
-                let TestConnection {
-                    pair, ids: [id, _], ..
-                } = &mut *connection;
-                let run = || cases::run(case, rule, pair, other, caller, round);
-                let seen = if matches!(case.row().act, Act::Special(Special::PortDown)) {
-                    self.without_port(case, id, run)
-                } else {
-                    run()
-                };
-                let destroyed = self.close(connection).is_ok();
-                seen.map(|seen| Seen { destroyed, ..seen })
-            });
+        // A failure to join is that of the connection whose identifier it is.
+        let group = match &third_party {
+            Some(connection) if setup.needs_group => self.group(&connection.ids[0]).map(Some),
+            _ => Ok(None),
+        };
+        let result = group.and_then(|group| {
+            let mut connection = self.connect(&setup, &self.pd, report)?;
+            let rule = case.rule(self.fabric);
+            let TestConnection {
+                pair, ids: [id, _], ..
+            } = &mut *connection;
+            let third_party = third_party.as_mut();
+            let beside = Beside {
+                third_party: third_party.map(|connection| &mut connection.pair),
+                caller,
+                group,
+                round,
+            };
+            let run = || cases::run(case, rule, pair, beside);
+            let seen = if matches!(case.row().act, Act::Special(Special::PortDown)) {
+                self.without_port(case, id, run)
+            } else {
+                run()
+            };
+            let destroyed = self.close(connection).is_ok();
+            seen.map(|seen| Seen { destroyed, ..seen })
+        });
         if let Some(connection) = third_party {
             self.close(connection)?;
         }

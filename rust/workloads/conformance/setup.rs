@@ -24,7 +24,11 @@ use crate::{
         Case, //
     },
     rdma::{
-        qp::UnreliableCaps,
+        qp::{
+            UnreliableCaps,
+            FIRST_PSN,
+            LAST_PSN, //
+        },
         qp_type::QpType, //
     }, //
 };
@@ -90,6 +94,9 @@ pub(crate) struct Setup {
     pub(crate) rnr_timer: u8,
     /// Most READs and atomic operations that may be under way at a time.
     pub(crate) reads: u8,
+    /// Packet sequence number that both ends begin with, on a connection that is made without the
+    /// CM; `None` for one that the CM makes.
+    pub(crate) first_psn: Option<u32>,
     /// The requester is told of its completions by events.
     pub(super) notified: bool,
     /// The responder is told of its completions by events.
@@ -100,6 +107,8 @@ pub(crate) struct Setup {
     front: bool,
     /// The other regions do.
     own_front: bool,
+    /// The region for the peer has large pages.
+    pub(super) large_pages: bool,
     /// The requester has a region of another domain.
     pub(super) other_domain: bool,
     /// Number of bytes that a request can hold itself.
@@ -110,6 +119,8 @@ pub(crate) struct Setup {
     pub(crate) calls: Option<Calls>,
     /// The case needs another connection, in another protection domain.
     pub(crate) needs_third_party: bool,
+    /// The case needs a multicast group.
+    pub(crate) needs_group: bool,
 }
 
 impl Setup {
@@ -125,16 +136,19 @@ impl Setup {
         ack_timeout: None,
         rnr_timer: SHORT_RNR_TIMER,
         reads: READS,
+        first_psn: None,
         notified: false,
         told: false,
         shared: false,
         front: false,
         own_front: false,
+        large_pages: false,
         other_domain: false,
         inline: 0,
         datagrams: false,
         calls: None,
         needs_third_party: false,
+        needs_group: false,
     };
 
     /// Returns the setup of `case` on `fabric`.
@@ -164,6 +178,8 @@ impl Setup {
             exposed: if wants.long { LONG } else { SIZE },
             front: wants.front,
             own_front: wants.own_front,
+            large_pages: wants.large_pages,
+            first_psn: wants.last_psn.then_some(LAST_PSN),
             other_domain: wants.other_domain,
             shared: wants.shared,
             ..Self::PLAIN
@@ -171,6 +187,14 @@ impl Setup {
         match row.act {
             Act::Steps(_) => plain,
             Act::Special(special) => plain.with(special, fabric),
+        }
+    }
+
+    /// Returns the setup of the other connection that a case with this one needs.
+    pub(crate) fn third_party(&self) -> Self {
+        Self {
+            datagrams: self.datagrams,
+            ..Self::PLAIN
         }
     }
 
@@ -182,6 +206,10 @@ impl Setup {
                 ..self
             },
             Special::ReadsBeyondDepth => Self { reads: 1, ..self },
+            Special::ReadInvalidated => Self {
+                exposed: BULK,
+                ..self
+            },
             Special::SqFull => Self {
                 receives: MANY,
                 slots: MANY,
@@ -217,10 +245,21 @@ impl Setup {
             Special::UdBadQkey
             | Special::UdBadAh
             | Special::UdUnknown
-            | Special::UdToConnection
             | Special::UdAboveMtu
             | Special::UdShortReceive => Self {
                 datagrams: true,
+                ..self
+            },
+            // The datagram has the number that the connection expects.
+            Special::UdToConnection => Self {
+                datagrams: true,
+                first_psn: Some(FIRST_PSN),
+                ..self
+            },
+            Special::UdMulticast => Self {
+                datagrams: true,
+                needs_group: true,
+                needs_third_party: true,
                 ..self
             },
             Special::Unanswered => Self {

@@ -84,4 +84,18 @@ pub(super) const ROWS: &[Row] = &[
         },
         "IBA chapter 9: a datagram of an invalid length is silently dropped",
     ),
+    Row::special(
+        "ud_multicast",
+        "a datagram to a multicast group that two queue pairs are attached to",
+        Special::UdMulticast,
+    )
+    .need(Need::Multicast)
+    .rule(
+        Rule {
+            text: "success, and each of the two receives the datagram; the connection goes on",
+            receive: &[Status(OK)],
+            ..Rule::HARMLESS
+        },
+        "IBA chapter 10 (multicast: each queue pair that is attached receives a copy)",
+    ),
 ];

@@ -27,6 +27,7 @@ use super::{
             REM_OP,
             RETRY_EXC, //
         },
+        special::Special,
         steps::{
             Memory::{
                 Any,
@@ -252,4 +253,29 @@ pub(super) const ROWS: &[Row] = &[
     )
     .need(Need::Atomics)
     .rules(Rule::REMOTE_ACCESS, Rule::TERMINATED, REMOTE),
+    Row::special(
+        "read_invalidated",
+        "READ of 512 KiB whose memory is invalidated when its first byte has arrived",
+        Special::ReadInvalidated,
+    )
+    .wants(Wants {
+        times: 4,
+        ..Wants::NOTHING
+    })
+    .need(Need::NotIwarp(
+        "iWARP ends a stream for that, which other cases are about",
+    ))
+    .rule(
+        Rule {
+            text: "success, and the connection goes on; or remote access error, both queue pairs \
+                   in error, and later requests flushed",
+            first: &[Status(OK), Status(REM_ACCESS)],
+            rest: RestRule::Follows,
+            requester: StateRule::Follows,
+            responder: StateRule::Follows,
+            quiet: false,
+            ..Rule::HARMLESS
+        },
+        "IBA chapters 9 and 10 (a responder may find an invalid R_Key at any packet of a READ)",
+    ),
 ];

@@ -2,16 +2,40 @@
 
 //! The order in which requests take effect.
 
-use super::super::{
-    row::{
-        Need,
-        Row,
-        Wants, //
+use super::{
+    super::{
+        row::{
+            Need,
+            Row,
+            Wants, //
+        },
+        rule::Rule,
+        special::Special,
+        steps::{
+            Memory::{
+                Brought,
+                Written, //
+            },
+            Op::WriteImmediate,
+            Request,
+            Rights::Both,
+            Step::{
+                self,
+                Open,
+                Receives,
+                Wait, //
+            }, //
+        }, //
     },
-    rule::Rule,
-    special::Special, //
+    retries::{
+        LATE_MS,
+        REPEATED, //
+    }, //
 };
 
+const NUMBERED: Need = Need::NotIwarp("iWARP has no packet sequence numbers");
+const NUMBERS: &str = "IBA chapter 9 (packet sequence numbers have 24 bits, and wrap)";
+const OPEN: &[Step] = &[Open(Both)];
 const SOURCE: &str = "IBA chapters 9 and 10 (ordering rules)";
 
 /// The cases.
@@ -75,4 +99,45 @@ pub(super) const ROWS: &[Row] = &[
         },
         SOURCE,
     ),
+    Row::steps(
+        "write_psn_wraps",
+        "WRITE of 8000 bytes whose packet sequence numbers wrap",
+        OPEN,
+        Request::write(8000),
+        Written {
+            to: 0,
+            from: 0,
+            len: 8000,
+        },
+    )
+    .wants(Wants::LAST_PSN)
+    .need(NUMBERED)
+    .rule(Rule::HARMLESS, NUMBERS),
+    Row::steps(
+        "read_psn_wraps",
+        "READ of 8000 bytes whose packet sequence numbers wrap",
+        OPEN,
+        Request::read(8000),
+        Brought(0, 8000),
+    )
+    .wants(Wants::LAST_PSN)
+    .need(NUMBERED)
+    .rule(Rule::HARMLESS, NUMBERS),
+    Row::steps(
+        "rnr_psn_wraps",
+        "WRITE of 8000 bytes with immediate data whose packet sequence numbers wrap, to a peer \
+         that posts receives a while later",
+        OPEN,
+        Request::new(WriteImmediate, 8000),
+        Written {
+            to: 0,
+            from: 0,
+            len: 8000,
+        },
+    )
+    .no_receives()
+    .then(&[Wait(LATE_MS), Receives(3)])
+    .wants(Wants::LAST_PSN)
+    .need(NUMBERED)
+    .rule(REPEATED, NUMBERS),
 ];

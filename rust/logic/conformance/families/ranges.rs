@@ -36,6 +36,8 @@ use super::super::{
 
 const SOURCE: &str = "IBA chapter 9 (R_Key validation: the range of the region); RFC 5040";
 
+const LARGE_PAGES: &str = "kernel: ib_map_mr_sg(), the size of a region's pages";
+
 /// Length of a region that begins behind the start of its buffer.
 const LEN: u32 = SIZE - FRONT;
 
@@ -213,4 +215,28 @@ pub(super) const ROWS: &[Row] = &[
     )
     .wants(Wants::LONG)
     .rule(Rule::HARMLESS, SOURCE),
+    Row::steps(
+        "write_to_large_pages",
+        "WRITE of 8000 bytes to a region of pages of twice the kernel's size",
+        OPEN,
+        Request::write(8000).at(4001),
+        Written {
+            to: 4001,
+            from: 0,
+            len: 8000,
+        },
+    )
+    .wants(Wants::LARGE_PAGES)
+    .need(Need::LargePages)
+    .rule(Rule::HARMLESS, LARGE_PAGES),
+    Row::steps(
+        "read_from_large_pages",
+        "READ of 8000 bytes from a region of pages of twice the kernel's size",
+        OPEN,
+        Request::read(8000).at(4001),
+        Brought(4001, 8000),
+    )
+    .wants(Wants::LARGE_PAGES)
+    .need(Need::LargePages)
+    .rule(Rule::HARMLESS, LARGE_PAGES),
 ];

@@ -33,10 +33,10 @@ const AGAIN: &str = "IBA chapter 9: with an RNR retry count of 7 a request is re
 const IWARP: Need = Need::NotIwarp("iWARP ends a connection whose peer has no receive posted");
 
 /// Time in ms for which a peer has no receive posted.
-const LATE_MS: u32 = 50;
+pub(super) const LATE_MS: u32 = 50;
 
 /// The rule for messages that are repeated.
-const REPEATED: Rule = Rule {
+pub(super) const REPEATED: Rule = Rule {
     text: "success once there are receives; each message arrives once, and the connection goes on",
     receives_end: true,
     ..Rule::HARMLESS

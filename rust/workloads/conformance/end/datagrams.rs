@@ -17,7 +17,10 @@ use super::{
 };
 use crate::{
     engine::{
-        queue_pair::CONNECTING_UNRELIABLE,
+        queue_pair::{
+            using_group,
+            CONNECTING_UNRELIABLE, //
+        },
         tag::Layout, //
     },
     logic::failure::{
@@ -25,12 +28,16 @@ use crate::{
         Operation, //
     },
     rdma::{
+        cm::Membership,
         qp::GRH_BYTES,
         wr::prepared, //
     },
     workloads::conformance::Recorder, //
 };
-use kernel::prelude::*;
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 impl End {
     const DATAGRAMS: Layout = Layout::new(Recorder::OPERATIONS);
@@ -90,6 +97,34 @@ impl End {
                 EINVAL => Failure::Unsupported("datagrams do not go by IPv4 there"),
                 error => Failure::Kernel("creating an address handle", error.to_errno()),
             })
+    }
+
+    /// Has datagrams go to `group`. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// The device refuses.
+    pub(in crate::workloads::conformance) fn send_to_group(
+        &self,
+        group: &Arc<Membership>,
+    ) -> Result<(), Failure> {
+        self.queue_pair()
+            .and_then(|queue_pair| queue_pair.send_to_group(group.clone()))
+            .map_err(using_group)
+    }
+
+    /// Attaches the queue pair for datagrams to `group`. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// The device refuses.
+    pub(in crate::workloads::conformance) fn receive_from_group(
+        &self,
+        group: &Arc<Membership>,
+    ) -> Result<(), Failure> {
+        self.queue_pair()
+            .and_then(|queue_pair| queue_pair.receive_from_group(group.clone()))
+            .map_err(using_group)
     }
 
     /// Posts a datagram of the first `len` bytes of [`Place::Exposed`]. May sleep.

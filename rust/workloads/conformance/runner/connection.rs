@@ -26,6 +26,7 @@ use crate::{
             Outcome,
             Progress, //
         },
+        queue_pair::CONNECTING_WITHOUT_CM,
         results::Report,
         worker::Worker, //
     },
@@ -35,6 +36,7 @@ use crate::{
     },
     logic::{
         command::MemMode,
+        conformance::steps::Side,
         failure::{
             Failure,
             CONNECTING, //
@@ -42,7 +44,11 @@ use crate::{
         wire::PrivateData, //
     },
     mr::Memory,
-    rdma::pd::ProtectionDomain,
+    rdma::{
+        device::Device,
+        pd::ProtectionDomain,
+        qp::ConnectionAttributes, //
+    },
     workloads::conformance::{
         Deadlines,
         End,
@@ -75,6 +81,17 @@ pub(super) struct Ends<'a> {
     pub(super) outcomes: [Option<Arc<Outcome>>; 2],
 }
 
+impl Ends<'_> {
+    /// Returns the outcome of one end.
+    fn of(&mut self, side: Side) -> &mut Option<Arc<Outcome>> {
+        let [requester, responder] = &mut self.outcomes;
+        match side {
+            Side::Requester => requester,
+            Side::Responder => responder,
+        }
+    }
+}
+
 impl Drop for Ends<'_> {
     fn drop(&mut self) {
         for outcome in self.outcomes.iter().flatten() {
@@ -96,46 +113,24 @@ impl<'a> CaseRunner<'a> {
         domain: &Arc<ProtectionDomain>,
         report: &mut Report<'_>,
     ) -> Result<KBox<TestConnection<'a>>, Failure> {
-        let outcome = Outcome::new(&self.wait_queue).map_err(failed(CONNECTING))?;
-        attach(self.worker, &outcome)?;
         let mut ends = Ends {
             worker: self.worker,
-            outcomes: [Some(outcome.clone()), None],
+            outcomes: [None, None],
         };
-        let timeout = self.session.timeout();
-        let id = dial(
-            self.session,
-            self.worker,
-            outcome.clone(),
-            &self.addr,
-            timeout,
-            report,
-            |id, device| match setup.ack_timeout {
-                Some(exponent) => id.set_ack_timeout(exponent),
-                None => adapt_ack_timeout(id, device, MemMode::Reg),
-            },
-        )?;
-        let limits = read_limits(&self.device()?, None, setup.reads);
+        let id = self.route(&mut ends, Side::Requester, setup, report)?;
         let requester = self.end(&id, setup, domain, true)?;
-        let hello = hello();
-        id.begin_connect(&hello, limits, setup.retries, timeout)?;
-
-        let Request {
-            id: peer, limits, ..
-        } = self.request(&hello)?;
-        attach(self.worker, peer.outcome())?;
-        ends.outcomes[1] = Some(peer.outcome().clone());
-        let peer = Arc::new(peer, GFP_KERNEL).map_err(|e| failed(CONNECTING)(e.into()))?;
-        peer.set_min_rnr_timer(setup.rnr_timer);
-        let responder = self.end(&peer, setup, domain, false)?;
-        let limits = read_limits(&self.device()?, Some(limits), setup.reads);
-        peer.accept_with(&[], limits, setup.retries, timeout)?;
-        for outcome in [peer.outcome(), &outcome] {
-            outcome.wait_for(Progress::Established, CONNECTING, Some(timeout))?;
-        }
+        let (peer, responder) = match setup.first_psn {
+            Some(psn) => {
+                let peer = self.route(&mut ends, Side::Responder, setup, report)?;
+                let responder = self.end(&peer, setup, domain, false)?;
+                self.connect_without_cm(&requester, &responder, psn, setup)?;
+                (peer, responder)
+            }
+            None => self.connect_by_cm(&id, &mut ends, setup, domain)?,
+        };
         let deadlines = Deadlines {
             control: self.anchor.outcome(),
-            timeout_ms: timeout,
+            timeout_ms: self.session.timeout(),
         };
         let connection = TestConnection {
             pair: Pair::new(requester, responder, self.fabric, deadlines),
@@ -143,6 +138,87 @@ impl<'a> CaseRunner<'a> {
             _ends: ends,
         };
         KBox::new(connection, GFP_KERNEL).map_err(|e| failed(CONNECTING)(e.into()))
+    }
+
+    /// Resolves the route of one end to this host. Sleeps.
+    fn route(
+        &'a self,
+        ends: &mut Ends<'a>,
+        side: Side,
+        setup: &Setup,
+        report: &mut Report<'_>,
+    ) -> Result<Arc<CmId>, Failure> {
+        let outcome = Outcome::new(&self.wait_queue).map_err(failed(CONNECTING))?;
+        attach(self.worker, &outcome)?;
+        *ends.of(side) = Some(outcome.clone());
+        let (timeout, worker) = (self.session.timeout(), self.worker);
+        let adapt = |id: &CmId, device: &Device<'_>| match setup.ack_timeout {
+            Some(exponent) => id.set_ack_timeout(exponent),
+            None => adapt_ack_timeout(id, device, MemMode::Reg),
+        };
+        dial(
+            self.session,
+            worker,
+            outcome,
+            &self.addr,
+            timeout,
+            report,
+            adapt,
+        )
+    }
+
+    /// Asks for the connection of `id`, and accepts it. Returns the identifier of the responder,
+    /// and that end. Sleeps.
+    fn connect_by_cm(
+        &'a self,
+        id: &CmId,
+        ends: &mut Ends<'a>,
+        setup: &Setup,
+        domain: &Arc<ProtectionDomain>,
+    ) -> Result<(Arc<CmId>, End), Failure> {
+        let timeout = self.session.timeout();
+        let limits = read_limits(&self.device()?, None, setup.reads);
+        let hello = hello();
+        id.begin_connect(&hello, limits, setup.retries, timeout)?;
+
+        let Request {
+            id: peer, limits, ..
+        } = self.request(&hello)?;
+        attach(self.worker, peer.outcome())?;
+        *ends.of(Side::Responder) = Some(peer.outcome().clone());
+        let peer = Arc::new(peer, GFP_KERNEL).map_err(|e| failed(CONNECTING)(e.into()))?;
+        peer.set_min_rnr_timer(setup.rnr_timer);
+        let responder = self.end(&peer, setup, domain, false)?;
+        let limits = read_limits(&self.device()?, Some(limits), setup.reads);
+        peer.accept_with(&[], limits, setup.retries, timeout)?;
+        for outcome in [peer.outcome(), id.outcome()] {
+            outcome.wait_for(Progress::Established, CONNECTING, Some(timeout))?;
+        }
+        Ok((peer, responder))
+    }
+
+    /// Connects two ends, which begin with the packet sequence number `psn`. Sleeps.
+    fn connect_without_cm(
+        &self,
+        requester: &End,
+        responder: &End,
+        psn: u32,
+        setup: &Setup,
+    ) -> Result<(), Failure> {
+        let limits = read_limits(&self.device()?, None, setup.reads);
+        let attributes = ConnectionAttributes {
+            max_rd_atomic: limits.initiator_depth,
+            max_dest_rd_atomic: limits.responder_resources,
+            min_rnr_timer: setup.rnr_timer,
+            timeout: setup.ack_timeout,
+            retry_cnt: setup.retries.lost,
+            rnr_retry: setup.retries.rnr,
+        };
+        for (end, peer) in [(requester, responder), (responder, requester)] {
+            end.connect_without_cm(peer, psn, &attributes)
+                .map_err(failed(CONNECTING_WITHOUT_CM))?;
+        }
+        Ok(())
     }
 
     /// Creates one end of a connection: the requester if `requests` is true, else the responder.

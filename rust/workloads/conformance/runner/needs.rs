@@ -15,7 +15,10 @@ use crate::{
         failure::Failure, //
     },
     rdma::qp::trial,
-    workloads::conformance::Setup, //
+    workloads::conformance::{
+        end::LARGE_PAGE,
+        Setup, //
+    }, //
 };
 use kernel::prelude::*;
 
@@ -36,6 +39,12 @@ impl CaseRunner<'_> {
                 Some("the device has no shared receive queues")
             }
             Need::Datagrams if !device.has_unreliable() => Some("the transport has no datagrams"),
+            Need::Multicast if !device.has_multicast() => {
+                Some("the device has no multicast groups")
+            }
+            Need::LargePages if !device.has_pages_of(LARGE_PAGE) => {
+                Some("the device has no regions of pages that are larger than the kernel's")
+            }
             Need::Inline if !self.makes_queues_of(case) => Some("the device takes no inline data"),
             Need::NotIwarp(why) if self.fabric == Fabric::Iwarp => Some(why),
             _ => None,
