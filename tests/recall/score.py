@@ -21,7 +21,7 @@ def main() -> None:
 	with open("scripts/krping_front/options.json", encoding="ascii") as file:
 		families = {case["name"]: case["family"] for case in json.load(file)["cases"]}
 	known = {defect.name: defect for defect in TABLE}
-	score = collections.Counter()
+	score: collections.Counter[tuple[tuple[str, bool], str]] = collections.Counter()
 	alarms = plain = untried = 0
 	for module, verdict, *rest in outcomes:
 		text = rest[0] if rest else ""
@@ -52,8 +52,8 @@ def main() -> None:
 		      f"{score[group, 'noticed']} of {score[group, 'all']} noticed, "
 		      f"{score[group, 'named']} by their family")
 	print(f"{alarms} false alarms in {plain} runs of drivers as they are")
-	noticed = sum(count for (_, what), count in score.items() if what == "noticed")
-	print(f"# seed=1 noticed={noticed} tried={len(outcomes) - plain} failures={alarms + untried}")
+	found = sum(count for (_, what), count in score.items() if what == "noticed")
+	print(f"# seed=1 noticed={found} tried={len(outcomes) - plain} failures={alarms + untried}")
 	sys.exit(bool(alarms or untried))
 
 
