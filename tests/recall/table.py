@@ -49,6 +49,9 @@ TABLE = (
 	       "K", "", "validat|data|WRITE|READ|SEND"),
 
 	# The requester.
+	Defect("immediate_data_are_lost", RXE, "rxe_resp.c",
+	       r"(?<!u)wc->ex\.imm_data = immdt_imm\(pkt\)",
+	       "wc->ex.imm_data = 0", "K", "", "imm"),
 	Defect("fence_ignored", RXE, "rxe_req.c",
 	       r"\(wqe->wr\.send_flags & IB_SEND_FENCE\) &&",
 	       "0 &&", "K", "", "fence"),

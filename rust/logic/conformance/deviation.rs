@@ -14,6 +14,8 @@ pub(crate) enum Deviation {
     Rest,
     /// The receive for the request ended in a way that is not allowed.
     Receive,
+    /// The completion of that receive does not tell what the message has.
+    Told,
     /// Receives did not complete.
     Receives,
     /// Completions came out of order.
@@ -41,10 +43,11 @@ pub(crate) enum Deviation {
 }
 
 /// All deviations, each with its text.
-const DEVIATIONS: [(Deviation, &str); 15] = [
+const DEVIATIONS: [(Deviation, &str); 16] = [
     (Deviation::First, "how the request ended"),
     (Deviation::Rest, "how the requester's other requests ended"),
     (Deviation::Receive, "how the receive ended"),
+    (Deviation::Told, "what the receive tells of the message"),
     (Deviation::Receives, "receives did not complete"),
     (Deviation::Order, "the order of completions"),
     (Deviation::Repeated, "something completed twice"),

@@ -55,6 +55,7 @@ impl Rule {
             (Deviation::First, self.first.contains(&first)),
             (Deviation::Rest, rest_is_right),
             (Deviation::Receive, receive_is_right),
+            (Deviation::Told, seen.tells),
             (
                 Deviation::Receives,
                 !self.receives_end || seen.receives.missing() == 0,

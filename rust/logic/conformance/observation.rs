@@ -87,6 +87,28 @@ impl Tally {
     }
 }
 
+/// The facts that the completion of a receive tells of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// Number of bytes.
+    pub(crate) len: u32,
+    /// Immediate data.
+    pub(crate) immediate: Option<u32>,
+    /// Key that the message has invalidated.
+    pub(crate) invalidated: Option<u32>,
+}
+
+impl Told {
+    /// Returns those of a message of `len` bytes, and nothing else.
+    pub(crate) fn plain(len: u32) -> Self {
+        Self {
+            len,
+            immediate: None,
+            invalidated: None,
+        }
+    }
+}
+
 /// The observations in one case.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
@@ -100,6 +122,8 @@ pub(crate) struct Seen {
     pub(crate) receives: Tally,
     /// The result of the receive that the request was for, where there is one.
     pub(crate) receive: Option<Ended>,
+    /// True where the completion of that receive tells what the message has, if it succeeded.
+    pub(crate) tells: bool,
     /// The state of the requester's queue pair.
     pub(crate) requester: State,
     /// The state of the responder's queue pair.
@@ -171,6 +195,9 @@ impl fmt::Display for Seen {
         }
         if let Some(receive) = &self.receive {
             write!(f, "; receive: {receive}")?;
+        }
+        if !self.tells {
+            f.write_str(", and its completion tells of another message")?;
         }
         write!(
             f,

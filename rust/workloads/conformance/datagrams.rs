@@ -21,7 +21,8 @@ use crate::{
         conformance::{
             observation::{
                 Ended,
-                Seen, //
+                Seen,
+                Told, //
             },
             rule::Rule,
             steps::SIZE, //
@@ -164,7 +165,10 @@ fn connect(pair: &mut Pair<'_>) -> Result<(), Failure> {
     let ends = [&pair.requester, &pair.responder];
     let came = || pair.responder.received(receive) == Ended::Status(0);
     let sent = seed(true, Place::Exposed);
-    if !pair.hears(&ends, came)? || !pair.responder.holds_datagram(SIZE, sent)? {
+    if !pair.hears(&ends, came)?
+        || pair.responder.told(receive) != Some(Told::plain(SIZE + GRH_BYTES))
+        || !pair.responder.holds_datagram(SIZE, sent)?
+    {
         return Err(Failure::WrongData("the datagram"));
     }
     pair.responder.clear_inbox()

@@ -36,7 +36,8 @@ use crate::{
             observation::{
                 Ended,
                 State,
-                Tally, //
+                Tally,
+                Told, //
             },
             steps::Rights, //
         },
@@ -383,6 +384,12 @@ impl End {
     /// Returns the result of the receive in `slot`.
     pub(super) fn received(&self, slot: usize) -> Ended {
         self.completion(true, slot)
+    }
+
+    /// Returns what the completion of the receive in `slot` tells of the message; `None` where none
+    /// has arrived.
+    pub(super) fn told(&self, slot: usize) -> Option<Told> {
+        self.with(|recorder, _| recorder.told(slot)).unwrap_or(None)
     }
 
     fn completion(&self, receive: bool, slot: usize) -> Ended {

@@ -21,7 +21,10 @@ use crate::{
     kernel_ext::time::Deadline,
     logic::{
         conformance::{
-            observation::Ended,
+            observation::{
+                Ended,
+                Told, //
+            },
             rule::Fabric,
             steps::Side, //
         },
@@ -94,6 +97,8 @@ pub(crate) struct Pair<'a> {
     pub(super) requester: End,
     /// Its peer.
     pub(super) responder: End,
+    /// The facts of the message under test that its receive must tell, if they are known.
+    pub(super) message: Option<Told>,
     pub(super) fabric: Fabric,
     pub(super) deadlines: Deadlines<'a>,
 }
@@ -109,6 +114,7 @@ impl<'a> Pair<'a> {
         Self {
             requester,
             responder,
+            message: None,
             fabric,
             deadlines,
         }
@@ -272,7 +278,7 @@ impl<'a> Pair<'a> {
         })?;
         let sent = seed(true, Place::Exposed);
         Ok(self.requester.ended(taken) == Ended::Status(0)
-            && self.responder.received(receive) == Ended::Status(0)
+            && self.responder.told(receive) == Some(Told::plain(size))
             && self
                 .responder
                 .holds(Place::Inbox, 0, size, sent)

@@ -37,7 +37,7 @@ use crate::{
 use kernel::prelude::*;
 
 /// Immediate data of requests.
-const IMMEDIATE: u32 = 0x6b72_7069;
+pub(super) const IMMEDIATE: u32 = 0x6b72_7069;
 
 /// The manner in which a request is posted.
 #[derive(Clone, Copy, Debug)]

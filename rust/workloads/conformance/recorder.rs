@@ -13,7 +13,8 @@ use crate::{
     logic::{
         conformance::observation::{
             Ended,
-            Tally, //
+            Tally,
+            Told, //
         },
         failure::{
             Operation,
@@ -42,6 +43,8 @@ struct Record {
     slot: usize,
     /// `enum ib_wc_status`.
     status: u32,
+    /// Facts of its message, of a receive.
+    told: Told,
     /// False where the device says that it did another operation than the one that was posted.
     names_its_op: bool,
 }
@@ -61,6 +64,11 @@ impl Record {
             op: tag.op,
             slot: tag.slot as usize,
             status: wc.status(),
+            told: Told {
+                len: wc.byte_len(),
+                immediate: wc.immediate(),
+                invalidated: wc.invalidated(),
+            },
             // Failed completions need not have an opcode.
             names_its_op: wc.opcode().is_none_or(|own| {
                 own == opcode || own == Opcode::RECV_RDMA_WITH_IMM && tag.op == Operation::Receive
@@ -104,6 +112,14 @@ impl Recorder {
         self.of(receive)
             .find(|record| record.slot == slot)
             .map_or(Ended::Missing, |record| Ended::Status(record.status))
+    }
+
+    /// Returns what the completion of the receive with number `slot` tells of the message; `None`
+    /// where none has arrived.
+    pub(super) fn told(&self, slot: usize) -> Option<Told> {
+        self.of(true)
+            .find(|record| record.slot == slot && record.status == 0)
+            .map(|record| record.told)
     }
 
     /// Returns the number of completions of one queue.

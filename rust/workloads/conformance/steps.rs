@@ -18,7 +18,8 @@ use super::{
     },
     probe::{
         Manner,
-        Probe, //
+        Probe,
+        IMMEDIATE, //
     }, //
 };
 use crate::{
@@ -26,7 +27,8 @@ use crate::{
         conformance::{
             observation::{
                 Ended,
-                Seen, //
+                Seen,
+                Told, //
             },
             rule::{
                 Fabric,
@@ -96,6 +98,7 @@ pub(super) fn run(rule: &Rule, pair: &mut Pair<'_>, steps: &Steps) -> Result<See
         pair.responder.receives(LATER)?;
     }
     pair.requester.begin();
+    pair.message = progress.message(&steps.request)?;
     let first = progress.post(pair, &steps.request)?;
     if steps.request.op == Op::Read && pair.fabric == Fabric::Iwarp {
         // What is sent behind a READ may complete before it, which other cases are about.
@@ -205,6 +208,23 @@ impl Progress {
             Op::Invalidate(region) => Probe::Invalidate {
                 region: region_of(end, region)?,
             },
+        })
+    }
+
+    /// Returns what the receive of `request` is to tell, if it takes one.
+    fn message(&self, request: &Request) -> Result<Option<Told>, Failure> {
+        let plain = Told::plain(request.local.len);
+        Ok(match request.op {
+            Op::Send => Some(plain),
+            Op::SendInvalidate => Some(Told {
+                invalidated: Some(self.remote(request)?.rkey),
+                ..plain
+            }),
+            Op::SendImmediate | Op::WriteImmediate => Some(Told {
+                immediate: Some(IMMEDIATE),
+                ..plain
+            }),
+            _ => None,
         })
     }
 

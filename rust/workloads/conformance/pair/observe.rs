@@ -139,12 +139,14 @@ impl Pair<'_> {
         if self.requester.is_done(false) {
             self.reach(rule, ended)?;
         }
+        let told = receive.and_then(|slot| self.responder.told(slot));
         let mut seen = Seen {
             first: ended,
             after_ms: None,
             rest: self.requester.sends(first),
             receives: self.responder.receives_tally(),
             receive: receive.map(|slot| self.responder.received(slot)),
+            tells: self.message.is_none() || told.is_none() || told == self.message,
             requester: self.requester.state(),
             responder: self.responder.state(),
             requester_event: self.requester.event(),

@@ -61,6 +61,7 @@ fn harmless() -> Seen {
         ahead: 0,
         works: Some(true),
         destroyed: true,
+        tells: true,
     }
 }
 
