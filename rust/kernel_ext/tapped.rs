@@ -20,7 +20,10 @@ use super::{
         OpenFile, //
     },
     pages::Area,
-    tracepoint::Registration, //
+    tracepoint::{
+        exists,
+        Registration, //
+    }, //
 };
 use crate::{
     bindings,
@@ -299,6 +302,14 @@ pub(crate) struct Tapped<W> {
     pub(crate) watch: W,
 }
 
+/// Name of the tracepoint at which a program has begun a request.
+const STARTED: &CStr = c"block_io_start";
+
+/// Returns true where the kernel tells which program begins a request. May sleep.
+pub(crate) fn tells_programs() -> bool {
+    exists(STARTED)
+}
+
 /// Hooks on a disk. Dropping it removes them, and waits until no probe runs.
 pub(crate) struct Tap<W: Watch> {
     _issued: Registration<Tapped<W>>,
@@ -316,7 +327,7 @@ impl<W: Watch> Tap<W> {
             let probe: Probe = probe_started::<W>;
             let probe = NonNull::new(probe as *mut c_void).ok_or(EINVAL)?;
             // SAFETY: The tracepoint has one argument, the request, as the probe.
-            Some(unsafe { Registration::new(c"block_io_start", probe, tapped.clone()) }?)
+            Some(unsafe { Registration::new(STARTED, probe, tapped.clone()) }?)
         } else {
             None
         };

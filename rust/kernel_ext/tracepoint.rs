@@ -90,6 +90,11 @@ struct Search<'a> {
     found: Option<NonNull<bindings::tracepoint>>,
 }
 
+/// Returns true where the kernel has the tracepoint `name`. May sleep.
+pub(super) fn exists(name: &CStr) -> bool {
+    find(name).is_some()
+}
+
 /// Finds the kernel's tracepoint `name`.
 fn find(name: &CStr) -> Option<NonNull<bindings::tracepoint>> {
     let mut search = Search { name, found: None };

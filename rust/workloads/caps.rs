@@ -38,6 +38,7 @@ use crate::{
         session::Session,
         worker::Worker, //
     },
+    kernel_ext::tapped::tells_programs,
     logic::{
         command::limits::{
             DEFAULT_SIZE,
@@ -49,6 +50,7 @@ use crate::{
         device::{
             caps::{
                 Caps,
+                Kernel,
                 Limits,
                 Management, //
             },
@@ -201,8 +203,11 @@ fn examine(
     pr_info!("{}: caps: preflight: {}\n", number, caps.preflight);
     if result.is_ok() {
         let iwarp = transport == Transport::Iwarp;
-        let limits = Limits::new(&caps.claims, &caps.preflight, iwarp, DRAIN_REQUESTS)
-            .with_bio_vecs(TAKES_BIO_VECS);
+        let kernel = Kernel {
+            takes_bio_vecs: TAKES_BIO_VECS,
+            tells_programs: tells_programs(),
+        };
+        let limits = Limits::new(&caps.claims, &caps.preflight, iwarp, DRAIN_REQUESTS, kernel);
         pr_info!("{}: caps: limits: {}\n", number, limits);
         caps.limits = Some(limits);
     }

@@ -37,6 +37,7 @@ ANSWERS = (
 	("mtu", "mtu="),
 	("blk", "blk, tap="),
 	("biovec", "biovec"),
+	("comm", "comm="),
 )
 DEVICE = (
 	("firmware", "firmware"),

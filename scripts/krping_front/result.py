@@ -114,6 +114,7 @@ class Limits(typing.TypedDict, total=False):
 	mtu: Answer
 	blk: Answer
 	biovec: Answer
+	comm: Answer
 
 
 class Caps(typing.TypedDict):

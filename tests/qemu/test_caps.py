@@ -161,6 +161,7 @@ def supported():
 		assert found[name]["supported"], found
 		works(options)
 	assert found["blk"]["supported"], found
+	assert found["comm"]["supported"] == age.has("io_start"), found
 
 
 @suite.test("the log has it too, in six lines")

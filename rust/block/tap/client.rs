@@ -66,6 +66,7 @@ use crate::{
     },
     logic::{
         command::PathName,
+        device::caps,
         failure::{
             errno,
             Failure, //
@@ -232,10 +233,6 @@ fn run(session: &Arc<Session>, worker: &Arc<Worker>, addr: &SocketAddress, setup
     }
 }
 
-/// The refusal of `comm=` by a kernel before Linux 6.5.
-const NO_COMM: &str =
-    "comm: this kernel does not tell which program begins a request; leave comm= out";
-
 /// A tap whose connection is up.
 struct Forwarding<'a> {
     session: &'a Arc<Session>,
@@ -263,7 +260,7 @@ impl Forwarding<'_> {
             .and_then(|()| {
                 let comm = command.block.comm.is_some();
                 Hooks::new(tapped, comm).map_err(|error| match error {
-                    ENOENT if comm => Failure::Unsupported(NO_COMM),
+                    ENOENT if comm => Failure::Unsupported(caps::NO_COMM),
                     error => failed("hooking the disk's requests")(error),
                 })
             })

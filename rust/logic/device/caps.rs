@@ -50,6 +50,9 @@ pub(crate) const NO_RETRIES: &str =
 /// The refusal of `biovec` by a kernel whose contexts for READ and WRITE take scatterlists only.
 pub(crate) const NO_BIO_VECS: &str =
     "biovec: this kernel's rdma_rw takes scatterlists only; leave biovec out";
+/// The refusal of `comm` by a kernel that does not tell who begins a request, as before Linux 6.5.
+pub(crate) const NO_COMM: &str =
+    "comm: this kernel does not tell which program begins a request; leave comm= out";
 /// The refusal of a device without fast registration, which no test can use.
 pub(crate) const NO_REGISTRATION: &str = "the device has no fast registration";
 
@@ -75,13 +78,28 @@ pub(crate) struct Limits {
     has_atomics: bool,
     has_multicast: bool,
     iwarp: bool,
-    takes_bio_vecs: bool,
+    kernel: Kernel,
+}
+
+/// The kernel's own part in what commands can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kernel {
+    /// Contexts for READ and WRITE take `struct bio_vec`s.
+    pub(crate) takes_bio_vecs: bool,
+    /// It tells which program begins a request of a disk.
+    pub(crate) tells_programs: bool,
 }
 
 impl Limits {
-    /// Returns the limits of a device with these claims and these results of trying them, where
-    /// `drains` requests of each send queue are kept for draining it.
-    pub(crate) fn new(claims: &Claims, preflight: &Preflight, iwarp: bool, drains: u32) -> Self {
+    /// Returns the limits of a device with these claims and these results of trying them on
+    /// `kernel`, where `drains` requests of each send queue are kept for draining it.
+    pub(crate) fn new(
+        claims: &Claims,
+        preflight: &Preflight,
+        iwarp: bool,
+        drains: u32,
+        kernel: Kernel,
+    ) -> Self {
         let registers = claims.features.has(Feature::MemMgtExtensions);
         let sge = preflight.made(Item::MostSge);
         let depth = preflight.made(Item::MostDepth);
@@ -103,21 +121,12 @@ impl Limits {
             has_atomics: claims.atomics != Atomics::None,
             has_multicast: claims.max_mcast_grp > 0 && claims.max_mcast_qp_attach > 0,
             iwarp,
-            takes_bio_vecs: true,
-        }
-    }
-
-    /// Returns the same, where the kernel's contexts for READ and WRITE take `struct bio_vec`s or
-    /// do not.
-    pub(crate) fn with_bio_vecs(self, takes_bio_vecs: bool) -> Self {
-        Self {
-            takes_bio_vecs,
-            ..self
+            kernel,
         }
     }
 
     /// Returns the reasons why there is no such option, operation or disk; `None` where there is.
-    fn refusals(&self) -> [(&'static str, Option<&'static str>); 11] {
+    fn refusals(&self) -> [(&'static str, Option<&'static str>); 12] {
         let refused = |supported: bool, reason| (!supported).then_some(reason);
         [
             ("server_inv", refused(self.registers, NO_REGISTRATION)),
@@ -130,7 +139,8 @@ impl Limits {
             ("mcast", refused(self.has_multicast, NO_MCAST)),
             ("mtu", refused(!self.iwarp, NO_PATH_MTU)),
             ("blk", refused(self.registers, NO_REGISTRATION)),
-            ("biovec", refused(self.takes_bio_vecs, NO_BIO_VECS)),
+            ("biovec", refused(self.kernel.takes_bio_vecs, NO_BIO_VECS)),
+            ("comm", refused(self.kernel.tells_programs, NO_COMM)),
         ]
     }
 

@@ -6,6 +6,7 @@ use crate::logic::{
     device::{
         caps::{
             Caps,
+            Kernel,
             Limits,
             Management, //
         },
@@ -30,6 +31,12 @@ use crate::logic::{
 use serde_json::{
     json,
     Value, //
+};
+
+/// A kernel that has everything.
+const ALL: Kernel = Kernel {
+    takes_bio_vecs: true,
+    tells_programs: true,
 };
 
 fn claims(features: &[Feature]) -> Claims {
@@ -108,7 +115,7 @@ fn all_of_it_in_a_result() {
         Feature::SendWithInv,
     ]);
     let preflight = preflight(2 << 20, 1026, 16, 828, 512);
-    let limits = Limits::new(&claims, &preflight, false, 2);
+    let limits = Limits::new(&claims, &preflight, false, 2, ALL);
     let caps = Caps {
         claims,
         port: PORT,
@@ -162,6 +169,7 @@ fn all_of_it_in_a_result() {
             "mtu": {"supported": true},
             "blk": {"supported": true},
             "biovec": {"supported": true},
+            "comm": {"supported": true},
         })
     );
     assert_eq!(found["preflight"].as_array().unwrap().len(), 5);
@@ -182,7 +190,7 @@ fn what_iwarp_lacks() {
         port: PORT,
         management: Management::Answers,
         preflight,
-        limits: Some(Limits::new(&claims, &preflight, true, 2)),
+        limits: Some(Limits::new(&claims, &preflight, true, 2, ALL)),
     };
     let limits = written(&caps)["limits"].clone();
     for (name, supported) in [
@@ -211,14 +219,18 @@ fn a_device_with_little_of_everything() {
     few.atomics = Atomics::None;
     few.max_mcast_grp = 0;
     let preflight = preflight(0, 1, 1, 0, 1024);
-    let limits = Limits::new(&few, &preflight, false, 2).with_bio_vecs(false);
+    let old = Kernel {
+        takes_bio_vecs: false,
+        tells_programs: false,
+    };
+    let limits = Limits::new(&few, &preflight, false, 2, old);
     let said = limits.to_string();
     // Two regions for each queue pair, and one for each request of a disk.
     assert_eq!(
         said,
         "size_dma_bytes=0 size_reg_bytes=0 txdepth=0 qps=10 sge=1 sge_read=1 inline_bytes=0 \
          depth=20 server_inv=no read_inv=no imm=yes fetch_add=no compare_swap=no \
-         qp_uc=yes qp_ud=yes mcast=no mtu=yes blk=no biovec=no"
+         qp_uc=yes qp_ud=yes mcast=no mtu=yes blk=no biovec=no comm=no"
     );
     for (change, qps) in [
         (Claims { max_qp: 3, ..few }, 3),
@@ -232,7 +244,7 @@ fn a_device_with_little_of_everything() {
             256,
         ),
     ] {
-        let said = Limits::new(&change, &preflight, false, 2).to_string();
+        let said = Limits::new(&change, &preflight, false, 2, ALL).to_string();
         assert!(said.contains(&format!(" qps={qps} ")), "{said}");
     }
 }
