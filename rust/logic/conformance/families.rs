@@ -83,7 +83,7 @@ pub(crate) const FAMILIES: [Family; 18] = [
     },
     Family {
         name: "remote_error",
-        about: "peers whose queue pair is in error",
+        about: "peers that do not answer",
         rows: remote_error::ROWS,
     },
     Family {

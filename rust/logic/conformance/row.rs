@@ -61,6 +61,17 @@ impl Need {
     }
 }
 
+/// The queue pair that the requester's is connected with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// The responder's.
+    Responder,
+    /// The responder's for datagrams.
+    Datagrams,
+    /// None: no queue pair has the number.
+    Nobody,
+}
+
 /// The connection that a case wants, beyond the plain one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wants {
@@ -81,6 +92,8 @@ pub(crate) struct Wants {
     pub(crate) large_pages: bool,
     /// The packet sequence numbers of both directions begin with the last one.
     pub(crate) last_psn: bool,
+    /// The queue pair that the requester's is connected with.
+    pub(crate) target: Target,
     /// The responder takes the receives of a shared queue.
     pub(crate) shared: bool,
     /// The requester has a region of another protection domain.
@@ -100,6 +113,7 @@ impl Wants {
         long: false,
         large_pages: false,
         last_psn: false,
+        target: Target::Responder,
         shared: false,
         other_domain: false,
         times: 1,
@@ -143,6 +157,16 @@ impl Wants {
     pub(super) const LAST_PSN: Self = Self {
         last_psn: true,
         ..Self::LONG
+    };
+    /// A requester that soon gives up, and whose queue pair is connected with none.
+    pub(super) const NOBODY: Self = Self {
+        target: Target::Nobody,
+        ..Self::IMPATIENT
+    };
+    /// A requester that soon gives up, and whose queue pair is connected with one for datagrams.
+    pub(super) const DATAGRAMS: Self = Self {
+        target: Target::Datagrams,
+        ..Self::IMPATIENT
     };
     /// A shared receive queue.
     pub(super) const SHARED: Self = Self {

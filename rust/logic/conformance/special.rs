@@ -73,6 +73,8 @@ pub(crate) enum Special {
     UdUnknown,
     /// A datagram to the queue pair of a connection.
     UdToConnection,
+    /// A message of a connection to a queue pair for datagrams.
+    ConnectionToUd,
     /// A datagram that is longer than a packet.
     UdAboveMtu,
     /// A datagram that is longer than its receive.

@@ -134,6 +134,7 @@ pub(crate) fn run(
         Special::UdBadAh => datagrams::bad_address(rule, pair),
         Special::UdUnknown => datagrams::unknown(rule, pair),
         Special::UdToConnection => datagrams::to_connection(rule, pair),
+        Special::ConnectionToUd => datagrams::of_connection(rule, pair),
         Special::UdAboveMtu => datagrams::above_mtu(rule, pair),
         Special::UdShortReceive => datagrams::short_receive(rule, pair),
         Special::UdMulticast => {

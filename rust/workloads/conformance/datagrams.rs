@@ -42,8 +42,8 @@ use kernel::{
 /// A Q_Key that no sender has.
 const OTHER_QKEY: u32 = 0x0055_aa55;
 
-/// The highest bit of a number, which no device comes to that counts them.
-const UNUSED: u32 = 1 << 23;
+/// The highest bit of a queue pair's number, which no device comes to that counts them.
+pub(super) const UNUSED: u32 = 1 << 23;
 
 /// Size in bytes of a receive that is too short: of its header, and of a part of the datagram.
 const SHORT: u32 = 128;
@@ -87,6 +87,21 @@ pub(super) fn to_connection(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Fa
     let message = pair.message();
     let _ = pair.requester.post(&message);
     pair.look(rule, first, Some(receive), |_| Ok(lost))
+}
+
+/// Sends a message of the connection, which leads to the responder's queue pair for datagrams.
+pub(super) fn of_connection(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
+    let own = pair.requester.datagram_number()?;
+    pair.responder.connect_datagrams(own)?;
+    let receive = pair.responder.receive_datagram(SIZE + GRH_BYTES)?;
+    pair.requester.begin();
+    let message = pair.message();
+    let first = pair.requester.post(&message);
+    pair.post_later();
+    pair.look(rule, first, None, |pair| {
+        Ok(pair.responder.received(receive) == Ended::Missing
+            && pair.responder.is_intact(false, Place::Inbox, 0)?)
+    })
 }
 
 /// Sends a datagram that does not fit into a packet.

@@ -209,19 +209,19 @@ impl End {
         self.queue_pair.as_deref().ok_or(ENODEV)
     }
 
-    /// Connects the queue pair to that of `peer` without the CM. Each begins with the packet
-    /// sequence number `psn`. Sleeps.
+    /// Connects the queue pair to the one with the number `peer` without the CM. Each begins with
+    /// the packet sequence number `psn`. Sleeps.
     ///
     /// # Errors
     ///
     /// That of [`QueuePair::connect_without_cm`].
     pub(crate) fn connect_without_cm(
         &self,
-        peer: &Self,
+        peer: u32,
         psn: u32,
         attributes: &ConnectionAttributes,
     ) -> Result {
-        let peer = PeerQueuePair::new(peer.queue_pair()?.number(), psn)?;
+        let peer = PeerQueuePair::new(peer, psn)?;
         self.queue_pair()?.connect_without_cm(psn, peer, attributes)
     }
 
@@ -454,7 +454,7 @@ impl End {
     }
 
     /// Returns the number of the queue pair.
-    pub(super) fn number(&self) -> u32 {
+    pub(crate) fn number(&self) -> u32 {
         self.queue_pair().map_or(0, QueuePair::number)
     }
 

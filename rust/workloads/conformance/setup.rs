@@ -14,7 +14,10 @@ use crate::{
         limits::READS, //
     },
     logic::conformance::{
-        row::Act,
+        row::{
+            Act,
+            Target, //
+        },
         rule::Fabric,
         special::Special,
         steps::{
@@ -97,6 +100,8 @@ pub(crate) struct Setup {
     /// Packet sequence number that both ends begin with, on a connection that is made without the
     /// CM; `None` for one that the CM makes.
     pub(crate) first_psn: Option<u32>,
+    /// The queue pair that the requester's is connected with, on such a connection.
+    pub(crate) target: Target,
     /// The requester is told of its completions by events.
     pub(super) notified: bool,
     /// The responder is told of its completions by events.
@@ -137,6 +142,7 @@ impl Setup {
         rnr_timer: SHORT_RNR_TIMER,
         reads: READS,
         first_psn: None,
+        target: Target::Responder,
         notified: false,
         told: false,
         shared: false,
@@ -179,7 +185,12 @@ impl Setup {
             front: wants.front,
             own_front: wants.own_front,
             large_pages: wants.large_pages,
-            first_psn: wants.last_psn.then_some(LAST_PSN),
+            first_psn: match (wants.last_psn, wants.target) {
+                (true, _) => Some(LAST_PSN),
+                (false, Target::Responder) => None,
+                (false, Target::Datagrams | Target::Nobody) => Some(FIRST_PSN),
+            },
+            target: wants.target,
             other_domain: wants.other_domain,
             shared: wants.shared,
             ..Self::PLAIN
@@ -245,6 +256,7 @@ impl Setup {
             Special::UdBadQkey
             | Special::UdBadAh
             | Special::UdUnknown
+            | Special::ConnectionToUd
             | Special::UdAboveMtu
             | Special::UdShortReceive => Self {
                 datagrams: true,

@@ -16,6 +16,9 @@ use super::super::{
     special::Special, //
 };
 
+const TRANSPORT: &str = "IBA chapter 9: a packet of another transport service than its queue \
+                         pair's is silently dropped";
+
 /// The rule for datagrams that nobody may receive.
 const LOST: Rule = Rule {
     text: "success, and the datagram arrives nowhere; the connection goes on",
@@ -59,9 +62,16 @@ pub(super) const ROWS: &[Row] = &[
         "ud_to_connection",
         "a datagram to the queue pair of a connection",
         Special::UdToConnection,
-        "IBA chapter 9: a packet of another transport service than its queue pair's is silently \
-         dropped",
+        TRANSPORT,
     ),
+    Row::special(
+        "connection_to_ud",
+        "SEND of a connection to a queue pair for datagrams",
+        Special::ConnectionToUd,
+    )
+    .wants(Wants::DATAGRAMS)
+    .need(Need::Datagrams)
+    .rule(Rule::NO_ANSWER, TRANSPORT),
     lost(
         "ud_above_mtu",
         "a datagram that is longer than a packet",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Peers whose queue pair is in error.
+//! Peers that do not answer.
 
 use super::{
     super::{
@@ -86,6 +86,15 @@ pub(super) const ROWS: &[Row] = &[
         Request::send(SIZE),
         InboxFrom(0),
     ),
+    unanswered(
+        "send_to_nobody",
+        "SEND to a number that no queue pair has",
+        &[],
+        Request::send(SIZE),
+        InboxFrom(0),
+    )
+    .wants(Wants::NOBODY)
+    .need(Need::NotIwarp("iWARP connects streams, not numbers")),
     unanswered(
         "read_from_error",
         "READ from a queue pair in error",

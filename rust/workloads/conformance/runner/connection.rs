@@ -36,7 +36,10 @@ use crate::{
     },
     logic::{
         command::MemMode,
-        conformance::steps::Side,
+        conformance::{
+            row::Target,
+            steps::Side, //
+        },
         failure::{
             Failure,
             CONNECTING, //
@@ -50,6 +53,7 @@ use crate::{
         qp::ConnectionAttributes, //
     },
     workloads::conformance::{
+        datagrams::UNUSED,
         Deadlines,
         End,
         Pair,
@@ -214,7 +218,12 @@ impl<'a> CaseRunner<'a> {
             retry_cnt: setup.retries.lost,
             rnr_retry: setup.retries.rnr,
         };
-        for (end, peer) in [(requester, responder), (responder, requester)] {
+        let target = match setup.target {
+            Target::Responder => responder.number(),
+            Target::Datagrams => responder.datagram_number()?,
+            Target::Nobody => responder.number() ^ UNUSED,
+        };
+        for (end, peer) in [(requester, target), (responder, requester.number())] {
             end.connect_without_cm(peer, psn, &attributes)
                 .map_err(failed(CONNECTING_WITHOUT_CM))?;
         }

@@ -158,7 +158,7 @@ fn right(case: Case) -> Seen {
             (_, [Ended::Status(0), ..]) => received(0, harmless()),
             ("local_memory" | "unsignaled", [Ended::Status(4)]) => responder_goes_on(failed(4)),
             (_, [Ended::Status(13)]) => responder_goes_on(failed(13)),
-            ("remote_error", [Ended::Status(12)]) => failed(12),
+            (_, [Ended::Status(12)]) => failed(12),
             ("states", [Ended::Status(5)]) => failed(5),
             ("rights", [Ended::Status(9), ..]) => failed(9),
             (_, [Ended::Status(10)]) => failed(10),
