@@ -235,6 +235,9 @@ pub(crate) enum Step {
     Close,
     /// Registers it again under a new key. The advertisement stays that of the old one.
     Renew,
+    /// Invalidates it and registers it again under a new key without a wait in between, and takes
+    /// the new advertisement.
+    RenewAtOnce,
     /// Registers [`Place::Own`] of an end for these operations.
     OpenOwn(Side, Rights),
     /// Invalidates that registration.

@@ -128,6 +128,13 @@ impl Progress {
                 pair.responder.renew_key().map_err(failed)?;
                 pair.open(Access::Remote)?;
             }
+            Step::RenewAtOnce => {
+                let region = pair.responder.region;
+                // Where it fails, so does what is posted behind it.
+                let _ = pair.responder.post(&Probe::Invalidate { region });
+                pair.responder.renew_key().map_err(failed)?;
+                self.remote = Some(pair.open(Access::Remote)?);
+            }
             Step::OpenOwn(side, rights) => pair.open_own_of(side, rights.into())?,
             Step::CloseOwn(side) => pair.close_own_of(side)?,
             Step::Receive(local) => {

@@ -30,6 +30,7 @@ use super::{
         special::Special,
         steps::{
             Memory::{
+                self,
                 Any,
                 OwnUntouched,
                 Untouched, //
@@ -56,7 +57,8 @@ use super::{
                 Do,
                 Open,
                 OpenOwn,
-                Receives, //
+                Receives,
+                RenewAtOnce, //
             },
             SIZE, //
         }, //
@@ -253,6 +255,17 @@ pub(super) const ROWS: &[Row] = &[
     )
     .need(Need::Atomics)
     .rules(Rule::REMOTE_ACCESS, Rule::TERMINATED, REMOTE),
+    Row::steps(
+        "renewed_at_once",
+        "WRITE to a region whose key was invalidated and another one registered, posted at once",
+        &[Open(Both), RenewAtOnce],
+        Request::write(SIZE),
+        Memory::ALL_WRITTEN,
+    )
+    .rule(
+        Rule::HARMLESS,
+        "IBA chapter 10 (LOCAL_INV and fast registration are done in their order)",
+    ),
     Row::special(
         "read_invalidated",
         "READ of 512 KiB whose memory is invalidated when its first byte has arrived",
