@@ -205,7 +205,7 @@ TABLE = (
 	Mutant("a failed request of a conformance test is a success",
 	       "rust/workloads/conformance/recorder.rs",
 	       "wc.status()", "0",
-	       "test_conformance: srq_empty on"),
+	       "test_conformance: retries on"),
 
 	# Room block: the server.
 	Mutant("a client that lost a write is not told", "rust/block/server/store/ledger.rs",
