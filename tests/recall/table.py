@@ -49,9 +49,6 @@ TABLE = (
 	       "K", "", "validat|data|WRITE|READ|SEND"),
 
 	# The requester.
-	Defect("immediate_data_are_lost", RXE, "rxe_resp.c",
-	       r"(?<!u)wc->ex\.imm_data = immdt_imm\(pkt\)",
-	       "wc->ex.imm_data = 0", "K", "", "imm"),
 	Defect("fence_ignored", RXE, "rxe_req.c",
 	       r"\(wqe->wr\.send_flags & IB_SEND_FENCE\) &&",
 	       "0 &&", "K", "", "fence"),
@@ -109,6 +106,9 @@ TABLE = (
 	Defect("no_byte_count", RXE, "rxe_resp.c",
 	       r"wqe->dma\.length - wqe->dma\.resid",
 	       "wqe->dma.length", "K", "", "length|size|message"),
+	Defect("immediate_data_are_lost", RXE, "rxe_resp.c",
+	       r"(?<!u)wc->ex\.imm_data = immdt_imm\(pkt\)",
+	       "wc->ex.imm_data = 0", "K", "", "imm"),
 	Defect("invalidated_key_is_not_told", RXE, "rxe_resp.c",
 	       r"(?<!u)wc->ex\.invalidate_rkey = ieth_rkey\(pkt\);",
 	       "", "K", "", "inv"),

@@ -214,7 +214,7 @@ impl End {
     ///
     /// # Errors
     ///
-    /// That of [`QueuePair::connect_without_cm`].
+    /// [`QueuePair::connect_without_cm`] says which.
     pub(crate) fn connect_without_cm(
         &self,
         peer: u32,

@@ -13,6 +13,7 @@ use super::{
         special::Special,
         steps::{
             Memory::{
+                self,
                 Brought,
                 Written, //
             },
@@ -37,6 +38,21 @@ const NUMBERED: Need = Need::NotIwarp("iWARP has no packet sequence numbers");
 const NUMBERS: &str = "IBA chapter 9 (packet sequence numbers have 24 bits, and wrap)";
 const OPEN: &[Step] = &[Open(Both)];
 const SOURCE: &str = "IBA chapters 9 and 10 (ordering rules)";
+
+/// The demand on memory after a WRITE of 8000 bytes.
+const WRITTEN: Memory = Written {
+    to: 0,
+    from: 0,
+    len: 8000,
+};
+
+/// Makes a case of a request whose packet sequence numbers wrap after the first packet.
+const fn wraps(name: &'static str, does: &'static str, request: Request, memory: Memory) -> Row {
+    Row::steps(name, does, OPEN, request, memory)
+        .wants(Wants::LAST_PSN)
+        .need(NUMBERED)
+        .rule(Rule::HARMLESS, NUMBERS)
+}
 
 /// The cases.
 pub(super) const ROWS: &[Row] = &[
@@ -99,45 +115,26 @@ pub(super) const ROWS: &[Row] = &[
         },
         SOURCE,
     ),
-    Row::steps(
+    wraps(
         "write_psn_wraps",
         "WRITE of 8000 bytes whose packet sequence numbers wrap",
-        OPEN,
         Request::write(8000),
-        Written {
-            to: 0,
-            from: 0,
-            len: 8000,
-        },
-    )
-    .wants(Wants::LAST_PSN)
-    .need(NUMBERED)
-    .rule(Rule::HARMLESS, NUMBERS),
-    Row::steps(
+        WRITTEN,
+    ),
+    wraps(
         "read_psn_wraps",
         "READ of 8000 bytes whose packet sequence numbers wrap",
-        OPEN,
         Request::read(8000),
         Brought(0, 8000),
-    )
-    .wants(Wants::LAST_PSN)
-    .need(NUMBERED)
-    .rule(Rule::HARMLESS, NUMBERS),
-    Row::steps(
+    ),
+    wraps(
         "rnr_psn_wraps",
         "WRITE of 8000 bytes with immediate data whose packet sequence numbers wrap, to a peer \
          that posts receives a while later",
-        OPEN,
         Request::new(WriteImmediate, 8000),
-        Written {
-            to: 0,
-            from: 0,
-            len: 8000,
-        },
+        WRITTEN,
     )
     .no_receives()
     .then(&[Wait(LATE_MS), Receives(3)])
-    .wants(Wants::LAST_PSN)
-    .need(NUMBERED)
     .rule(REPEATED, NUMBERS),
 ];

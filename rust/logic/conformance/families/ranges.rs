@@ -82,6 +82,33 @@ const fn inside(name: &'static str, does: &'static str, offset: u32, len: u32) -
         .rule(Rule::HARMLESS, SOURCE)
 }
 
+/// Makes a case of a WRITE of 8000 bytes to an odd address.
+const fn write_over_page(name: &'static str, does: &'static str) -> Row {
+    let written = Written {
+        to: 4001,
+        from: 0,
+        len: 8000,
+    };
+    Row::steps(name, does, OPEN, Request::write(8000).at(4001), written)
+        .wants(Wants::LONG)
+        .rule(Rule::HARMLESS, SOURCE)
+}
+
+/// Makes a case of a READ of 8000 bytes from an odd address.
+const fn read_over_page(name: &'static str, does: &'static str) -> Row {
+    let request = Request::read(8000).at(4001);
+    Row::steps(name, does, OPEN, request, Brought(4001, 8000))
+        .wants(Wants::LONG)
+        .rule(Rule::HARMLESS, SOURCE)
+}
+
+/// Returns `row` with a region of large pages.
+const fn large_pages(row: Row) -> Row {
+    row.wants(Wants::LARGE_PAGES)
+        .need(Need::LargePages)
+        .rule(Rule::HARMLESS, LARGE_PAGES)
+}
+
 /// The cases.
 pub(super) const ROWS: &[Row] = &[
     Row::steps(
@@ -180,19 +207,10 @@ pub(super) const ROWS: &[Row] = &[
     )
     .wants(Wants::FRONT)
     .rule(Rule::HARMLESS, SOURCE),
-    Row::steps(
+    write_over_page(
         "write_over_page",
         "WRITE of 8000 bytes to an odd address, over the end of a page",
-        OPEN,
-        Request::write(8000).at(4001),
-        Written {
-            to: 4001,
-            from: 0,
-            len: 8000,
-        },
-    )
-    .wants(Wants::LONG)
-    .rule(Rule::HARMLESS, SOURCE),
+    ),
     Row::steps(
         "write_from_two_pages",
         "WRITE of 64 bytes over the end of a page of the requester, from a region",
@@ -206,37 +224,16 @@ pub(super) const ROWS: &[Row] = &[
     )
     .wants(Wants::LONG)
     .rule(Rule::HARMLESS, SOURCE),
-    Row::steps(
+    read_over_page(
         "read_over_page",
         "READ of 8000 bytes from an odd address, over the end of a page",
-        OPEN,
-        Request::read(8000).at(4001),
-        Brought(4001, 8000),
-    )
-    .wants(Wants::LONG)
-    .rule(Rule::HARMLESS, SOURCE),
-    Row::steps(
+    ),
+    large_pages(write_over_page(
         "write_to_large_pages",
         "WRITE of 8000 bytes to a region of pages of twice the kernel's size",
-        OPEN,
-        Request::write(8000).at(4001),
-        Written {
-            to: 4001,
-            from: 0,
-            len: 8000,
-        },
-    )
-    .wants(Wants::LARGE_PAGES)
-    .need(Need::LargePages)
-    .rule(Rule::HARMLESS, LARGE_PAGES),
-    Row::steps(
+    )),
+    large_pages(read_over_page(
         "read_from_large_pages",
         "READ of 8000 bytes from a region of pages of twice the kernel's size",
-        OPEN,
-        Request::read(8000).at(4001),
-        Brought(4001, 8000),
-    )
-    .wants(Wants::LARGE_PAGES)
-    .need(Need::LargePages)
-    .rule(Rule::HARMLESS, LARGE_PAGES),
+    )),
 ];

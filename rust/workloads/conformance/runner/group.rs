@@ -23,7 +23,7 @@ impl CaseRunner<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`CmId::join`]: [`Failure::Unsupported`] for IPv6 with RoCE v2.
+    /// [`Failure::Unsupported`] for IPv6 with RoCE v2; [`CmId::join`] says which others.
     pub(super) fn group(&self, id: &CmId) -> Result<Arc<Membership>, Failure> {
         let [a, b, ..] = random().to_ne_bytes();
         let group = match self.addr.ip() {
