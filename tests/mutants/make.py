@@ -9,9 +9,12 @@ plan: print the number, the options of the guest ("host" for none), the test tha
 and the name of each mutant, or of those whose name contains one of NAMEs, with tabs. HEADS are what
 tests/heads.awk prints.
 
-check: tell whether the sources in the current directory have what each mutant takes away.
+check: tell whether the sources in the current directory have what each mutant takes away, and the
+test that is to notice it.
 """
 
+import ast
+import glob
 import os
 import re
 import sys
@@ -125,11 +128,44 @@ def copy(target: str) -> None:
 		write(os.path.join(target, name), text.encode(), 0o644)
 
 
+def texts(path: str, deeper: bool = True) -> list[str]:
+	"""Patterns of the texts in the Python program PATH that may name a test, and in those beside it
+	that it imports."""
+	with open(path, encoding="utf-8") as file:
+		tree = ast.parse(file.read())
+	found = []
+	for node in ast.walk(tree):
+		if isinstance(node, ast.Constant):
+			found.append(re.escape(str(node.value)))
+		elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.JoinedStr):
+			if isinstance(node.func, ast.Attribute) and node.func.attr == "test":
+				found.append("".join(re.escape(str(part.value))
+						     if isinstance(part, ast.Constant) else ".*"
+						     for part in node.args[0].values))
+		elif isinstance(node, ast.Import) and deeper:
+			beside = (f"{os.path.dirname(path)}/{known.name}.py" for known in node.names)
+			for other in filter(os.path.exists, beside):
+				found += texts(other, deeper=False)
+	return found
+
+
+def has_test(killer: str) -> bool:
+	"""Whether there is the test KILLER. A name that a program puts together is to be whole."""
+	test, _, words = killer.partition(": ")
+	if test == "host":
+		return bool(glob.glob(f"tests/host/src/{words.replace('::', '/')}*.rs"))
+	return any(re.escape(words) in text or re.fullmatch(text, words)
+		   for text in texts(f"tests/qemu/{test}.py"))
+
+
 def check() -> None:
-	"""Try all mutants on the sources, and keep nothing."""
+	"""Try all mutants on the sources, look for their tests, and keep nothing."""
 	for path in sorted(TOUCHED):
 		with open(path, encoding="utf-8") as file:
 			mutated(path, file.read())
+	missing = {row.killer for row in TABLE if not has_test(row.killer)}
+	if missing:
+		sys.exit(f"no such tests: {', '.join(sorted(missing))}")
 
 
 def guests() -> dict[str, str]:

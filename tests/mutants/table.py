@@ -14,7 +14,8 @@ class Mutant(NamedTuple):
 	passage: str
 	# What is there instead where the mutant is chosen; nothing is no statement.
 	instead: str
-	# Who must notice: a file of tests/qemu or "host", and a part of the names of its tests.
+	# Who must notice: a file of tests/qemu or "host", and a part of the names of its tests, or
+	# a whole name where a program puts names together.
 	killer: str
 
 
@@ -201,11 +202,11 @@ TABLE = (
 	Mutant("a receive is not posted before the next request of a transfer",
 	       "rust/workloads/rw/server.rs",
 	       "self.messages.post_receive(queue, request.receive)?;", "",
-	       "test_rw: rwread: one at a time, and more at once"),
+	       "test_rw: rwread: one at a time, and more at once than there is room for"),
 	Mutant("a failed request of a conformance test is a success",
 	       "rust/workloads/conformance/recorder.rs",
 	       "wc.status()", "0",
-	       "test_conformance: retries on"),
+	       "test_conformance: retries on soft-RoCE"),
 
 	# Room block: the server.
 	Mutant("a client that lost a write is not told", "rust/block/server/store/ledger.rs",
