@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     engine::completion::WorkCompletion,
-    kernel_ext::blk::request::Request,
+    kernel_ext::blk::request::Request as BlockRequest,
     logic::{
         data::pattern::Data,
         failure::{
@@ -37,10 +37,10 @@ use crate::{
         },
         wr::{
             prepared::{
-                self,
+                Form,
                 Notify,
                 PreparedList,
-                Template, //
+                Request, //
             },
             Local,
             WorkRequest, //
@@ -54,7 +54,7 @@ const POSTING: &str = "posting to the send queue";
 
 /// The locked view of a queue pair: what a workload may do.
 pub(crate) struct Queue<'a> {
-    inner: qp::Queue<'a, Tag, Request>,
+    inner: qp::Queue<'a, Tag, BlockRequest>,
     layout: &'static Layout,
     /// The fate of the connection, to which the workload reports progress and failures.
     pub(crate) outcome: &'a Outcome,
@@ -93,7 +93,7 @@ fn part_of(part: Part) -> Operation {
 impl<'a> Queue<'a> {
     /// Wraps the view of a queue pair whose entries are in the order of `layout`.
     pub(super) fn new(
-        inner: qp::Queue<'a, Tag, Request>,
+        inner: qp::Queue<'a, Tag, BlockRequest>,
         layout: &'static Layout,
         outcome: &'a Outcome,
     ) -> Self {
@@ -167,8 +167,8 @@ impl<'a> Queue<'a> {
     pub(crate) fn open_request(
         &mut self,
         region: RegionId,
-        request: Request,
-    ) -> core::result::Result<Advertisement, (Request, Error)> {
+        request: BlockRequest,
+    ) -> core::result::Result<Advertisement, (BlockRequest, Error)> {
         self.inner.open(region, request).map(Advertisement::from)
     }
 
@@ -177,7 +177,7 @@ impl<'a> Queue<'a> {
         &mut self,
         region: RegionId,
         wc: &WorkCompletion<'_>,
-    ) -> Result<Request> {
+    ) -> Result<BlockRequest> {
         self.inner.close(region, &wc.raw)
     }
 
@@ -224,7 +224,7 @@ impl<'a> Queue<'a> {
         &mut self,
         op: Operation,
         count: usize,
-        post: impl FnOnce(&mut qp::Queue<'a, Tag, Request>) -> Result,
+        post: impl FnOnce(&mut qp::Queue<'a, Tag, BlockRequest>) -> Result,
     ) -> Result<(), Failure> {
         let qpn = self.inner.number();
         trace::post(qpn, op, count);
@@ -278,25 +278,17 @@ impl<'a> Queue<'a> {
         })
     }
 
-    /// Fills `list` with copies of `template`, whose completions carry `slot`.
+    /// Fills `list` with requests, which are `op` and of which `request` returns each by its
+    /// number. Their completions carry `slot`.
     pub(crate) fn fill_list(
         &mut self,
         list: &mut PreparedList,
-        slot: usize,
-        template: &Template,
+        (op, slot): (Operation, usize),
+        form: Form,
+        request: impl Fn(usize) -> Request,
     ) -> Result<(), Failure> {
-        let op = match template.operation {
-            prepared::Operation::Send => Operation::Send,
-            prepared::Operation::Write(_) | prepared::Operation::WriteImmediate(_) => {
-                Operation::Write
-            }
-            prepared::Operation::Read(_) => Operation::Read,
-            prepared::Operation::Atomic(..) | prepared::Operation::CountingSwap(_) => {
-                Operation::Atomic
-            }
-        };
         self.inner
-            .fill_list(list, self.layout.entry(op, slot), template)
+            .fill_list(list, self.layout.entry(op, slot), form, request)
             .map_err(|e| Failure::Kernel("preparing requests", e.to_errno()))
     }
 

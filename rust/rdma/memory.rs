@@ -353,19 +353,19 @@ impl<F: ForeignMemory> Memory<F> {
         Ok(buffer.dma.wrapping_add(offset as u64))
     }
 
-    /// Returns the address of the first `len` bytes of `buffer` as the CPU sees them, for
-    /// requests that hold their data themselves, `each` bytes.
+    /// Returns the address of `len` bytes at `offset` of `buffer` as the CPU sees them, for a
+    /// request that holds its data itself.
     ///
     /// # Errors
     ///
     /// `EINVAL` where they are not all within it, or a request cannot hold so many.
-    pub(super) fn cpu_address(&self, buffer: BufferId, len: usize, each: u32) -> Result<u64> {
-        if each > self.inline {
+    pub(super) fn cpu_address(&self, buffer: BufferId, offset: usize, len: usize) -> Result<u64> {
+        if len > self.inline as usize {
             return Err(EINVAL);
         }
         let buffer = self.buffer(buffer)?;
-        buffer.check(0, len)?;
-        Ok(buffer.memory.as_ptr() as u64)
+        buffer.check(offset, len)?;
+        Ok((buffer.memory.as_ptr() as u64).wrapping_add(offset as u64))
     }
 
     /// Returns the raw region, valid while `self` lives.

@@ -4,8 +4,8 @@
 //!
 //! A [`WorkRequest`] names memory by its ids in the queue pair's own [`Memory`], so it cannot
 //! outlive what it names. A [`Chain`](chain::Chain) turns a list of them into the linked C
-//! structures of one post; a [`PreparedList`](prepared::PreparedList) does so once, for lists of
-//! equal requests.
+//! structures of one post; a [`PreparedList`](prepared::PreparedList) does so once, for lists
+//! of requests of one kind.
 //!
 //! C header: `include/rdma/ib_verbs.h` (`ib_post_send()`, `ib_post_recv()`)
 

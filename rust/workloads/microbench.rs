@@ -68,8 +68,12 @@ use crate::{
         cq::NextEvent,
         mr::Remote,
         wr::{
-            prepared::Template,
-            List, //
+            prepared::{
+                Form,
+                Request, //
+            },
+            List,
+            Local, //
         }, //
     }, //
 };
@@ -249,18 +253,32 @@ impl Microbench {
             if !plan.is_received() && (remote.size as usize) < plan.room_for_data() {
                 return Err(self.broken(Violation::Control));
             }
-            let template = Template {
-                operation: verb::request(plan.verb, to, plan.load.imm),
-                buffer,
-                region: buffers.local_region(),
-                len: plan.size,
-                stride: plan.stride(),
+            let (verb, imm, len, stride) = (plan.verb, plan.load.imm, plan.size, plan.stride());
+            let region = buffers.local_region();
+            let form = Form {
                 inline: plan.load.inline,
                 numbered: plan.numbers_messages(),
+                ring: stride != 0,
+            };
+            let request = |number: usize| {
+                let offset = number as u32 * stride;
+                let remote = Remote {
+                    addr: to.addr.wrapping_add(offset.into()),
+                    ..to
+                };
+                Request {
+                    operation: verb::request(verb, remote, imm),
+                    local: Local {
+                        buffer,
+                        offset,
+                        len,
+                        region,
+                    },
+                }
             };
             match &mut self.work {
-                Work::Latency(latency) => latency.poster.fill(queue, &template)?,
-                Work::Bandwidth(bandwidth) => bandwidth.poster.fill(queue, &template)?,
+                Work::Latency(latency) => latency.poster.fill(queue, form, request)?,
+                Work::Bandwidth(bandwidth) => bandwidth.poster.fill(queue, form, request)?,
                 Work::Passive => {}
             }
         }

@@ -58,11 +58,15 @@ use crate::{
         },
         qp_type::QpType,
         srq::SharedReceiveQueue,
-        wr::prepared::{
-            Notify,
-            Operation,
-            PreparedList,
-            Template, //
+        wr::{
+            prepared::{
+                Form,
+                Notify,
+                Operation,
+                PreparedList,
+                Request, //
+            },
+            Local, //
         }, //
     },
     Steps, //
@@ -158,16 +162,20 @@ pub(crate) fn sizes(steps: &mut Steps) -> Result {
 /// Makes a list of one request for the queue pair.
 fn list(qp: &Qp, buffer: BufferId, len: u32, inline: bool) -> Result<PreparedList> {
     let mut list = PreparedList::new(1, 1)?;
-    let template = Template {
-        operation: Operation::Send,
-        buffer,
-        region: None,
-        len,
-        stride: 0,
+    let form = Form {
         inline,
-        numbered: false,
+        ..Form::default()
     };
-    let filled = qp.with(|_, queue| queue.fill_list(&mut list, SEND, &template));
+    let request = Request {
+        operation: Operation::Send,
+        local: Local {
+            buffer,
+            offset: 0,
+            len,
+            region: None,
+        },
+    };
+    let filled = qp.with(|_, queue| queue.fill_list(&mut list, SEND, form, |_| request));
     filled.ok_or(ENODEV)??;
     Ok(list)
 }

@@ -37,9 +37,10 @@ use crate::{
                 Checks, //
             },
             prepared::{
+                Form,
                 Notify,
                 PreparedList,
-                Template, //
+                Request, //
             },
             Local,
             WorkRequest, //
@@ -303,25 +304,28 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
         })
     }
 
-    /// Fills `list` with copies of `template`, whose completions have entry `entry`. They are for
-    /// the unreliable queue pair, where there is one, which must be connected.
+    /// Fills `list` with requests, of which `request` returns each by its number, from 0. Their
+    /// completions have entry `entry`. They are for the unreliable queue pair, where there is one,
+    /// which must be connected.
     ///
     /// # Errors
     ///
-    /// `EINVAL` where the list has been filled before, for an entry that there is not, or an
-    /// operand outside its buffer, and for datagrams that are no SENDs; `ENOTCONN`.
+    /// `EINVAL` where the list has been filled before, for an entry that there is not, an operand
+    /// outside its buffer, operations of different kinds, and datagrams that are no SENDs;
+    /// `ENOTCONN`.
     pub(crate) fn fill_list(
         &mut self,
         list: &mut PreparedList,
         entry: usize,
-        template: &Template,
+        form: Form,
+        request: impl Fn(usize) -> Request,
     ) -> Result {
         let cqe = self.entries.get(entry).ok_or(EINVAL)?.cqe();
         let datagram = match self.unreliable {
             Some(unreliable) => unreliable.datagram()?,
             None => None,
         };
-        list.fill(template, self.memory, cqe, datagram)
+        list.fill(form, self.memory, cqe, datagram, request)
     }
 
     /// Posts the first `count` requests of `list`, to the unreliable queue pair where there is one;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Lists of equal requests that are translated once and posted many times.
+//! Lists of requests of one kind that are translated once and posted many times.
 //!
-//! A [`PreparedList`] holds as many copies of one request as a list has, in the form that
-//! `ib_post_send()` takes; each post only says how many of them, and which ask for a completion.
-//! Where each is to have memory of its own, the requests are a ring: a post takes those that
-//! follow the ones before.
+//! A [`PreparedList`] holds as many requests as a list has, in the form that `ib_post_send()`
+//! takes; each post only says how many of them, and which ask for a completion. Where they differ
+//! in their memory, they can be a ring: a post takes those that follow the ones before.
 
 use super::{
     atomic::AtomicOp,
@@ -13,8 +12,7 @@ use super::{
         flag,
         header, //
     },
-    BufferId,
-    RegionId, //
+    Local, //
 };
 use crate::{
     bindings,
@@ -28,7 +26,10 @@ use crate::{
         qp::unreliable::Datagram,
     }, //
 };
-use core::mem::ManuallyDrop;
+use core::mem::{
+    discriminant,
+    ManuallyDrop, //
+};
 use kernel::prelude::*;
 
 /// The operation of the requests of a list.
@@ -79,14 +80,8 @@ impl Operation {
         }
     }
 
-    /// Returns the request, for the peer's memory from `offset` on, or for the queue pair of
-    /// `datagram`, in C's form.
-    fn request(
-        self,
-        wr: bindings::ib_send_wr,
-        offset: u64,
-        datagram: Option<Datagram>,
-    ) -> Result<Raw> {
+    /// Returns the request, for the queue pair of `datagram` where there is one, in C's form.
+    fn request(self, wr: bindings::ib_send_wr, datagram: Option<Datagram>) -> Result<Raw> {
         if let Some(datagram) = datagram {
             if self != Self::Send {
                 return Err(EINVAL);
@@ -104,7 +99,7 @@ impl Operation {
             Self::Send => (0, 0),
             // The device checks what the peer has said.
             Self::Write(remote) | Self::WriteImmediate(remote) | Self::Read(remote) => {
-                (remote.addr.wrapping_add(offset), remote.rkey)
+                (remote.addr, remote.rkey)
             }
             Self::Atomic(remote, op) => return Ok(Raw::atomic(op.request(wr, &remote))),
             Self::CountingSwap(remote) => {
@@ -122,25 +117,26 @@ impl Operation {
     }
 }
 
-/// The request that a list repeats.
+/// A request of a list.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Template {
+pub(crate) struct Request {
     /// The operation.
     pub(crate) operation: Operation,
-    /// The local buffer.
-    pub(crate) buffer: BufferId,
-    /// The region whose key gives access; `None` for the local DMA lkey.
-    pub(crate) region: Option<RegionId>,
-    /// The number of bytes, from the start of the buffer.
-    pub(crate) len: u32,
-    /// Bytes from the memory of one request to that of the next, on both sides; 0 where all have
-    /// the same.
-    pub(crate) stride: u32,
+    /// The local memory.
+    pub(crate) local: Local,
+}
+
+/// The facts that the requests of a list have in common.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Form {
     /// Copy the data into the request when it is posted.
     pub(crate) inline: bool,
     /// Carry the number of the request as immediate data: 0 in the first, and 0 again after the
     /// largest. For SENDs, and for WRITEs with immediate data.
     pub(crate) numbered: bool,
+    /// A post takes the requests that follow those before, and the first again after the last;
+    /// otherwise each begins with the first.
+    pub(crate) ring: bool,
 }
 
 /// The notifications that one request of a list asks for.
@@ -185,7 +181,7 @@ impl Raw {
     }
 }
 
-/// Equal requests of one list.
+/// Requests of one list.
 ///
 /// # Invariants
 ///
@@ -233,75 +229,87 @@ impl PreparedList {
         })
     }
 
-    /// Writes the requests, whose completions find their callback by `cqe`, and which go to
-    /// `datagram`, if that is given. Any context.
+    /// Writes the requests, of which `request` returns each by its number, from 0. Their
+    /// completions find their callback by `cqe`, and they go to `datagram`, if that is given. Any
+    /// context.
     ///
     /// # Errors
     ///
-    /// `EINVAL` where the operand is not within its buffer, the list has been filled before, the
-    /// operation has no such form, or a request cannot hold as much data itself.
+    /// `EINVAL` where an operand is not within its buffer, the list has been filled before, the
+    /// operations are of different kinds or have no such form, or a request cannot hold as much
+    /// data itself.
     pub(in crate::rdma) fn fill<F: ForeignMemory>(
         &mut self,
-        template: &Template,
+        form: Form,
         memory: &Memory<F>,
         cqe: *mut bindings::ib_cqe,
         datagram: Option<Datagram>,
+        request: impl Fn(usize) -> Request,
     ) -> Result {
         if self.owner.is_some() {
             return Err(EINVAL);
         }
-        let stride = u64::from(template.stride);
-        let last = self
-            .capacity
-            .saturating_sub(1)
-            .saturating_mul(template.stride as usize);
-        let whole = last.saturating_add(template.len as usize);
-        let start = if template.inline {
-            memory.cpu_address(template.buffer, whole, template.len)?
-        } else {
-            memory.dma(template.buffer, 0, whole)?
-        };
-        let lkey = memory.lkey(template.region)?;
-        let sges = u32::try_from(self.sges).map_err(|_| ERANGE)?;
-        let piece = template.len.checked_div(sges).ok_or(EINVAL)?;
-        let last = template.len - piece * (sges - 1);
-        for number in 0..self.capacity as u64 {
-            let start = start.wrapping_add(number * stride);
-            for index in 0..sges {
-                let element = bindings::ib_sge {
-                    addr: start.wrapping_add(u64::from(index) * u64::from(piece)),
-                    length: if index + 1 == sges { last } else { piece },
-                    lkey,
-                };
-                self.elements
-                    .push_within_capacity(element)
-                    .map_err(|_| EINVAL)?;
-            }
+        for number in 0..self.capacity {
+            self.push_elements(form.inline, memory, &request(number).local)?;
         }
-        let operation = template.operation;
-        let opcode = match template.numbered {
-            true => operation.opcode_with_immediate()?,
-            false => operation.opcode(),
+        let kind = request(0).operation;
+        let opcode = match form.numbered {
+            true => kind.opcode_with_immediate()?,
+            false => kind.opcode(),
         };
         // All are there now, so that nothing moves or borrows them any more.
         let mut elements = self.elements.as_mut_ptr();
-        for number in 0..self.capacity as u64 {
+        for number in 0..self.capacity {
+            let operation = request(number).operation;
+            if discriminant(&operation) != discriminant(&kind) {
+                return Err(EINVAL);
+            }
             let mut wr = header(opcode, cqe, false, false);
             wr.sg_list = elements;
             wr.num_sge = i32::try_from(self.sges).map_err(|_| ERANGE)?;
             elements = elements.wrapping_add(self.sges);
-            if template.inline {
+            if form.inline {
                 wr.send_flags |= bindings::ib_send_flags_IB_SEND_INLINE;
             }
             self.requests
-                .push_within_capacity(operation.request(wr, number * stride, datagram)?)
+                .push_within_capacity(operation.request(wr, datagram)?)
                 .map_err(|_| EINVAL)?;
         }
-        // INVARIANT: All of them were written for this memory, and as this operation is.
+        // INVARIANT: All of them were written for this memory, and as operations of this kind are.
         self.owner = Some(memory.owner());
-        self.swaps = matches!(operation, Operation::CountingSwap(_)).then_some(0);
-        self.number = template.numbered.then_some(0);
-        self.next = (stride != 0).then_some(0);
+        self.swaps = matches!(kind, Operation::CountingSwap(_)).then_some(0);
+        self.number = form.numbered.then_some(0);
+        self.next = form.ring.then_some(0);
+        Ok(())
+    }
+
+    /// Writes the scatter/gather elements of the next request, whose data is `local`.
+    fn push_elements<F: ForeignMemory>(
+        &mut self,
+        inline: bool,
+        memory: &Memory<F>,
+        local: &Local,
+    ) -> Result {
+        let (offset, len) = (local.offset as usize, local.len as usize);
+        let start = if inline {
+            memory.cpu_address(local.buffer, offset, len)?
+        } else {
+            memory.dma(local.buffer, offset, len)?
+        };
+        let lkey = memory.lkey(local.region)?;
+        let sges = u32::try_from(self.sges).map_err(|_| ERANGE)?;
+        let piece = local.len.checked_div(sges).ok_or(EINVAL)?;
+        let last = local.len - piece * (sges - 1);
+        for index in 0..sges {
+            let element = bindings::ib_sge {
+                addr: start.wrapping_add(u64::from(index) * u64::from(piece)),
+                length: if index + 1 == sges { last } else { piece },
+                lkey,
+            };
+            self.elements
+                .push_within_capacity(element)
+                .map_err(|_| EINVAL)?;
+        }
         Ok(())
     }
 

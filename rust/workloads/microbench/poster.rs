@@ -25,9 +25,10 @@ use crate::{
     },
     mr::BufferId,
     rdma::wr::prepared::{
+        Form,
         Notify,
         PreparedList,
-        Template, //
+        Request, //
     },
     workloads::open_loop::OpenLoop, //
 };
@@ -156,7 +157,7 @@ impl Poster {
         verb::fetches(self.verb)
     }
 
-    /// Writes the requests that are posted.
+    /// Writes the requests that are posted, of which `request` returns each by its number.
     ///
     /// # Errors
     ///
@@ -164,12 +165,14 @@ impl Poster {
     pub(crate) fn fill(
         &mut self,
         queue: &mut Queue<'_>,
-        template: &Template,
+        form: Form,
+        request: impl Fn(usize) -> Request,
     ) -> Result<(), Failure> {
+        let op = verb::operation(self.verb);
         if let Some(again) = &mut self.again {
-            queue.fill_list(again, AGAIN, template)?;
+            queue.fill_list(again, (op, AGAIN), form, &request)?;
         }
-        queue.fill_list(&mut self.list, 0, template)
+        queue.fill_list(&mut self.list, (op, 0), form, request)
     }
 
     /// Posts the last operation again, unless that is under way, and returns true if it did.

@@ -30,7 +30,10 @@ use crate::{
     rdma::{
         cm::Membership,
         qp::GRH_BYTES,
-        wr::prepared, //
+        wr::prepared::{
+            self,
+            Form, //
+        }, //
     },
     workloads::conformance::Recorder, //
 };
@@ -129,8 +132,8 @@ impl End {
 
     /// Posts a datagram of the first `len` bytes of [`Place::Exposed`]. May sleep.
     pub(in crate::workloads::conformance) fn post_datagram(&mut self, len: u32) -> Taken {
-        let template = self.template(prepared::Operation::Send, Place::Exposed, len);
-        self.post_prepared(Operation::Send, &template)
+        let request = self.request(prepared::Operation::Send, Place::Exposed, len);
+        self.post_prepared(Operation::Send, Form::default(), request)
     }
 
     /// Posts a receive for a datagram into the first `len` bytes of the inbox, and returns its slot

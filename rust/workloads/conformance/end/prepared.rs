@@ -21,11 +21,15 @@ use crate::{
         },
         wire::Advertisement, //
     },
-    rdma::wr::prepared::{
-        self,
-        Notify,
-        PreparedList,
-        Template, //
+    rdma::wr::{
+        prepared::{
+            self,
+            Form,
+            Notify,
+            PreparedList,
+            Request, //
+        },
+        Local, //
     },
     workloads::conformance::Recorder, //
 };
@@ -43,11 +47,11 @@ impl End {
             prepared::Operation::Write(_) => Operation::Write,
             _ => Operation::Send,
         };
-        let template = Template {
+        let form = Form {
             inline: true,
-            ..self.template(operation, Place::Own, len)
+            ..Form::default()
         };
-        self.post_prepared(op, &template)
+        self.post_prepared(op, form, self.request(operation, Place::Own, len))
     }
 
     /// Posts a list of `count` WRITEs of `len` bytes of [`Place::Own`], of which the first asks for
@@ -64,38 +68,44 @@ impl End {
         count: usize,
     ) -> Result<Taken, Failure> {
         let write = prepared::Operation::Write(remote.into());
-        let template = self.template(write, Place::Own, len);
-        self.post_list(Operation::Write, &template, count)
+        let request = self.request(write, Place::Own, len);
+        self.post_list(Operation::Write, Form::default(), request, count)
             .map_err(failed)
     }
 
-    /// Returns a template for requests of the first `len` bytes of a buffer.
-    pub(super) fn template(
+    /// Returns a request of the first `len` bytes of a buffer.
+    pub(super) fn request(
         &self,
         operation: prepared::Operation,
         place: Place,
         len: u32,
-    ) -> Template {
-        Template {
+    ) -> Request {
+        Request {
             operation,
-            buffer: self.buffer(place),
-            region: None,
-            len,
-            stride: 0,
-            inline: false,
-            numbered: false,
+            local: Local {
+                buffer: self.buffer(place),
+                offset: 0,
+                len,
+                region: None,
+            },
         }
     }
 
     /// Posts a request whose completion names `op`. May sleep.
-    pub(super) fn post_prepared(&mut self, op: Operation, template: &Template) -> Taken {
-        self.post_list(op, template, 1)
+    pub(super) fn post_prepared(&mut self, op: Operation, form: Form, request: Request) -> Taken {
+        self.post_list(op, form, request, 1)
             .unwrap_or_else(|error| Err(-error.to_errno()))
     }
 
-    /// Posts a list of `count` requests, of which the first asks for a completion, which names
-    /// `op`. Returns the result of posting the first, which has a slot number. May sleep.
-    fn post_list(&mut self, op: Operation, template: &Template, count: usize) -> Result<Taken> {
+    /// Posts a list of `count` equal requests, of which the first asks for a completion, which
+    /// names `op`. Returns the result of posting the first, which has a slot number. May sleep.
+    fn post_list(
+        &mut self,
+        op: Operation,
+        form: Form,
+        request: Request,
+        count: usize,
+    ) -> Result<Taken> {
         const LAYOUT: Layout = Layout::new(Recorder::OPERATIONS);
         if self.sent >= self.slots {
             return Ok(Err(errno::ENOSPC));
@@ -104,7 +114,7 @@ impl End {
         // The device copies the list when it is posted.
         let mut list = PreparedList::new(count, 1)?;
         let posted = self.with(|_, queue| {
-            queue.fill_list(&mut list, entry, template)?;
+            queue.fill_list(&mut list, entry, form, |_| request)?;
             let notify = |number| Notify {
                 signaled: number == 0,
                 solicited: false,
