@@ -285,7 +285,7 @@ impl<'a> Queue<'a> {
         list: &mut PreparedList,
         (op, slot): (Operation, usize),
         form: Form,
-        request: impl Fn(usize) -> Request,
+        request: impl Fn(usize) -> Result<Request>,
     ) -> Result<(), Failure> {
         self.inner
             .fill_list(list, self.layout.entry(op, slot), form, request)

@@ -408,6 +408,8 @@ impl<'a> Report<'a> {
             .num("postlist", load.postlist)?
             .num("signal_every", load.signal_every)?
             .num("sge", load.sge)?
+            .num("buffers", load.buffers)?
+            .num("mrs", load.mrs)?
             .bool("poll", measured.poll)?
             .bool("inline", load.inline)?
             .bool("imm", load.imm)?

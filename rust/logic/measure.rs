@@ -15,12 +15,14 @@
 //! - [`sharing`] - a shared receive queue
 //! - [`sequence`], [`loss`] - the messages of an unreliable queue pair
 //! - [`slots`] - the places of messages that are all compared
+//! - [`places`] - the places of operations that take several buffers in turn
 
 pub(crate) mod histogram;
 pub(crate) mod latencies;
 pub(crate) mod loss;
 pub(crate) mod moments;
 pub(crate) mod pace;
+pub(crate) mod places;
 pub(crate) mod rate;
 pub(crate) mod schedule;
 pub(crate) mod sequence;

@@ -72,8 +72,7 @@ use crate::{
                 Form,
                 Request, //
             },
-            List,
-            Local, //
+            List, //
         }, //
     }, //
 };
@@ -90,7 +89,10 @@ use latency::{
 };
 use messages::Messages;
 use plan::Plan;
-use poster::Poster;
+use poster::{
+    Poster,
+    TABLE, //
+};
 use team::Team;
 
 /// Work of this side.
@@ -115,7 +117,7 @@ impl Work {
         }
         let poster = Poster::new(plan, buffers, traffic, team.as_ref())?;
         if plan.test.is_latency() {
-            let ends = buffers.source.zip(buffers.sink);
+            let ends = buffers.source().zip(buffers.sink());
             let mark = ends
                 .filter(|_| plan.watches_memory())
                 .map(|(source, sink)| Mark {
@@ -228,53 +230,57 @@ impl Microbench {
         Failure::Protocol(violation, self.iteration())
     }
 
-    /// Opens the buffer to the peer, and tells the peer that this side is ready and where the
-    /// buffer is.
+    /// Opens the buffers to the peer, and tells the peer that this side is ready and where they are.
     fn say_ready(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        let advertisement = self.buffers.advertisement(queue.memory())?;
-        let mut list = List::new();
-        self.buffers.register(&mut list);
+        let advertisement = self.buffers.advertise(queue)?;
+        let list = self.buffers.register(queue)?;
         self.channel
             .send(queue, &Control::Ready(advertisement), list)
     }
 
-    /// Handles the peer's report that it is ready, with its buffer at `remote`.
+    /// Handles the peer's report that it is ready, with its buffer at `remote`, or with a table of
+    /// several there, which is read first.
     fn ready(&mut self, queue: &mut Queue<'_>, remote: Advertisement) -> Result<(), Failure> {
-        let plan = &self.plan;
+        self.phase = Phase::Running;
+        if !self.plan.reads_table() {
+            self.buffers.take_peer(remote);
+            return self.begin(queue);
+        }
+        let list = self.buffers.read_table(remote);
+        let list = list.ok_or_else(|| self.broken(Violation::Control))?;
+        queue.post_for(TABLE, list.as_slice())
+    }
+
+    /// Handles the completion of the READ of the peer's table.
+    fn table_came(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        self.buffers
+            .take_table(queue.memory())
+            .map_err(memory_failed)?;
+        self.begin(queue)
+    }
+
+    /// Begins the operations of this side, if it has any, now that it knows where the peer's
+    /// buffers are.
+    fn begin(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
+        let (plan, buffers) = (&self.plan, &self.buffers);
         if plan.posts() {
-            let buffers = &self.buffers;
-            let to = Remote::from(remote);
-            let buffer = if plan.fetches() {
-                buffers.sink
-            } else {
-                buffers.source
-            };
-            let buffer = buffer.ok_or_else(|| memory_failed(EINVAL))?;
-            if !plan.is_received() && (remote.size as usize) < plan.room_for_data() {
+            let room = plan.region_bytes();
+            let is_too_small = |peer: &Remote| (peer.len as usize) < room;
+            if !plan.is_received() && buffers.peers().iter().any(is_too_small) {
                 return Err(self.broken(Violation::Control));
             }
-            let (verb, imm, len, stride) = (plan.verb, plan.load.imm, plan.size, plan.stride());
-            let region = buffers.local_region();
             let form = Form {
                 inline: plan.load.inline,
                 numbered: plan.numbers_messages(),
-                ring: stride != 0,
+                ring: plan.takes_turns(),
             };
             let request = |number: usize| {
-                let offset = number as u32 * stride;
-                let remote = Remote {
-                    addr: to.addr.wrapping_add(offset.into()),
-                    ..to
-                };
-                Request {
-                    operation: verb::request(verb, remote, imm),
-                    local: Local {
-                        buffer,
-                        offset,
-                        len,
-                        region,
-                    },
-                }
+                let place = plan.place(number as u64);
+                let remote = buffers.remote(place).ok_or(EINVAL)?;
+                Ok(Request {
+                    operation: verb::request(plan.verb, remote, plan.load.imm),
+                    local: buffers.local(place, plan.size).ok_or(EINVAL)?,
+                })
             };
             match &mut self.work {
                 Work::Latency(latency) => latency.poster.fill(queue, form, request)?,
@@ -282,7 +288,6 @@ impl Microbench {
                 Work::Passive => {}
             }
         }
-        self.phase = Phase::Running;
         if !self.plan.leading {
             self.say_ready(queue)?;
         }

@@ -175,7 +175,7 @@ fn list(qp: &Qp, buffer: BufferId, len: u32, inline: bool) -> Result<PreparedLis
             region: None,
         },
     };
-    let filled = qp.with(|_, queue| queue.fill_list(&mut list, SEND, form, |_| request));
+    let filled = qp.with(|_, queue| queue.fill_list(&mut list, SEND, form, |_| Ok(request)));
     filled.ok_or(ENODEV)??;
     Ok(list)
 }

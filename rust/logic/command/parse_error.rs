@@ -158,6 +158,10 @@ pub(crate) enum Reason<'a> {
         sge: u8,
         size: u32,
     },
+    MrsAboveBuffers {
+        mrs: u16,
+        buffers: u16,
+    },
     SizeAbove {
         max: u32,
         what: &'static str,
@@ -434,6 +438,10 @@ impl fmt::Display for ParseError<'_> {
             Reason::SgeAboveSize { sge, size } => write!(
                 f,
                 "{option}={sge} does not go with size={size}; each piece needs a byte"
+            ),
+            Reason::MrsAboveBuffers { mrs, buffers } => write!(
+                f,
+                "{option}={mrs} does not go with buffers={buffers}; each region needs a buffer"
             ),
             Reason::SizeAbove { max, what } => {
                 write!(f, "{option} is above {max} bytes, the most {what}")

@@ -16,6 +16,8 @@ pub(crate) const DEFAULT_TXDEPTH: u32 = 64;
 pub(crate) const MOST_TXDEPTH: u32 = 65536;
 /// The most that `sge=` takes.
 pub(crate) const MOST_SGE: u32 = 16;
+/// The most buffers of each side of a microbenchmark, and regions that these are in.
+pub(crate) const MOST_BUFFERS: u16 = 4096;
 /// The most that `qps=` takes.
 pub(crate) const MOST_QPS: u32 = 256;
 /// The most that `depth=` takes.
@@ -58,6 +60,7 @@ pub(crate) const QPS: RangeInclusive<u64> = 1..=MOST_QPS as u64;
 pub(crate) const POSTLIST: RangeInclusive<u64> = 1..=1024;
 pub(crate) const SIGNAL_EVERY: RangeInclusive<u64> = 1..=1024;
 pub(crate) const SGE: RangeInclusive<u64> = 1..=MOST_SGE as u64;
+pub(crate) const BUFFERS: RangeInclusive<u64> = 1..=MOST_BUFFERS as u64;
 pub(crate) const SEGS: RangeInclusive<u64> = 1..=MOST_SEGS as u64;
 pub(crate) const OFFSET: RangeInclusive<u64> = 0..=RW_PAGE as u64 - 1;
 pub(crate) const MAX_P99_NS: RangeInclusive<u64> = 1..=1_000_000_000_000;

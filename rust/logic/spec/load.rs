@@ -36,6 +36,10 @@ pub(crate) struct Load {
     pub(crate) signal_every: u16,
     /// Scatter/gather elements of each request.
     pub(crate) sge: u8,
+    /// Buffers of each side that operations take in turn.
+    pub(crate) buffers: u16,
+    /// Regions of each side that these are in, no more than there are buffers.
+    pub(crate) mrs: u16,
     /// Pieces of the server's memory of a transfer.
     pub(crate) segs: u8,
     /// The first byte of a transfer in the first page of the server's memory.
@@ -61,6 +65,8 @@ impl Load {
             postlist: 1,
             signal_every: Self::usual_signal_every(test, false),
             sge: 1,
+            buffers: 1,
+            mrs: 1,
             segs: 1,
             offset: 0,
             biovec: false,

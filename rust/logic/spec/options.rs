@@ -394,6 +394,12 @@ options! {
     /// Pieces of memory of each operation.
     Sge = number!(["sge"], "2", limits::SGE, COUNT, load.sge)
         .goes(|role, test| microbench(role, test) && test.has_size());
+    /// Buffers of each side that operations take in turn.
+    Buffers = number!(["buffers"], "64", limits::BUFFERS, COUNT, load.buffers)
+        .goes(|_, test| test.takes_buffers());
+    /// Memory regions of each side that these buffers are in.
+    Mrs = number!(["mrs"], "64", limits::BUFFERS, COUNT, load.mrs)
+        .goes(|_, test| test.takes_buffers());
     /// The clients that are accepted, by address.
     Allow = text(&["allow"], values::ALLOW).goes(server);
     /// The most that the buffers of all connections of a server take, in bytes.

@@ -106,6 +106,9 @@ pub(crate) fn finish(command: &mut Command, given: OptSet) -> Result<'static, ()
     if command.load.paced {
         follows_clock(command)?;
     }
+    if command.load.buffers > 1 || command.load.mrs > 1 {
+        takes_turns(command, given)?;
+    }
     if command.mcast.is_some_and(|group| !reaches(command, group)) {
         return Err(wrong(Opt::Mcast, Reason::OtherFamily));
     }
@@ -207,6 +210,37 @@ fn follows_clock(command: &Command) -> Result<'static, ()> {
         }
         Some(_) | None => Ok(()),
     }
+}
+
+/// Checks a command whose operations take several buffers in turn, in regions of which each has
+/// one.
+fn takes_turns(command: &mut Command, given: OptSet) -> Result<'static, ()> {
+    let load = &mut command.load;
+    if !given.has(Opt::Buffers) {
+        load.buffers = load.mrs;
+    }
+    if load.mrs > load.buffers {
+        let (mrs, buffers) = (load.mrs, load.buffers);
+        return Err(wrong(Opt::Mrs, Reason::MrsAboveBuffers { mrs, buffers }));
+    }
+    let first = if given.has(Opt::Buffers) {
+        Opt::Buffers
+    } else {
+        Opt::Mrs
+    };
+    if load.service.is_unreliable() {
+        let other = first.spec().name();
+        return Err(wrong(Opt::Qp, Reason::UnreliableWith { other }));
+    }
+    if load.full {
+        let other = first.spec().name();
+        return Err(invalid("validate=full", Reason::Both { other }));
+    }
+    if command.unsafe_global_rkey && load.mrs > 1 {
+        let other = Opt::Mrs.spec().name();
+        return Err(wrong(Opt::UnsafeGlobalRkey, Reason::Both { other }));
+    }
+    Ok(())
 }
 
 /// Returns true where `group` is of the family of the command's address.

@@ -32,6 +32,9 @@ pub(crate) fn suits(load: &Load, validate: bool, test: Test, size: u32) -> bool 
         && (load.postlist == 1 || goes(Opt::PostList))
         && (load.signal_every == 1 || goes(Opt::SignalEvery))
         && (load.sge == 1 || goes(Opt::Sge))
+        && (load.buffers == 1 || goes(Opt::Buffers) && !load.full)
+        && (load.buffers == 1 || !load.service.is_unreliable())
+        && load.mrs <= load.buffers
         && (load.segs == 1 || goes(Opt::Segs))
         && (load.offset == 0 || goes(Opt::Offset))
         && (!load.biovec || goes(Opt::BioVec))

@@ -394,6 +394,15 @@ impl Test {
         matches!(self.spec().verb, Some(Verb::Write | Verb::Send))
     }
 
+    /// Returns true where its operations can take several buffers in turn: nobody waits for the
+    /// data at one place.
+    pub(crate) const fn takes_buffers(self) -> bool {
+        match self.spec().verb {
+            Some(verb) => !verb.is_atomic() && !self.shows_in_memory(),
+            None => false,
+        }
+    }
+
     /// Returns true where its operations need no answer of the device, so that an unreliable queue
     /// pair has them.
     pub(crate) const fn takes_unreliable(self) -> bool {

@@ -193,7 +193,12 @@ impl PrivateData {
             let [high, low] = load.offset.to_be_bytes();
             [load.segs, high, low]
         } else {
-            let [_, number @ ..] = self.data_queue_pair.to_be_bytes();
+            // Buffers are of a reliable queue pair.
+            let number = match load.service.is_unreliable() {
+                true => self.data_queue_pair,
+                false => encode_buffers(load),
+            };
+            let [_, number @ ..] = number.to_be_bytes();
             number
         };
         let fields = pack(
@@ -345,10 +350,14 @@ impl PrivateData {
             Self::UD => Service::Ud,
             _ => return Err(PrivateDataError::Flags(Self::SERVICE)),
         };
-        if !is_rw {
-            self.data_queue_pair = u32::from_be_bytes([0, first, second, third]);
+        let own = u32::from_be_bytes([0, first, second, third]);
+        let (buffers, mrs) = match !is_rw && !service.is_unreliable() {
+            true => decode_buffers(own),
+            false => (1, 1),
+        };
+        if service.is_unreliable() {
+            self.data_queue_pair = own;
         }
-        let reserved = self.data_queue_pair != 0 && !service.is_unreliable();
         self.load = Load {
             service,
             duplex: is_set(flags, Opt::Duplex),
@@ -363,6 +372,8 @@ impl PrivateData {
             postlist,
             signal_every,
             sge,
+            buffers,
+            mrs,
             segs,
             offset,
             biovec: is_set(flags, Opt::BioVec),
@@ -378,14 +389,27 @@ impl PrivateData {
             && limits::ALIVE_MS.contains(&self.alive_ms.into())
             // Those below are the special ones, of management.
             && (!service.is_unreliable() || self.data_queue_pair >= 2);
-        if reserved {
-            Err(PrivateDataError::Reserved)
-        } else if in_range {
+        if in_range {
             Ok(())
         } else {
             Err(PrivateDataError::Load)
         }
     }
+}
+
+/// Bits of the number of buffers, and of that of regions, on the wire: one less than there are.
+const BUFFER_BITS: u32 = (limits::MOST_BUFFERS - 1).count_ones();
+
+/// Returns the numbers of buffers and regions as one number; 0 where there is one of each.
+fn encode_buffers(load: &Load) -> u32 {
+    let less = |number: u16| u32::from(number.saturating_sub(1));
+    less(load.buffers) << BUFFER_BITS | less(load.mrs)
+}
+
+/// Returns the numbers of buffers and regions.
+fn decode_buffers(number: u32) -> (u16, u16) {
+    let more = |number: u32| (number & u32::from(limits::MOST_BUFFERS - 1)) as u16 + 1;
+    (more(number >> BUFFER_BITS), more(number))
 }
 
 /// Returns the flag of an option, where it is set.

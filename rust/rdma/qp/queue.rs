@@ -318,7 +318,7 @@ impl<'a, T, F: ForeignMemory> Queue<'a, T, F> {
         list: &mut PreparedList,
         entry: usize,
         form: Form,
-        request: impl Fn(usize) -> Request,
+        request: impl Fn(usize) -> Result<Request>,
     ) -> Result {
         let cqe = self.entries.get(entry).ok_or(EINVAL)?.cqe();
         let datagram = match self.unreliable {

@@ -190,8 +190,8 @@ impl Raw {
 /// of the queue pair whose memory is that of `owner`. Where there are `swaps`, the variant of all
 /// is `atomic`.
 pub(crate) struct PreparedList {
-    requests: KVec<Raw>,
-    elements: KVec<bindings::ib_sge>,
+    requests: KVVec<Raw>,
+    elements: KVVec<bindings::ib_sge>,
     capacity: usize,
     /// Scatter/gather elements of each request.
     sges: usize,
@@ -218,8 +218,8 @@ impl PreparedList {
     pub(crate) fn new(capacity: usize, sges: usize) -> Result<Self> {
         let elements = capacity.checked_mul(sges).ok_or(ERANGE)?;
         Ok(Self {
-            requests: KVec::with_capacity(capacity, GFP_KERNEL)?,
-            elements: KVec::with_capacity(elements, GFP_KERNEL)?,
+            requests: KVVec::with_capacity(capacity, GFP_KERNEL)?,
+            elements: KVVec::with_capacity(elements, GFP_KERNEL)?,
             capacity,
             sges,
             owner: None,
@@ -235,7 +235,7 @@ impl PreparedList {
     ///
     /// # Errors
     ///
-    /// `EINVAL` where an operand is not within its buffer, the list has been filled before, the
+    /// The error of `request`; `EINVAL` where an operand is not within its buffer, the list has been filled before, the
     /// operations are of different kinds or have no such form, or a request cannot hold as much
     /// data itself.
     pub(in crate::rdma) fn fill<F: ForeignMemory>(
@@ -244,15 +244,15 @@ impl PreparedList {
         memory: &Memory<F>,
         cqe: *mut bindings::ib_cqe,
         datagram: Option<Datagram>,
-        request: impl Fn(usize) -> Request,
+        request: impl Fn(usize) -> Result<Request>,
     ) -> Result {
         if self.owner.is_some() {
             return Err(EINVAL);
         }
         for number in 0..self.capacity {
-            self.push_elements(form.inline, memory, &request(number).local)?;
+            self.push_elements(form.inline, memory, &request(number)?.local)?;
         }
-        let kind = request(0).operation;
+        let kind = request(0)?.operation;
         let opcode = match form.numbered {
             true => kind.opcode_with_immediate()?,
             false => kind.opcode(),
@@ -260,7 +260,7 @@ impl PreparedList {
         // All are there now, so that nothing moves or borrows them any more.
         let mut elements = self.elements.as_mut_ptr();
         for number in 0..self.capacity {
-            let operation = request(number).operation;
+            let operation = request(number)?.operation;
             if discriminant(&operation) != discriminant(&kind) {
                 return Err(EINVAL);
             }

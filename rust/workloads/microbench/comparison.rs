@@ -18,37 +18,64 @@ use crate::{
         data::pattern::Mismatch,
         failure::Failure, //
     },
+    mr::BufferId,
     workloads::exchange::memory_failed, //
 };
 use kernel::prelude::*;
 
 impl Microbench {
-    /// Checks the data that has arrived here, if that was requested and any has.
+    /// Checks the data that has arrived here, if that was requested and any has: what is at each
+    /// place that was taken.
     pub(super) fn check(&self, queue: &Queue<'_>) -> Result<Option<Mismatch>, Failure> {
         let plan = &self.plan;
-        let mut offset = 0;
-        let buffer = if !plan.validate || plan.load.full {
+        let (buffer, offset) = if !plan.validate || plan.load.full {
             // Nobody wants to know, or all data has been compared when it came.
-            None
+            return Ok(None);
         } else if let Some(messages) = self.messages.as_ref().filter(|_| plan.is_received()) {
-            offset = messages.offset();
-            messages.data()
+            (messages.data(), messages.offset())
         } else if self.messages.is_some() && self.arrivals == 0 {
             // All has been lost.
-            None
+            return Ok(None);
         } else if plan.is_received() {
-            self.channel.data()
+            (self.channel.data(), 0)
         } else if !plan.fetches() && self.peer.is_none() {
             // The peer's WRITEs are known to have arrived only when the peer says that it is done.
-            None
-        } else {
-            self.buffers.sink
-        };
-        let Some(buffer) = buffer else {
             return Ok(None);
+        } else {
+            return self.check_places(queue);
         };
-        let place = (buffer, offset);
-        let found = verb::compare(plan.verb, &plan.data(), queue, place, self.iteration())?;
+        match buffer {
+            Some(buffer) => self.check_at(queue, (buffer, offset)),
+            None => Ok(None),
+        }
+    }
+
+    /// Checks each place of the sink that an operation has brought data to.
+    fn check_places(&self, queue: &Queue<'_>) -> Result<Option<Mismatch>, Failure> {
+        let operations = match self.peer.filter(|_| !self.plan.fetches()) {
+            Some((iterations, _)) => iterations.saturating_add(self.plan.warmup()),
+            None => self.iteration(),
+        };
+        for number in 0..self.plan.places().taken(operations) {
+            let Some(at) = self.buffers.in_sink(self.plan.place(number.into())) else {
+                return Ok(None);
+            };
+            let found = self.check_at(queue, at)?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Checks what is at an offset of a buffer.
+    fn check_at(
+        &self,
+        queue: &Queue<'_>,
+        at: (BufferId, usize),
+    ) -> Result<Option<Mismatch>, Failure> {
+        let plan = &self.plan;
+        let found = verb::compare(plan.verb, &plan.data(), queue, at, self.iteration())?;
         self.compared(found.as_ref());
         Ok(found)
     }
@@ -76,7 +103,7 @@ impl Microbench {
             let buffer = buffer.ok_or_else(|| memory_failed(EINVAL))?;
             numbered.compare_at(queue, buffer, 0, number)?
         } else {
-            let sink = self.buffers.sink.ok_or_else(|| memory_failed(EINVAL))?;
+            let sink = self.buffers.sink().ok_or_else(|| memory_failed(EINVAL))?;
             numbered.compare(queue, sink, number)?
         };
         self.compared(self.mismatch.as_ref());

@@ -24,6 +24,7 @@ use crate::{
             Entry, //
         },
         limits::{
+            check_region,
             check_size,
             QueueLimits, //
         },
@@ -34,12 +35,14 @@ use crate::{
     },
     logic::{
         command::{
+            Load,
             MulticastGroup,
             Test, //
         },
         data::pattern::Pattern,
         device::caps,
         failure::Failure,
+        measure::places::Places,
         pingpong::Violation,
         spec::{
             service::Service,
@@ -81,6 +84,7 @@ fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
         .map_err(|e| failed("starting the client")(e.into()))?;
     let check = |device: &Device<'_>| {
         verb::check(verb, &command.load, device)?;
+        check_buffers(&command.load, command.size, device)?;
         check_multicast(device, command.mcast)
     };
     client.lead(report, check, |room, memory, traffic| {
@@ -119,11 +123,21 @@ fn check(accepting: &Accepting<'_>, asked: &Asked) -> Result<(PrivateData, Verb)
     check_size(&device, peer.size)?;
     let verb = verb_of(peer.test)?;
     verb::check(verb, &peer.load, &device)?;
+    check_buffers(&peer.load, peer.size, &device)?;
     if peer.load.service == Service::Ud {
         accepting.id.check_datagram(peer.size)?;
     }
     check_multicast(&device, group_of(accepting, &peer)?)?;
     Ok((peer, verb))
+}
+
+/// Checks that the device can cover the buffers of `load`, of `size` bytes each, by its regions.
+fn check_buffers(load: &Load, size: u32, device: &Device<'_>) -> Result<(), Failure> {
+    match Places::new(load.buffers, load.mrs, size).region_bytes() {
+        _ if load.buffers == 1 => Ok(()),
+        Some(bytes) => check_region(device, bytes as usize),
+        None => check_region(device, usize::MAX),
+    }
 }
 
 /// Checks that the device has multicast, if there is a `group`.

@@ -29,6 +29,10 @@ use crate::{
             Pattern, //
         },
         measure::{
+            places::{
+                Place,
+                Places, //
+            },
             schedule::Share,
             slots::Slots,
             window::warmup, //
@@ -109,20 +113,59 @@ impl Plan {
             .map_or(Slots::ONE, |numbered| numbered.slots)
     }
 
+    /// Returns the places of operations that take several buffers in turn.
+    pub(super) fn places(&self) -> Places {
+        Places::new(self.load.buffers, self.load.mrs, self.size)
+    }
+
+    /// Returns the place of the data of operation number `number`.
+    pub(super) fn place(&self, number: u64) -> Place {
+        match self.numbered() {
+            None => self.places().place(number),
+            Some(numbered) => Place {
+                region: 0,
+                offset: numbered.slots.offset(number) as u32,
+            },
+        }
+    }
+
     /// Returns the number of requests that a list of operations has room for.
     pub(crate) fn list_capacity(&self) -> usize {
-        let longest = usize::from(self.load.postlist);
-        longest.max(self.slots().count as usize)
+        let longest = u32::from(self.load.postlist);
+        let places = match self.load.full {
+            true => self.slots().count,
+            false => self.places().count(),
+        };
+        longest.next_multiple_of(places.max(1)) as usize
     }
 
-    /// Returns the bytes from the data of one operation to that of the next.
-    pub(crate) fn stride(&self) -> u32 {
-        self.slots().stride
+    /// Returns true where operations differ in the place of their data.
+    pub(super) fn takes_turns(&self) -> bool {
+        self.load.full || self.load.buffers > 1
     }
 
-    /// Returns the bytes of a buffer for the data of all operations that may be under way.
-    pub(crate) fn room_for_data(&self) -> usize {
-        self.slots().bytes(self.size)
+    /// Returns the number of regions that each side's memory is in.
+    pub(super) fn regions(&self) -> usize {
+        self.places().regions() as usize
+    }
+
+    /// Returns true where there are several, and this side's operations name its own memory by
+    /// their keys.
+    pub(super) fn has_regions(&self) -> bool {
+        self.load.mrs > 1
+    }
+
+    /// Returns true where this side reads the peer's table of regions.
+    pub(super) fn reads_table(&self) -> bool {
+        self.has_regions() && self.posts() && !self.is_received()
+    }
+
+    /// Returns the bytes of the memory of one region.
+    pub(super) fn region_bytes(&self) -> usize {
+        match self.load.full {
+            true => self.slots().bytes(self.size),
+            false => self.places().region_bytes().unwrap_or(u32::MAX) as usize,
+        }
     }
 
     /// Returns true if an operation brings data to the side that posts it.
@@ -229,7 +272,7 @@ impl Plan {
 
     /// Returns the number of operations that may be in flight; at least as many as the load needs.
     pub(crate) fn depth(&self) -> u32 {
-        let mut most = self.room.requests.saturating_sub(CONTROL_SENDS);
+        let mut most = self.room.requests.saturating_sub(self.control_sends());
         if self.counts_arrivals() {
             // The completions of receives need room, too.
             most = most.min(self.room.completions / 3);
@@ -250,10 +293,15 @@ impl Plan {
         }
     }
 
-    /// Returns the control messages that the send queue has room for.
+    /// Returns the control messages that the send queue has room for, with registrations.
     fn control_sends(&self) -> u32 {
+        // Those of either direction, of a table or its sink, and the READ of a table.
+        let regions = match self.has_regions() {
+            true => 2 * u32::from(self.load.mrs) + 2,
+            false => 0,
+        };
         // One tells how many messages have arrived.
-        CONTROL_SENDS + u32::from(self.is_unreliable())
+        CONTROL_SENDS + regions + u32::from(self.is_unreliable())
     }
 
     /// Returns the receives, and whether they are shared.

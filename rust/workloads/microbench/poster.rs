@@ -40,6 +40,9 @@ use kernel::{
 /// The slot of the completion of an operation that was posted again.
 pub(super) const AGAIN: usize = 1;
 
+/// The slot of the completion of the READ of the peer's table of regions.
+pub(super) const TABLE: usize = 2;
+
 /// Posts lists of equal requests, and counts operations, lists and completions.
 pub(crate) struct Poster {
     list: PreparedList,
@@ -129,9 +132,9 @@ impl Poster {
         let open_loop = |share| OpenLoop::new(share, plan.duration_ms);
         let sges = usize::from(load.sge);
         let data = if plan.fetches() {
-            buffers.sink
+            buffers.sink()
         } else {
-            buffers.source
+            buffers.source()
         };
         let repeats = plan.is_unreliable() && plan.test.is_latency();
         Ok(Self {
@@ -166,7 +169,7 @@ impl Poster {
         &mut self,
         queue: &mut Queue<'_>,
         form: Form,
-        request: impl Fn(usize) -> Request,
+        request: impl Fn(usize) -> Result<Request>,
     ) -> Result<(), Failure> {
         let op = verb::operation(self.verb);
         if let Some(again) = &mut self.again {

@@ -8,7 +8,10 @@
 use super::{
     control_channel::Arrival,
     losses::QUIET_MS,
-    poster::AGAIN,
+    poster::{
+        AGAIN,
+        TABLE, //
+    },
     verb,
     Microbench,
     Phase,
@@ -110,6 +113,7 @@ impl Microbench {
                 Ok(())
             }
             Operation::Register => Ok(()),
+            Operation::Read if wc.slot == TABLE => self.table_came(queue),
             _ => {
                 match &mut self.work {
                     Work::Latency(latency) if wc.slot == AGAIN => {

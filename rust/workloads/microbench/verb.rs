@@ -131,12 +131,19 @@ pub(super) fn check(verb: Verb, load: &Load, device: &Device<'_>) -> Result<(), 
     Ok(())
 }
 
-/// Writes to `buffer`, which operations take `data` from, what is there before the first of them.
-/// May sleep.
-pub(super) fn fill(verb: Verb, data: &Data, memory: &mut Memory, buffer: BufferId) -> Result {
+/// Writes to a buffer, from an offset, which operations take `data` from, what is there before the
+/// first of them. May sleep.
+pub(super) fn fill(
+    verb: Verb,
+    data: &Data,
+    memory: &mut Memory,
+    (buffer, offset): (BufferId, usize),
+) -> Result {
     match verb {
         Verb::Write | Verb::Read | Verb::Send => {
-            mr::fill(memory, buffer, 0, data.size(), |words| data.fill(words))
+            mr::fill(memory, buffer, offset, data.size(), |words| {
+                data.fill(words);
+            })
         }
         // It counts from 0, which it has been made with.
         Verb::FetchAdd | Verb::CompareSwap => Ok(()),

@@ -114,7 +114,7 @@ impl End {
         // The device copies the list when it is posted.
         let mut list = PreparedList::new(count, 1)?;
         let posted = self.with(|_, queue| {
-            queue.fill_list(&mut list, entry, form, |_| request)?;
+            queue.fill_list(&mut list, entry, form, |_| Ok(request))?;
             let notify = |number| Notify {
                 signaled: number == 0,
                 solicited: false,

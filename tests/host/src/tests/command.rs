@@ -79,6 +79,8 @@ const LOAD: Load = Load {
     postlist: 1,
     signal_every: 1,
     sge: 1,
+    buffers: 1,
+    mrs: 1,
     segs: 1,
     offset: 0,
     biovec: false,
@@ -114,7 +116,8 @@ fn defaults_of_each_test() {
 
 #[test]
 fn a_server_without_a_test_takes_the_load_of_its_client() {
-    let load = "duplex,qps=2,postlist=2,signal_every=2,inline,sge=2,imm,untimed,size=1,duration=3";
+    let load = "duplex,qps=2,postlist=2,signal_every=2,inline,sge=2,imm,untimed,size=1,\
+                buffers=4,mrs=2,duration=3";
     let mut expected = parse("server,size=1");
     (expected.duration_s, expected.min_bw) = (Some(3), Some(5));
     assert_eq!(parse(&format!("server,min_bw=5,{load}")), expected);

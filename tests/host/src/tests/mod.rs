@@ -46,6 +46,7 @@ mod order;
 mod pace;
 mod pattern;
 mod place;
+mod places;
 mod port_counters;
 mod preflight;
 mod private_data;

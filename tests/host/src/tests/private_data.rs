@@ -83,6 +83,8 @@ fn loaded() -> PrivateData {
             postlist: 0x0304,
             signal_every: 0x0102,
             sge: 0x0d,
+            buffers: 0x0234,
+            mrs: 0x0124,
             segs: 1,
             offset: 0,
             biovec: false,
