@@ -226,7 +226,14 @@ impl<'a> Report<'a> {
 
     /// Returns the bytes per second of a microbenchmark's operations.
     pub(crate) fn bandwidth(&self) -> u64 {
-        per_second(self.bytes(self.iterations), self.elapsed_ns)
+        per_second(self.moved(), self.elapsed_ns)
+    }
+
+    /// Returns the bytes of the finished iterations.
+    fn moved(&self) -> u64 {
+        let mixed = self.measured.as_ref();
+        let mixed = mixed.and_then(|measured| measured.figures.bytes);
+        mixed.unwrap_or_else(|| self.bytes(self.iterations))
     }
 
     fn bytes(&self, iterations: u64) -> u64 {
@@ -397,7 +404,7 @@ impl<'a> Report<'a> {
         let figures = &measured.figures;
         let load = &figures.load;
         object
-            .num("bytes", self.bytes(self.iterations))?
+            .num("bytes", self.moved())?
             .num("bytes_per_s", self.bandwidth())?
             .num("warmup", figures.warmup)?
             .num("completions", figures.completions)?
@@ -420,7 +427,8 @@ impl<'a> Report<'a> {
             loss.write(object)?;
         }
         if let Some((iterations, elapsed_ns)) = figures.peer {
-            let bandwidth = per_second(self.bytes(iterations), elapsed_ns);
+            let bytes = figures.peer_bytes.unwrap_or(self.bytes(iterations));
+            let bandwidth = per_second(bytes, elapsed_ns);
             object
                 .num("peer_iterations", iterations)?
                 .num("peer_elapsed_ns", elapsed_ns)?

@@ -84,16 +84,14 @@ impl ThreadSeries {
     /// Counts `operations` that ended at `now`, each after `latency` nanoseconds if that was
     /// measured. Any context.
     pub(crate) fn record(&self, now: u64, operations: u64, latency: Option<u64>) {
-        if let Some(series) = &mut *self.series.lock() {
-            let bytes = operations.saturating_mul(self.size.into());
-            series.record(now, operations, bytes, latency);
-        }
+        let bytes = operations.saturating_mul(self.size.into());
+        self.record_bytes(now, operations, bytes, latency);
     }
 
-    /// Counts a request of `bytes` that ended at `now`, after `latency` nanoseconds. Any context.
-    pub(crate) fn record_request(&self, now: u64, bytes: u32, latency: u64) {
+    /// Counts the same of operations that have so many `bytes` together. Any context.
+    pub(crate) fn record_bytes(&self, now: u64, operations: u64, bytes: u64, latency: Option<u64>) {
         if let Some(series) = &mut *self.series.lock() {
-            series.record(now, 1, bytes.into(), Some(latency));
+            series.record(now, operations, bytes, latency);
         }
     }
 

@@ -327,14 +327,20 @@ impl Accepting<'_> {
             let deadline = disconnect_deadline(self.session, &result);
             self.id.wait_disconnected(deadline);
         }
-        let measured = server.as_ref().map(|server| server.summary().measured());
-        let (operations, ns) = credible(measured.unwrap_or_default(), report.size, seen_ns);
+        let summary = server.as_ref().map(|server| server.summary());
+        let measured = summary.as_ref().map(|summary| summary.measured());
+        let said = measured.unwrap_or_default();
+        let mixed = summary
+            .as_ref()
+            .and_then(|summary| summary.measured_bytes());
+        let bytes = mixed.unwrap_or(said.0.saturating_mul(report.size.into()));
+        let ((operations, ns), bytes) = credible(said, bytes, seen_ns);
         if measured.is_some() {
             queue_pair.note_rate(operations, ns);
         }
         let counts = came && self.session.command.role == Role::Server;
         let failed = result.is_err();
-        let add = || self.session.add_served(failed, operations, report.size, ns);
+        let add = || self.session.add_served(failed, operations, bytes, ns);
         let served = counts.then(add);
         let sharing = queue_pair.sharing();
         let moved = counters.moved(self.id);

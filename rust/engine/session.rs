@@ -341,9 +341,9 @@ impl Session {
 
     /// Adds a connection of a server that has ended to the sums over all, which it returns: see
     /// [`Served::add`]. May sleep.
-    pub(crate) fn add_served(&self, failed: bool, operations: u64, size: u32, ns: u64) -> Served {
+    pub(crate) fn add_served(&self, failed: bool, operations: u64, bytes: u64, ns: u64) -> Served {
         let mut served = self.served.lock();
-        served.add(failed, operations, size, ns);
+        served.add(failed, operations, bytes, ns);
         *served
     }
 

@@ -50,8 +50,12 @@ pub(crate) struct Figures {
     pub(crate) busy_ns: u64,
     /// Number of times that a measured time is halved to get a latency.
     pub(crate) halvings: u32,
+    /// Bytes of the measured operations, where these have several sizes.
+    pub(crate) bytes: Option<u64>,
     /// Number of operations and nanoseconds that the peer measured.
     pub(crate) peer: Option<(u64, u64)>,
+    /// Bytes of these operations, where they have several sizes.
+    pub(crate) peer_bytes: Option<u64>,
     /// True where the peer has found a difference in the data that has arrived there, and false
     /// where it has found none; `None` where it does not compare, or has not told.
     pub(crate) peer_mismatch: Option<bool>,
@@ -67,6 +71,8 @@ impl Figures {
             completions: self.completions.saturating_add(other.completions),
             posts: self.posts.saturating_add(other.posts),
             busy_ns: self.busy_ns.saturating_add(other.busy_ns),
+            bytes: sum(self.bytes, other.bytes),
+            peer_bytes: sum(self.peer_bytes, other.peer_bytes),
             peer: match (self.peer, other.peer) {
                 (Some((count, ns)), Some((more, longer))) => {
                     Some((count.saturating_add(more), ns.max(longer)))
@@ -83,6 +89,14 @@ impl Figures {
             },
             ..*self
         }
+    }
+}
+
+/// Returns the sum of those of two numbers that there are.
+fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.saturating_add(other)),
+        (one, other) => one.or(other),
     }
 }
 
@@ -112,6 +126,13 @@ impl Summary<'_> {
     /// Returns the time that the workload took, in nanoseconds.
     pub(crate) fn elapsed_ns(&self) -> u64 {
         self.times.map_or(0, elapsed_ns)
+    }
+
+    /// Returns the bytes of the operations of the side that measured them, where these have
+    /// several sizes.
+    pub(crate) fn measured_bytes(&self) -> Option<u64> {
+        let figures = self.figures.as_ref()?;
+        figures.peer_bytes.or(figures.bytes)
     }
 
     /// Returns the operations, and their time in nanoseconds, of the side that measured them.

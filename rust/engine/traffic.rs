@@ -48,15 +48,13 @@ impl Default for Direction {
 }
 
 impl Direction {
-    fn add(&self, count: u32, bytes: u32) {
+    fn add(&self, count: u32, bytes: u64) {
         // The queue pair's lock makes its holder the only writer, so no
         // read-modify-write is needed.
-        let (count, bytes) = (u64::from(count), u64::from(bytes));
         let sum = self.bytes.load(Relaxed);
-        self.bytes
-            .store(sum.wrapping_add(count.wrapping_mul(bytes)), Relaxed);
+        self.bytes.store(sum.wrapping_add(bytes), Relaxed);
         let sum = self.messages.load(Relaxed);
-        self.messages.store(sum.wrapping_add(count), Relaxed);
+        self.messages.store(sum.wrapping_add(count.into()), Relaxed);
     }
 }
 
@@ -84,6 +82,18 @@ impl Traffic {
         }
     }
 
+    /// Notes the same of operations that have so many `bytes` together. Any context.
+    pub(crate) fn ended_bytes(
+        &self,
+        now: u64,
+        (operations, bytes): (u64, u64),
+        latency: Option<u64>,
+    ) {
+        if let Some(series) = &self.series {
+            series.record_bytes(now, operations, bytes, latency);
+        }
+    }
+
     /// Notes that `operations` ended now. The clock is read only where there is a series. Any
     /// context.
     pub(crate) fn ended_now(&self, operations: u64) {
@@ -95,33 +105,33 @@ impl Traffic {
     /// Notes that a request of `bytes` ended at `now`, after `latency` nanoseconds. Any context.
     pub(crate) fn ended_request(&self, now: u64, bytes: u32, latency: u64) {
         if let Some(series) = &self.series {
-            series.record_request(now, bytes, latency);
+            series.record_bytes(now, 1, bytes.into(), Some(latency));
         }
     }
 
     /// Counts a SEND that has been posted. Any context.
     pub(crate) fn sent(&self, bytes: u32) {
-        self.send.add(1, bytes);
+        self.send.add(1, bytes.into());
     }
 
     /// Counts a message that has arrived. Any context.
     pub(crate) fn received(&self, bytes: u32) {
-        self.receive.add(1, bytes);
+        self.receive.add(1, bytes.into());
     }
 
     /// Counts an RDMA WRITE that has been posted. Any context.
     pub(crate) fn written(&self, bytes: u32) {
-        self.write.add(1, bytes);
+        self.write.add(1, bytes.into());
     }
 
     /// Counts an RDMA READ that has completed. Any context.
     pub(crate) fn read(&self, bytes: u32) {
-        self.read.add(1, bytes);
+        self.read.add(1, bytes.into());
     }
 
-    /// Counts `count` operations of `bytes` each: SENDs and WRITEs that have been
+    /// Counts `count` operations of `bytes` together: SENDs and WRITEs that have been
     /// posted, READs that have completed. Any context.
-    pub(crate) fn moved(&self, operation: Operation, count: u32, bytes: u32) {
+    pub(crate) fn moved(&self, operation: Operation, count: u32, bytes: u64) {
         match operation {
             Operation::Send => self.send.add(count, bytes),
             Operation::Write => self.write.add(count, bytes),
@@ -137,7 +147,7 @@ impl Traffic {
     /// Counts a message whose `bytes` of data have been compared with what was sent, and are that.
     /// Any context.
     pub(crate) fn validated(&self, bytes: u32) {
-        self.validated.add(1, bytes);
+        self.validated.add(1, bytes.into());
     }
 
     /// Returns the current values of the counters.

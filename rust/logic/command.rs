@@ -37,7 +37,10 @@ pub(crate) mod value;
 pub(crate) use super::{
     conformance::CaseSet,
     data::pattern::PatternKind,
-    measure::schedule::Share,
+    measure::{
+        schedule::Share,
+        sizes::Sizes, //
+    },
     spec::{
         limits,
         load::Load,
@@ -77,6 +80,7 @@ pub(crate) use stream_options::StreamOptions;
 /// - `pool` is not set together with `poll`, `spin_us` or `srq`, and neither of these five with a
 ///   client's or loopback's [`Load::solicited`].
 /// - `srq` is set only where microbenchmarks are served, and not with `recvs`.
+/// - `sizes` has some exactly where [`Load::mixed`] is set.
 /// - `mcast` is of the family of the address, and of a client or loopback only with datagrams.
 /// - None of `ack_timeout`, `retry`, `rnr_retry` and `min_rnr` is set with `tcp`.
 /// - `persist`, `allow`, `max_memory` and `most_silence_ms` are set for a server only, and
@@ -154,6 +158,8 @@ pub(crate) struct Command {
     pub(crate) pool: bool,
     /// Receives that each connection keeps posted for data; `None` for as many as its test needs.
     pub(crate) recvs: Option<u32>,
+    /// The sizes of operations, where they have several; `size` is the largest.
+    pub(crate) sizes: Sizes,
     /// Receives that all connections of a server share; `None` for receives of their own.
     pub(crate) srq: Option<u32>,
     /// Serves clients until stopped, instead of as many as there are threads.
@@ -246,6 +252,7 @@ impl Command {
             spin_us: None,
             pool: false,
             recvs: None,
+            sizes: Sizes::NONE,
             srq: None,
             persist: false,
             allow: AllowList::ALL,

@@ -16,6 +16,7 @@
 //! - [`sequence`], [`loss`] - the messages of an unreliable queue pair
 //! - [`slots`] - the places of messages that are all compared
 //! - [`places`] - the places of operations that take several buffers in turn
+//! - [`sizes`] - the sizes of operations that are a mix of several
 
 pub(crate) mod histogram;
 pub(crate) mod latencies;
@@ -29,6 +30,7 @@ pub(crate) mod sequence;
 pub(crate) mod series;
 pub(crate) mod served;
 pub(crate) mod sharing;
+pub(crate) mod sizes;
 pub(crate) mod slots;
 pub(crate) mod stats;
 pub(crate) mod usage;

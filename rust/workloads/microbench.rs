@@ -163,6 +163,8 @@ pub(crate) struct Microbench {
     arrivals: u64,
     /// Number of operations and nanoseconds that the peer measured.
     peer: Option<(u64, u64)>,
+    /// Bytes of these, if they have several sizes.
+    peer_bytes: Option<u64>,
     /// First difference between the data that arrived here and the data that was sent.
     mismatch: Option<Mismatch>,
     /// The peer has reported a mismatch in the data that arrived there.
@@ -187,7 +189,7 @@ impl Microbench {
         let channel = ControlChannel::new(
             memory,
             traffic.clone(),
-            plan.size,
+            (plan.size, plan.load.mixed),
             plan.data_comes_with_control(),
             plan.kind_of_receives(),
             plan.receive_buffers(),
@@ -216,6 +218,7 @@ impl Microbench {
                 may_end: !plan.ends_together(),
                 arrivals: 0,
                 peer: None,
+                peer_bytes: None,
                 mismatch: None,
                 peer_mismatch: false,
                 theirs: None,
@@ -279,7 +282,7 @@ impl Microbench {
                 let remote = buffers.remote(place).ok_or(EINVAL)?;
                 Ok(Request {
                     operation: verb::request(plan.verb, remote, plan.load.imm),
-                    local: buffers.local(place, plan.size).ok_or(EINVAL)?,
+                    local: buffers.local(place, plan.size_of(number)).ok_or(EINVAL)?,
                 })
             };
             match &mut self.work {
@@ -334,6 +337,12 @@ impl Microbench {
                 self.step(queue)
             }
             (Control::Arrived(arrived), Phase::Done) => self.peer_arrived(arrived),
+            (Control::Moved(bytes), Phase::Running)
+                if self.plan.load.mixed && !self.plan.leading && self.peer_bytes.is_none() =>
+            {
+                self.peer_bytes = Some(bytes);
+                Ok(())
+            }
             _ => Err(self.broken(Violation::Early)),
         }
     }
@@ -435,6 +444,23 @@ impl Microbench {
         (tells && self.peer.is_some()).then_some(self.peer_mismatch)
     }
 
+    /// Returns the bytes of the measured operations of this side, if they have several sizes.
+    fn bytes(&self) -> Option<u64> {
+        match &self.work {
+            Work::Latency(latency) => latency.poster.bytes(latency.iterations()),
+            Work::Bandwidth(bandwidth) => bandwidth.poster.bytes(bandwidth.iterations()),
+            Work::Passive => None,
+        }
+    }
+
+    /// Returns the bytes of the peer's measured operations, if they have several sizes: no more
+    /// than so many operations can have.
+    fn peers_bytes(&self) -> Option<u64> {
+        let (operations, _) = self.peer?;
+        let most = operations.saturating_mul(self.plan.size.into());
+        self.peer_bytes.map(|bytes| bytes.min(most))
+    }
+
     fn elapsed_ns(&self) -> u64 {
         match &self.work {
             Work::Latency(latency) => elapsed_ns(latency.times()),
@@ -465,6 +491,11 @@ impl Microbench {
             }
             self.phase = Phase::Done;
             self.say_arrived(queue)?;
+            let bytes = self.bytes();
+            if let Some(bytes) = bytes {
+                self.channel
+                    .send(queue, &Control::Moved(bytes), List::new())?;
+            }
             let summary = self.summary();
             let done = Control::Done {
                 iterations: summary.iterations,

@@ -127,7 +127,7 @@ TABLE = (
 	       "left.writer.is_exiting() || returns.passed()", "false",
 	       "test_restart: a writer that dies while it is frozen"),
 	Mutant("received messages are not counted", "rust/engine/traffic.rs",
-	       "self.receive.add(1, bytes);", "",
+	       "self.receive.add(1, bytes.into());", "",
 	       "test_pingpong: IPv6, global and link-local"),
 	Mutant("a thread that has ended is still listed", "rust/engine/registry.rs",
 	       "let _ = workers.remove(index);", "",

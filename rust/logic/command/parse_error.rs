@@ -10,6 +10,7 @@ use super::{
 use crate::logic::{
     conformance::list_families,
     failure::errno,
+    measure::sizes,
     spec::{
         limits,
         places::Places,
@@ -19,7 +20,8 @@ use crate::logic::{
     text::{
         alternatives::Alternatives,
         Escaped, //
-    }, //
+    },
+    wire::control::Control, //
 };
 use core::fmt;
 
@@ -158,6 +160,10 @@ pub(crate) enum Reason<'a> {
         sge: u8,
         size: u32,
     },
+    NotSizes {
+        value: &'a str,
+    },
+    SizeOfControl,
     MrsAboveBuffers {
         mrs: u16,
         buffers: u16,
@@ -438,6 +444,19 @@ impl fmt::Display for ParseError<'_> {
             Reason::SgeAboveSize { sge, size } => write!(
                 f,
                 "{option}={sge} does not go with size={size}; each piece needs a byte"
+            ),
+            Reason::NotSizes { value } => write!(
+                f,
+                "{option}={}: must be up to {} sizes with + between, each with : and its weight, \
+                 as in 64:9+64K:1; the weights are {} together at most",
+                Escaped(value),
+                sizes::MOST,
+                sizes::MOST_WEIGHT
+            ),
+            Reason::SizeOfControl => write!(
+                f,
+                "{option}: {} bytes are the length of control messages; choose another size",
+                Control::MAX_LEN
             ),
             Reason::MrsAboveBuffers { mrs, buffers } => write!(
                 f,

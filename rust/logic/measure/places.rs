@@ -54,8 +54,9 @@ impl Places {
 
     /// Returns the bytes of each region, `None` for more than 32 bits count.
     pub(crate) fn region_bytes(&self) -> Option<u32> {
-        let behind = self.count.div_ceil(self.regions).checked_sub(1)?;
-        behind.checked_mul(self.stride()?)?.checked_add(self.size)
+        let most = self.count.div_ceil(self.regions.max(1));
+        let behind = most.checked_sub(1)?.checked_mul(self.stride()?)?;
+        behind.checked_add(self.size)
     }
 
     /// Returns the bytes from one place of a region to the next.

@@ -20,27 +20,30 @@ pub(crate) struct Served {
 /// Bytes that the fastest link carries in a nanosecond, with some to spare: 1024 Gbit/s.
 const MOST_BYTES_PER_NS: u64 = 128;
 
-/// Returns the `(operations, ns)` that a client says it has measured, or zeroes where no link could
-/// carry so many operations of `size` bytes in that time, or where it is longer than the `seen_ns`
-/// for which the server has seen the client. Only the client knows of its RDMA WRITEs and READs.
-pub(crate) fn credible((operations, ns): (u64, u64), size: u32, seen_ns: u64) -> (u64, u64) {
+/// Returns the `(operations, ns)` that a client says it has measured, and their `bytes`, or zeroes
+/// where no link could carry so many in that time, or where it is longer than the `seen_ns` for which
+/// the server has seen the client. Only the client knows of its RDMA WRITEs and READs.
+pub(crate) fn credible(
+    (operations, ns): (u64, u64),
+    bytes: u64,
+    seen_ns: u64,
+) -> ((u64, u64), u64) {
     // Where no time was measured, the server's own is the limit.
     let time = if ns == 0 { seen_ns } else { ns };
     let most = time.saturating_mul(MOST_BYTES_PER_NS);
-    let bytes = operations.saturating_mul(u64::from(size).max(MOST_BYTES_PER_NS));
-    match ns <= seen_ns && bytes <= most {
-        true => (operations, ns),
-        false => (0, 0),
+    let least = operations.saturating_mul(MOST_BYTES_PER_NS);
+    match ns <= seen_ns && bytes.max(least) <= most {
+        true => ((operations, ns), bytes),
+        false => ((0, 0), 0),
     }
 }
 
 impl Served {
-    /// Adds a connection that did `operations` of `size` bytes in `ns` nanoseconds. The rate of one
-    /// that failed does not count.
-    pub(crate) fn add(&mut self, failed: bool, operations: u64, size: u32, ns: u64) {
+    /// Adds a connection that did `operations` of `bytes` together in `ns` nanoseconds. The rate of
+    /// one that failed does not count.
+    pub(crate) fn add(&mut self, failed: bool, operations: u64, bytes: u64, ns: u64) {
         self.connections = self.connections.saturating_add(1);
         self.operations = self.operations.saturating_add(operations);
-        let bytes = operations.saturating_mul(size.into());
         self.bytes = self.bytes.saturating_add(bytes);
         if failed {
             self.failed = self.failed.saturating_add(1);

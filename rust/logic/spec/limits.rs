@@ -2,6 +2,7 @@
 
 //! Ranges and defaults of options that take a number.
 
+use crate::logic::measure::sizes;
 use core::ops::RangeInclusive;
 
 /// The port without `port=`.
@@ -60,6 +61,7 @@ pub(crate) const QPS: RangeInclusive<u64> = 1..=MOST_QPS as u64;
 pub(crate) const POSTLIST: RangeInclusive<u64> = 1..=1024;
 pub(crate) const SIGNAL_EVERY: RangeInclusive<u64> = 1..=1024;
 pub(crate) const SGE: RangeInclusive<u64> = 1..=MOST_SGE as u64;
+pub(crate) const WEIGHT: RangeInclusive<u64> = 1..=sizes::MOST_WEIGHT as u64;
 pub(crate) const BUFFERS: RangeInclusive<u64> = 1..=MOST_BUFFERS as u64;
 pub(crate) const SEGS: RangeInclusive<u64> = 1..=MOST_SEGS as u64;
 pub(crate) const OFFSET: RangeInclusive<u64> = 0..=RW_PAGE as u64 - 1;

@@ -36,6 +36,8 @@ pub(crate) struct Load {
     pub(crate) signal_every: u16,
     /// Scatter/gather elements of each request.
     pub(crate) sge: u8,
+    /// True where operations have several sizes.
+    pub(crate) mixed: bool,
     /// Buffers of each side that operations take in turn.
     pub(crate) buffers: u16,
     /// Regions of each side that these are in, no more than there are buffers.
@@ -65,6 +67,7 @@ impl Load {
             postlist: 1,
             signal_every: Self::usual_signal_every(test, false),
             sge: 1,
+            mixed: false,
             buffers: 1,
             mrs: 1,
             segs: 1,

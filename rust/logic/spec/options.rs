@@ -144,6 +144,10 @@ options! {
             let follows = role == Role::Server && test.is_messenger();
             connects(role, test) && any && !follows
         });
+    /// Bytes of data of operations that have several sizes, each with its weight.
+    Sizes = text(&["sizes"], values::SIZES)
+        .goes(|role, test| role != Role::Server && test.takes_sizes())
+        .bit(1 << 16);
     /// The program whose requests a tap forwards.
     Comm = text(&["comm"], values::COMM)
         .placed(|role, test| role == Role::Client && test == Test::Tap);

@@ -18,7 +18,10 @@ use super::{
         rw_pages, //
     },
     test_set::TestSet,
-    tests::Test, //
+    tests::{
+        Test,
+        Verb, //
+    }, //
 };
 use crate::logic::{
     command::{
@@ -40,7 +43,8 @@ use crate::logic::{
     measure::slots::{
         self,
         Slots, //
-    }, //
+    },
+    wire::control::Control, //
 };
 
 /// Sets the role and the test of `command`, and the defaults that depend on them.
@@ -105,6 +109,9 @@ pub(crate) fn finish(command: &mut Command, given: OptSet) -> Result<'static, ()
     }
     if command.load.paced {
         follows_clock(command)?;
+    }
+    if command.load.mixed {
+        mixes(command, given)?;
     }
     if command.load.buffers > 1 || command.load.mrs > 1 {
         takes_turns(command, given)?;
@@ -209,6 +216,37 @@ fn follows_clock(command: &Command) -> Result<'static, ()> {
             })
         }
         Some(_) | None => Ok(()),
+    }
+}
+
+/// Checks a command whose operations have several sizes, and takes the largest for that of the
+/// data.
+fn mixes(command: &mut Command, given: OptSet) -> Result<'static, ()> {
+    let name = Opt::Sizes.spec().name();
+    let both = |opt| Err(wrong(opt, Reason::Both { other: name }));
+    let sends = command.test.spec().verb == Some(Verb::Send);
+    let smallest = command.sizes.sizes().min().unwrap_or(0);
+    command.size = command.sizes.sizes().max().unwrap_or(0);
+    match command.load.sge {
+        _ if given.has(Opt::Size) => both(Opt::Size),
+        _ if command.load.duplex => both(Opt::Duplex),
+        _ if command.validate => both(Opt::Validate),
+        _ if command.load.service.is_unreliable() => {
+            Err(wrong(Opt::Qp, Reason::UnreliableWith { other: name }))
+        }
+        _ if sends
+            && command
+                .sizes
+                .sizes()
+                .any(|size| size == Control::MAX_LEN as u32) =>
+        {
+            Err(wrong(Opt::Sizes, Reason::SizeOfControl))
+        }
+        sge if u32::from(sge) > smallest => {
+            let size = smallest;
+            Err(wrong(Opt::Sge, Reason::SgeAboveSize { sge, size }))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -34,7 +34,8 @@ pub(crate) fn suits(load: &Load, validate: bool, test: Test, size: u32) -> bool 
         && (load.sge == 1 || goes(Opt::Sge))
         && (load.buffers == 1 || goes(Opt::Buffers) && !load.full)
         && (load.buffers == 1 || !load.service.is_unreliable())
-        && load.mrs <= load.buffers
+        && (!load.mixed || goes(Opt::Sizes) && !load.duplex && !validate)
+        && (!load.mixed || !load.service.is_unreliable())
         && (load.segs == 1 || goes(Opt::Segs))
         && (load.offset == 0 || goes(Opt::Offset))
         && (!load.biovec || goes(Opt::BioVec))

@@ -394,6 +394,15 @@ impl Test {
         matches!(self.spec().verb, Some(Verb::Write | Verb::Send))
     }
 
+    /// Returns true where its operations can have several sizes: one side posts them.
+    pub(crate) const fn takes_sizes(self) -> bool {
+        match self.spec().verb {
+            Some(Verb::Read) => true,
+            Some(verb) => self.is_bandwidth() && !verb.is_atomic(),
+            None => false,
+        }
+    }
+
     /// Returns true where its operations can take several buffers in turn: nobody waits for the
     /// data at one place.
     pub(crate) const fn takes_buffers(self) -> bool {

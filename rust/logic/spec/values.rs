@@ -118,6 +118,29 @@ pub(super) const ALLOW: Text = Text {
     show: |command, f| write!(f, "{}", command.allow),
 };
 
+/// The sizes of operations.
+pub(super) const SIZES: Text = Text {
+    example: "64:9+65536:1",
+    read: |command, given| {
+        let value = given.value(SIZES.example)?;
+        for text in value.split('+') {
+            let (size, weight) = text.split_once(':').unwrap_or((text, "1"));
+            let part = |value| Given {
+                value: Some(value),
+                ..given
+            };
+            let size = part(size).scaled(SIZES.example, &limits::SIZE, &BYTES)?;
+            let weight = part(weight).number(SIZES.example, &limits::WEIGHT)?;
+            let added = command.sizes.push(size, weight);
+            added.ok_or(given.invalid(Reason::NotSizes { value }))?;
+        }
+        command.load.mixed = true;
+        Ok(())
+    },
+    is_set: |command| !command.sizes.is_empty(),
+    show: |command, f| write!(f, "{}", command.sizes),
+};
+
 /// CPUs.
 pub(super) const CPU: Text = Text {
     example: "0-3+6",
@@ -278,6 +301,7 @@ pub(super) const SIZE: Text = Text {
         Ok(())
     },
     is_set: |command| match (command.test.is_block(), command.role) {
+        (false, _) if command.load.mixed => false,
         (false, _) => command.test.has_size() && command.size != limits::DEFAULT_SIZE,
         (true, Role::Client) => {
             command.test == Test::Tap && command.block.bytes != limits::DEFAULT_RING

@@ -21,6 +21,8 @@ pub(crate) enum Control {
     Alive,
     /// The messages that have arrived on the unreliable queue pair of the side.
     Arrived(Arrived),
+    /// The bytes of the side's operations that were measured, which have several sizes.
+    Moved(u64),
     /// The side has done all that it was to do.
     Done {
         /// The number of operations, without the warmup.
@@ -39,9 +41,10 @@ impl Control {
     const LEN: u32 = 24;
     const MAGIC: [u8; 4] = *b"krpc";
 
-    /// Returns the length on the wire, in bytes, where the data has `size` bytes.
-    pub(crate) const fn len(size: u32) -> u32 {
-        if size == Self::LEN {
+    /// Returns the length on the wire, in bytes, where the data has `size` bytes, or with `mixed`
+    /// any number but [`MAX_LEN`](Self::MAX_LEN), up to `size`.
+    pub(crate) const fn len(size: u32, mixed: bool) -> u32 {
+        if mixed || size == Self::LEN {
             Self::MAX_LEN as u32
         } else {
             Self::LEN
@@ -55,10 +58,12 @@ impl Control {
             Self::Alive => (2, false),
             Self::Done { mismatch, .. } => (3, *mismatch),
             Self::Arrived(_) => (4, false),
+            Self::Moved(_) => (5, false),
         };
         let body: [u8; Advertisement::LEN] = match self {
             Self::Ready(advertisement) => advertisement.encode(),
             Self::Alive => [0; Advertisement::LEN],
+            Self::Moved(bytes) => pack(bytes.to_be_bytes().into_iter().chain([0; 8])),
             Self::Arrived(arrived) => pack(
                 arrived
                     .messages
@@ -118,6 +123,11 @@ impl Control {
                     late: u32::from_be_bytes(fields.take()),
                     repeated: u32::from_be_bytes(fields.take()),
                 }))
+            }
+            (5, 0) => {
+                let mut fields = Fields(&body);
+                let bytes = u64::from_be_bytes(fields.take());
+                (fields.take() == [0; 8]).then_some(Self::Moved(bytes))
             }
             _ => None,
         }

@@ -114,6 +114,7 @@ impl PrivateData {
         | Opt::Solicited.spec().bit
         | Opt::Mcast.spec().bit
         | Opt::Rate.spec().bit
+        | Opt::Sizes.spec().bit
         | Self::FULL
         | Self::SERVICE;
     /// The flag of `validate=full`, beside that of `validate`.
@@ -183,6 +184,7 @@ impl PrivateData {
             | flag(load.solicited, Opt::Solicited)
             | flag(load.paced, Opt::Rate)
             | flag(load.biovec, Opt::BioVec)
+            | flag(load.mixed, Opt::Sizes)
             | if load.full { Self::FULL } else { 0 }
             | match load.service {
                 Service::Rc => 0,
@@ -372,6 +374,7 @@ impl PrivateData {
             postlist,
             signal_every,
             sge,
+            mixed: is_set(flags, Opt::Sizes),
             buffers,
             mrs,
             segs,
@@ -384,6 +387,7 @@ impl PrivateData {
             && limits::POSTLIST.contains(&postlist.into())
             && limits::SIGNAL_EVERY.contains(&signal_every.into())
             && limits::SGE.contains(&sge.into())
+            && mrs <= buffers
             && limits::SEGS.contains(&segs.into())
             && limits::OFFSET.contains(&offset.into())
             && limits::ALIVE_MS.contains(&self.alive_ms.into())

@@ -111,7 +111,10 @@ impl Bandwidth {
         if self.before.is_some() {
             let newly = self.poster.window.done().saturating_sub(before);
             let latency = self.take_latency(newly, was_full);
-            self.poster.traffic().ended(self.ended_ns, newly, latency);
+            let bytes = self.poster.bytes_from(before, newly);
+            self.poster
+                .traffic()
+                .ended_bytes(self.ended_ns, (newly, bytes), latency);
         }
         if self.held() {
             return Ok(found);

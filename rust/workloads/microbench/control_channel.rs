@@ -82,7 +82,7 @@ pub(super) enum Receives {
 pub(crate) struct ControlChannel {
     /// One send buffer for each kind of control message, since the previous message may still be in
     /// flight.
-    outgoing: [BufferId; 4],
+    outgoing: [BufferId; 5],
     /// Buffers of receives, used in turn but for the last, which is for the first message: data may
     /// follow that at once.
     incoming: KVec<BufferId>,
@@ -93,8 +93,10 @@ pub(crate) struct ControlChannel {
     /// Size of each receive buffer, in bytes.
     room: u32,
     receives: Receives,
-    /// Size of the data, in bytes.
+    /// Size of the data, in bytes; of the largest where it has several sizes.
     size: u32,
+    /// The data has several sizes.
+    mixed: bool,
     /// The data arrives by SENDs.
     data_comes: bool,
     /// The peer waits for the events of solicited messages only.
@@ -105,13 +107,13 @@ pub(crate) struct ControlChannel {
 }
 
 impl ControlChannel {
-    /// Adds the buffers to `memory`, for data of `size` bytes that arrives by SENDs if `data_comes`
-    /// is true. It goes into `buffers` in turn. Each message raises an event at a peer that waits
+    /// Adds the buffers to `memory`, for data of `size` bytes, or up to that with `mixed`, that
+    /// arrives by SENDs if `data_comes` is true. It goes into `buffers` in turn. Each message raises an event at a peer that waits
     /// for solicited ones only, if `solicited` is true. May sleep.
     pub(crate) fn new(
         memory: &mut Memory,
         traffic: Arc<Traffic>,
-        size: u32,
+        (size, mixed): (u32, bool),
         data_comes: bool,
         receives: Receives,
         buffers: usize,
@@ -126,13 +128,20 @@ impl ControlChannel {
         }
         let mut outgoing = || memory.add_buffer(Control::MAX_LEN);
         Ok(Self {
-            outgoing: [outgoing()?, outgoing()?, outgoing()?, outgoing()?],
+            outgoing: [
+                outgoing()?,
+                outgoing()?,
+                outgoing()?,
+                outgoing()?,
+                outgoing()?,
+            ],
             incoming,
             holds_data,
             turn: 0,
             room,
             receives,
             size,
+            mixed,
             data_comes,
             solicited,
             under_way: 0,
@@ -171,6 +180,8 @@ impl ControlChannel {
             Receives::Shared { .. } => self.turn,
         };
         let buffer = *self.incoming.get(slot).ok_or_else(invalid)?;
+        let is_data = self.data_comes && self.is_data(wc.bytes());
+        let control_len = self.control_len();
         let holds_data = self.holds_data.get_mut(slot).ok_or_else(invalid)?;
         if let Some(key) = wc.invalidated() {
             return Err(broken(Violation::Unasked(key)));
@@ -183,7 +194,7 @@ impl ControlChannel {
             Arrival::Data(slot)
         } else if wc.immediate().is_some() {
             return Err(broken(Violation::Immediate));
-        } else if self.data_comes && wc.bytes() == self.size {
+        } else if is_data {
             self.traffic.received(wc.bytes());
             match self.receives {
                 Receives::Own(_) => *holds_data = true,
@@ -196,7 +207,7 @@ impl ControlChannel {
                 }
             }
             Arrival::Data(slot)
-        } else if wc.bytes() == Control::len(self.size) {
+        } else if wc.bytes() == control_len {
             self.traffic.received(wc.bytes());
             let mut bytes = [0; Control::MAX_LEN];
             // If the message is shorter, its last byte keeps the value it has here.
@@ -215,6 +226,19 @@ impl ControlChannel {
             return Err(broken(Violation::DataLength(wc.bytes(), self.size)));
         };
         Ok(arrival)
+    }
+
+    /// Returns true if a message of `bytes` bytes is data, where that arrives by SENDs.
+    fn is_data(&self, bytes: u32) -> bool {
+        match self.mixed {
+            true => bytes <= self.size && bytes != self.control_len(),
+            false => bytes == self.size,
+        }
+    }
+
+    /// Returns the bytes of a control message.
+    fn control_len(&self) -> u32 {
+        Control::len(self.size, self.mixed)
     }
 
     /// Returns the connection's traffic counters.
@@ -261,17 +285,18 @@ impl ControlChannel {
         control: &Control,
         mut list: List,
     ) -> Result<(), Failure> {
-        let [ready, alive, arrived, done] = self.outgoing;
+        let [ready, alive, arrived, moved, done] = self.outgoing;
         let buffer = match control {
             Control::Ready(_) => ready,
             Control::Alive => alive,
             Control::Arrived(_) => arrived,
+            Control::Moved(_) => moved,
             Control::Done { .. } => done,
         };
         queue
             .write(buffer, 0, &control.encode())
             .map_err(memory_failed)?;
-        let len = Control::len(self.size);
+        let len = self.control_len();
         list.push(WorkRequest::Send {
             local: Local {
                 offset: 0,

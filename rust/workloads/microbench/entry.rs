@@ -42,7 +42,10 @@ use crate::{
         data::pattern::Pattern,
         device::caps,
         failure::Failure,
-        measure::places::Places,
+        measure::{
+            places::Places,
+            sizes::Sizes, //
+        },
         pingpong::Violation,
         spec::{
             service::Service,
@@ -93,6 +96,7 @@ fn lead(client: &Client<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
             verb,
             leading: true,
             size: command.size,
+            sizes: command.sizes,
             count: command.count,
             duration_ms: command.duration_ms(),
             timeout_ms: client.session.timeout(),
@@ -178,6 +182,8 @@ fn serve(accepting: &Accepting<'_>, asked: Asked, report: &mut Report<'_>) -> Re
         verb,
         leading: false,
         size: peer.size,
+        // The client's alone.
+        sizes: Sizes::NONE,
         count: peer.count,
         duration_ms: Some(peer.duration_ms).filter(|ms| *ms > 0),
         timeout_ms: session.timeout(),

@@ -279,7 +279,9 @@ impl Latency {
             };
             let latency = latency.unwrap_or(0);
             self.histogram.record(latency);
-            self.poster.traffic().ended(now, 1, Some(latency));
+            let bytes = self.poster.bytes_from(self.arrived - 1, 1);
+            let traffic = self.poster.traffic();
+            traffic.ended_bytes(now, (1, bytes), Some(latency));
         }
         if first && self.poster.open_loop.is_none() {
             self.poster.traffic().measuring(now);

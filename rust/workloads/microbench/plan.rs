@@ -30,10 +30,12 @@ use crate::{
         },
         measure::{
             places::{
+                shuffled,
                 Place,
                 Places, //
             },
             schedule::Share,
+            sizes::Sizes,
             slots::Slots,
             window::warmup, //
         },
@@ -70,6 +72,8 @@ pub(crate) struct Plan {
     pub(crate) leading: bool,
     /// Size of the data of each operation, in bytes.
     pub(crate) size: u32,
+    /// Sizes of the operations of the leading side, if they have several; the largest is `size`.
+    pub(crate) sizes: Sizes,
     /// Number of operations to measure; 0 if the test runs until it is stopped.
     pub(crate) count: u64,
     /// Duration of the measurement in ms, if it is limited.
@@ -136,12 +140,24 @@ impl Plan {
             true => self.slots().count,
             false => self.places().count(),
         };
+        let longest = longest.max(self.sizes.weight());
         longest.next_multiple_of(places.max(1)) as usize
     }
 
-    /// Returns true where operations differ in the place of their data.
+    /// Returns the bytes of request number `number` of a list of operations.
+    pub(super) fn size_of(&self, number: usize) -> u32 {
+        if self.sizes.is_empty() {
+            return self.size;
+        }
+        let count = self.list_capacity() as u32;
+        // Another order than that of the places.
+        let rank = shuffled(shuffled(number as u32, count), count);
+        self.sizes.at(rank, count)
+    }
+
+    /// Returns true where operations differ in the place or in the size of their data.
     pub(super) fn takes_turns(&self) -> bool {
-        self.load.full || self.load.buffers > 1
+        self.load.full || self.load.buffers > 1 || self.load.mixed
     }
 
     /// Returns the number of regions that each side's memory is in.
@@ -300,8 +316,9 @@ impl Plan {
             true => 2 * u32::from(self.load.mrs) + 2,
             false => 0,
         };
-        // One tells how many messages have arrived.
-        CONTROL_SENDS + regions + u32::from(self.is_unreliable())
+        // One tells how many messages have arrived, or how many bytes they had.
+        let more = self.is_unreliable() || self.load.mixed;
+        CONTROL_SENDS + regions + u32::from(more)
     }
 
     /// Returns the receives, and whether they are shared.

@@ -54,6 +54,10 @@ pub(crate) struct Poster {
     pub(crate) window: Window,
     verb: Verb,
     size: u32,
+    /// Bytes of each request of the list, if they have several sizes.
+    sizes: KVVec<u32>,
+    /// Number of operations before the measured ones.
+    warmup: u64,
     traffic: Arc<Traffic>,
     completions: u64,
     posts: u64,
@@ -109,6 +113,17 @@ fn new_list_of_one(sges: usize) -> Result<KBox<PreparedList>> {
     Ok(KBox::new(PreparedList::new(1, sges)?, GFP_KERNEL)?)
 }
 
+/// Returns the bytes of each request of a list of `plan`, if they have several sizes. May sleep.
+fn sizes_of(plan: &Plan) -> Result<KVVec<u32>> {
+    let mut sizes = KVVec::new();
+    if plan.load.mixed && plan.leading {
+        for number in 0..plan.list_capacity() {
+            sizes.push(plan.size_of(number), GFP_KERNEL)?;
+        }
+    }
+    Ok(sizes)
+}
+
 impl Poster {
     /// Creates the poster of the operations of `plan`, of a queue pair of `team`, which is to be
     /// [filled](Self::fill) before it posts any. May sleep.
@@ -144,6 +159,8 @@ impl Poster {
             window,
             verb: plan.verb,
             size: plan.size,
+            sizes: sizes_of(plan)?,
+            warmup: plan.warmup(),
             traffic,
             completions: 0,
             posts: 0,
@@ -189,7 +206,7 @@ impl Poster {
         let op = verb::operation(self.verb);
         queue.post_list(op, again, 1, |_| solicits.notify(true, true))?;
         self.is_again = true;
-        self.traffic.moved(verb::operation(self.verb), 1, self.size);
+        self.traffic.moved(op, 1, self.size.into());
         Ok(true)
     }
 
@@ -229,8 +246,8 @@ impl Poster {
         self.posts = self.posts.wrapping_add(1);
         // A READ has not moved any data yet.
         if !self.fetches() {
-            self.traffic
-                .moved(verb::operation(self.verb), count, self.size);
+            let bytes = self.bytes_from(self.window.posted() - u64::from(count), count.into());
+            self.traffic.moved(op, count, bytes);
         }
         Ok(true)
     }
@@ -244,8 +261,8 @@ impl Poster {
         if !self.fetches() {
             return Ok(None);
         }
-        self.traffic
-            .moved(verb::operation(self.verb), count, self.size);
+        let bytes = self.bytes_from(before, count.into());
+        self.traffic.moved(verb::operation(self.verb), count, bytes);
         let mut first = None;
         if let Some((numbered, sink)) = self.numbered {
             for number in before..self.window.done() {
@@ -256,6 +273,29 @@ impl Poster {
             }
         }
         Ok(first)
+    }
+
+    /// Returns the bytes of the first `count` operations that are measured; `None` where all have
+    /// the same.
+    pub(super) fn bytes(&self, count: u64) -> Option<u64> {
+        (!self.sizes.is_empty()).then(|| self.bytes_from(self.warmup, count))
+    }
+
+    /// Returns the bytes of `count` operations, of which the first has number `first`.
+    pub(super) fn bytes_from(&self, first: u64, count: u64) -> u64 {
+        let turn = self.sizes.len() as u64;
+        let (turns, rest) = match (count.checked_div(turn), count.checked_rem(turn)) {
+            (Some(turns), Some(rest)) => (turns, rest),
+            _ => return count.saturating_mul(self.size.into()),
+        };
+        let sum = |sizes: &mut dyn Iterator<Item = &u32>| sizes.map(|&size| u64::from(size)).sum();
+        let whole: u64 = match turns {
+            0 => 0,
+            _ => sum(&mut self.sizes.iter()),
+        };
+        let start = (first % turn) as usize;
+        let part: u64 = sum(&mut self.sizes.iter().cycle().skip(start).take(rest as usize));
+        whole.saturating_mul(turns).saturating_add(part)
     }
 
     /// Begins the moments at which operations are due, at `now`. Returns false if they have none.

@@ -190,6 +190,8 @@ impl Side for Microbench {
             busy_ns: self.elapsed_ns(),
             halvings,
             peer: self.peer,
+            bytes: self.bytes(),
+            peer_bytes: self.peers_bytes(),
             peer_mismatch: self.peers_verdict(),
             loss: self.loss(),
         };

@@ -93,6 +93,8 @@ fn text(opt: Opt) -> BoxedStrategy<String> {
         Opt::Dev => "[!-+\\--~]{1,63}".boxed(),
         Opt::Allow => "192\\.0\\.2\\.[1-9](/(8|24))?(\\+2001:db8::[1-9](/64)?){0,7}".boxed(),
         Opt::Cpu => cpus().prop_map(|(text, _)| text).boxed(),
+        // No length of control messages, and a byte for each piece.
+        Opt::Sizes => "[3-9][0-9]{1,3}(:[1-9])?(\\+[3-9][0-9]{2,4}:[1-9]){0,7}".boxed(),
         Opt::Expect => {
             let errnos = errno::NAMES.iter().map(|(_, name)| *name);
             let names: Vec<_> = errnos.chain(["ok"]).collect();
@@ -180,7 +182,12 @@ fn clash(one: &Word, other: &Word) -> bool {
         _ if word == "validate=full" => {
             matches!(
                 *other,
-                Opt::Size | Opt::PostList | Opt::SignalEvery | Opt::Qp
+                Opt::Size
+                    | Opt::PostList
+                    | Opt::SignalEvery
+                    | Opt::Qp
+                    | Opt::Buffers
+                    | Opt::Mrs
             )
         }
         _ if *opt == Opt::Src && *other == Opt::Addr6 => true,
@@ -195,6 +202,10 @@ fn clash(one: &Word, other: &Word) -> bool {
             match (*opt, *other) {
                 (Opt::Sge, Opt::Size) => number(word) > number(text),
                 (Opt::Size, Opt::Offset) => !covers,
+                (Opt::Mrs, Opt::Buffers) => number(word) > number(text),
+                (Opt::Mrs, Opt::UnsafeGlobalRkey) => true,
+                (Opt::Sizes, Opt::Size | Opt::Duplex | Opt::Validate) => true,
+                (Opt::Buffers | Opt::Mrs | Opt::Sizes, Opt::Qp) => text != "qp=rc",
                 (Opt::Poll | Opt::Spin | Opt::Srq | Opt::Solicited, Opt::Cq) => text == "cq=pool",
                 (Opt::Duplex | Opt::Srq, Opt::Solicited) => true,
                 // Unless it polls.

@@ -79,6 +79,7 @@ const LOAD: Load = Load {
     postlist: 1,
     signal_every: 1,
     sge: 1,
+    mixed: false,
     buffers: 1,
     mrs: 1,
     segs: 1,
@@ -252,6 +253,7 @@ fn what_needs_not_be_said_is_not_shown() {
         "loopback,addr=192.0.2.1,wlat",
         "loopback,addr=192.0.2.1,wlat,imm,poll",
         "server,wlat,imm",
+        "client,addr=192.0.2.1,sizes=64:9+65536:1,rbw,buffers=8,mrs=2",
         "client,addr=192.0.2.1,slat,signal_every=1",
         "client,addr=192.0.2.1,duration=5,bw,duplex,inline,imm,qps=2,postlist=3,signal_every=4,\
          sge=5,cpu=1+3-4,min_bw=6,expect=ok",
@@ -261,6 +263,7 @@ fn what_needs_not_be_said_is_not_shown() {
     for (text, shown) in [
         ("wlat,imm", "wlat"),
         ("bw,signal_every=16,postlist=1,qps=1,sge=1", "bw"),
+        ("bw,sizes=1K+2,mrs=3", "sizes=1024:1+2:1,bw,buffers=3,mrs=3"),
         ("rlat,max_p99=2us,cpu=0+1+2", "rlat,cpu=0-2,max_p99=2000"),
     ] {
         let addr = "client,addr=192.0.2.1";

@@ -473,6 +473,14 @@ fn values_that_are_none_of_the_valid() {
         );
         invalid(&format!("server,cpu={value}"), "cpu", &sentence);
     }
+    for value in ["1+2+3+4+5+6+7+8+9", "64:1000+1"] {
+        let sentence = format!(
+            "sizes={value}: must be up to 8 sizes with + between, each with : and its weight, as \
+             in 64:9+64K:1; the weights are 1000 together at most"
+        );
+        let text = format!("client,addr=192.0.2.1,bw,sizes={value}");
+        invalid(&text, "sizes", &sentence);
+    }
     for value in ["OK", "EFOO", "110", "etimedout"] {
         let sentence = format!(
             "expect={value}: must be ok, EPERM, ENOENT, EINTR, EIO, ENXIO, E2BIG, EAGAIN, ENOMEM, \

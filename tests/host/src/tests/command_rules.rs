@@ -472,6 +472,58 @@ fn each_piece_has_a_byte() {
 }
 
 #[test]
+fn each_region_has_a_buffer() {
+    let load = Command::parse("client,addr=192.0.2.1,bw,mrs=5").unwrap().load;
+    assert_eq!((load.buffers, load.mrs), (5, 5));
+    let load = Command::parse("client,addr=192.0.2.1,bw,buffers=5").unwrap().load;
+    assert_eq!((load.buffers, load.mrs), (5, 1));
+    let sentence = "mrs=5 does not go with buffers=4; each region needs a buffer";
+    invalid("client,addr=192.0.2.1,bw,buffers=4,mrs=5", "mrs", sentence);
+}
+
+#[test]
+fn a_mix_of_sizes_has_the_largest_as_its_size() {
+    let command = Command::parse("client,addr=192.0.2.1,rlat,sizes=64:3+4K+1:2").unwrap();
+    assert_eq!((command.size, command.load.mixed), (4096, true));
+    assert_eq!(command.sizes.weight(), 6);
+    for (text, option, sentence) in [
+        (
+            "bw,sizes=64,size=64",
+            "size",
+            "size and sizes are both given; give one of them",
+        ),
+        (
+            "bw,sizes=64,duplex",
+            "duplex",
+            "duplex and sizes are both given; give one of them",
+        ),
+        (
+            "bw,sizes=64,validate",
+            "validate",
+            "validate and sizes are both given; give one of them",
+        ),
+        (
+            "sbw,sizes=64,qp=uc",
+            "qp",
+            "qp=uc or ud and sizes are both given; give one of them",
+        ),
+        (
+            "bw,sizes=64+2,sge=3",
+            "sge",
+            "sge=3 does not go with size=2; each piece needs a byte",
+        ),
+        (
+            "sbw,sizes=64+25",
+            "sizes",
+            "sizes: 25 bytes are the length of control messages; choose another size",
+        ),
+    ] {
+        invalid(&format!("client,addr=192.0.2.1,{text}"), option, sentence);
+    }
+    assert!(Command::parse("client,addr=192.0.2.1,rbw,sizes=24+25,sge=3").is_ok());
+}
+
+#[test]
 fn a_number_out_of_range_is_said_before_a_test_that_does_not_fit() {
     let error = Command::parse("client,addr=192.0.2.1,postlist=1025,wlat").unwrap_err();
     assert_eq!((error.kind, error.option), (Kind::Range, "postlist"));

@@ -17,6 +17,7 @@ const DONE: [u8; 25] =
     *b"krpc\x03\x01\0\0\x31\x32\x33\x34\x35\x36\x37\x38\x41\x42\x43\x44\x45\x46\x47\x48\0";
 const ARRIVED: [u8; 25] =
     *b"krpc\x04\0\0\0\x51\x52\x53\x54\x55\x56\x57\x58\x61\x62\x63\x64\x71\x72\x73\x74\0";
+const MOVED: [u8; 25] = *b"krpc\x05\0\0\0\x81\x82\x83\x84\x85\x86\x87\x88\0\0\0\0\0\0\0\0\0";
 
 #[test]
 fn layouts() {
@@ -40,6 +41,7 @@ fn layouts() {
         (Control::Alive, ALIVE),
         (done, DONE),
         (arrived, ARRIVED),
+        (Control::Moved(0x8182_8384_8586_8788), MOVED),
     ] {
         assert_eq!(message.encode(), bytes, "{message:?}");
         assert_eq!(Control::decode(&bytes), Some(message));
@@ -48,9 +50,10 @@ fn layouts() {
 
 #[test]
 fn its_length_is_never_that_of_the_data() {
-    assert_eq!((Control::len(24), Control::len(25)), (25, 24));
+    assert_eq!((Control::len(24, false), Control::len(25, false)), (25, 24));
     for size in (1..100).chain([u32::MAX]) {
-        let len = Control::len(size);
+        assert_eq!(Control::len(size, true), 25);
+        let len = Control::len(size, false);
         assert!(len != size && (24..=25).contains(&len), "{size}");
     }
 }
@@ -63,22 +66,24 @@ fn what_makes_no_sense_is_none() {
         Control::decode(&bytes)
     };
     assert_eq!(Control::decode(&[0; 25]), None);
-    for message in [READY, ALIVE, DONE, ARRIVED] {
+    for message in [READY, ALIVE, DONE, ARRIVED, MOVED] {
         for place in [0, 1, 2, 3, 6, 7, 24] {
             assert_eq!(with(message, place, 1), None, "byte {place}");
         }
-        for kind in (0..=255).filter(|kind| !(1..=4).contains(kind)) {
+        for kind in (0..=255).filter(|kind| !(1..=5).contains(kind)) {
             assert_eq!(with(message, 4, kind), None, "kind {kind}");
         }
     }
     for mismatch in 1..=255 {
         assert_eq!(with(READY, 5, mismatch), None);
         assert_eq!(with(ARRIVED, 5, mismatch), None);
+        assert_eq!(with(MOVED, 5, mismatch), None);
         assert_eq!(with(ALIVE, 5, mismatch), None);
         assert!(mismatch == 1 || with(DONE, 5, mismatch).is_none());
     }
     for place in 8..24 {
         assert_eq!(with(ALIVE, place, 1), None);
+        assert_eq!(with(MOVED, place, 1).is_none(), place >= 16);
     }
 }
 
@@ -90,6 +95,7 @@ fn control() -> impl Strategy<Value = Control> {
             size
         })),
         Just(Control::Alive),
+        any::<u64>().prop_map(Control::Moved),
         any::<(u64, u32, u32)>().prop_map(|(messages, late, repeated)| {
             Control::Arrived(Arrived {
                 messages,

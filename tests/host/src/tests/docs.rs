@@ -81,7 +81,7 @@ fn check_number(opt: Opt, range: (u64, u64), default: Option<u64>, row: &[String
         "{name}"
     );
     if let Some(default) = default {
-        let shown = row[2].split(';').next().unwrap();
+        let shown = row[2].split([';', ',']).next().unwrap();
         // Of conformance tests, which are a loopback, it is another.
         assert!(
             number(shown) == Some(default) || shown == "a free one",

@@ -60,6 +60,7 @@ mod sequence;
 mod series;
 mod served;
 mod sides;
+mod sizes;
 mod stats;
 mod stream_control;
 mod stream_hello;

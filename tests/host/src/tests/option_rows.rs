@@ -109,6 +109,16 @@ fn check_taken(side: &Side, opt: Opt, word: &str) {
         assert_eq!(after["imm"], "false", "{text}");
         changed.retain(|field| *field != "imm");
     }
+    if opt == Opt::Mrs {
+        // Each has a buffer.
+        assert_eq!(after["buffers"], after["mrs"], "{text}");
+        changed.retain(|field| *field != "buffers");
+    }
+    if opt == Opt::Sizes {
+        // The size is the largest.
+        assert_eq!((&*after["mixed"], &*after["size"]), ("true", "65536"), "{text}");
+        changed.retain(|field| !matches!(*field, "mixed" | "size"));
+    }
     if word == "validate=full" {
         // It compares data, and needs completions for that.
         assert_eq!(

@@ -51,8 +51,8 @@ fn places_lie_apart_within_their_regions() {
         // No region is without.
         let regions: BTreeSet<_> = all.iter().map(|place| place.region).collect();
         assert_eq!(regions.len(), usize::from(mrs));
-        assert_eq!(places.taken(3), 3.min(buffers.into()));
-        assert_eq!(places.taken(1 << 40), buffers.into());
+        assert_eq!(places.taken(3), 3.min(u32::from(buffers)));
+        assert_eq!(places.taken(1 << 40), u32::from(buffers));
     }
 }
 

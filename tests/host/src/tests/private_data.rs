@@ -83,6 +83,7 @@ fn loaded() -> PrivateData {
             postlist: 0x0304,
             signal_every: 0x0102,
             sge: 0x0d,
+            mixed: false,
             buffers: 0x0234,
             mrs: 0x0124,
             segs: 1,
@@ -114,7 +115,7 @@ const LOADED: [u8; 56] = [
     0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,
     0x21, 0x22, 0x23, 0x24, 0x31, 0x32, 0x33, 0x34,
     1, 0, 0, 0xfe, 0, 0, 0xfe, 0xdc, 3, 4, 1, 2,
-    0x0d, 0, 0, 0, 0x51, 0x52, 0x53, 0x54, 0x00, 0x11, 0x63, 0x64,
+    0x0d, 0x23, 0x31, 0x23, 0x51, 0x52, 0x53, 0x54, 0x00, 0x11, 0x63, 0x64,
 ];
 
 #[rustfmt::skip]
@@ -217,7 +218,8 @@ fn each_flag_has_its_bit() {
     let sets = sets.into_iter().enumerate().map(|(i, set)| (4 + i, set));
     let solicited: (usize, fn(&mut Load)) = (13, |load| load.solicited = true);
     let paced: (usize, fn(&mut Load)) = (15, |load| load.paced = true);
-    for (bit, set) in sets.chain([solicited, paced]) {
+    let mixed: (usize, fn(&mut Load)) = (16, |load| load.mixed = true);
+    for (bit, set) in sets.chain([solicited, paced, mixed]) {
         let mut data = PrivateData {
             load: Load::new(Test::WriteBandwidth),
             validate: false,
@@ -298,9 +300,8 @@ fn each_error_is_found() {
         assert_eq!(PrivateData::decode(&bytes), Err(error));
         let mut bytes = LOADED;
         bytes[8..12].copy_from_slice(&(1u32 << bit | 3).to_be_bytes());
-        // Those of an unreliable service demand its queue pair.
         // That of a group is looked at by `check_request`.
-        let is_known = bit < 10 || (13..=15).contains(&bit);
+        let is_known = bit < 12 || (13..=16).contains(&bit);
         assert_eq!(PrivateData::decode(&bytes).is_ok(), is_known, "{bit}");
     }
     let mut bytes = EXAMPLE;
@@ -309,11 +310,13 @@ fn each_error_is_found() {
     for place in 32..56 {
         assert_eq!(example_with(place, 1), Err(PrivateDataError::Reserved));
     }
-    for place in 45..48 {
-        let mut bytes = LOADED;
-        bytes[place] = 1;
-        assert_eq!(PrivateData::decode(&bytes), Err(PrivateDataError::Reserved));
-    }
+    // More regions than buffers.
+    let mut bytes = LOADED;
+    bytes[45..48].copy_from_slice(&[0, 0x10, 2]);
+    assert_eq!(PrivateData::decode(&bytes), Err(PrivateDataError::Load));
+    bytes[45..48].copy_from_slice(&[0, 0x10, 1]);
+    let load = PrivateData::decode(&bytes).unwrap().unwrap().load;
+    assert_eq!((load.buffers, load.mrs), (2, 2));
 }
 
 #[test]
@@ -354,6 +357,8 @@ fn unreliable_queue_pairs() {
         let data = PrivateData {
             load: Load {
                 service,
+                buffers: 1,
+                mrs: 1,
                 ..loaded().load
             },
             data_queue_pair: 0x00a1_b2c3,
@@ -375,6 +380,8 @@ fn unreliable_queue_pairs() {
     let data = PrivateData {
         load: Load {
             service: Service::Ud,
+            buffers: 1,
+            mrs: 1,
             ..loaded().load
         },
         data_queue_pair: 2,
@@ -386,7 +393,7 @@ fn unreliable_queue_pairs() {
     let mut bytes = LOADED;
     bytes[10] = 0b100_1000;
     bytes[28..32].copy_from_slice(&[0xa1, 0xa2, 0xa3, 0xa4]);
-    bytes[47] = 2;
+    bytes[45..48].copy_from_slice(&[0, 0, 2]);
     assert_eq!(
         (data.encode(), PrivateData::decode(&bytes)),
         (bytes, Ok(Some(data)))

@@ -224,7 +224,7 @@ fn requests_that_go_together_and_those_that_do_not() {
     fn paced(data: &mut PrivateData) {
         (data.load.paced, data.load.signal_every) = (true, 1);
     }
-    let table: [(&str, fn(&mut PrivateData)); 41] = [
+    let table: [(&str, fn(&mut PrivateData)); 45] = [
         ("yyyyyyyy", |_| ()),
         ("yyyyyyyy", |data| data.pattern = PatternKind::Binary),
         ("yynnnnnn", |data| data.mem_mode = MemMode::Reg),
@@ -247,6 +247,14 @@ fn requests_that_go_together_and_those_that_do_not() {
             (data.load.qps, data.load.sge, data.size) = (2, 16, 16);
         }),
         ("nnnnnnnn", |data| (data.load.sge, data.size) = (16, 15)),
+        ("nnnyyyyy", |data| data.load.buffers = 2),
+        ("nnnyyyyy", |data| {
+            (data.load.buffers, data.load.mrs) = (4096, 4096)
+        }),
+        ("nnnynyyy", |data| data.load.mixed = true),
+        ("nnnnnnnn", |data| {
+            (data.load.mixed, data.validate) = (true, true)
+        }),
         ("nnnnnnyy", full),
         ("nnyyyyyy", |data| {
             (data.load.sig_all, data.load.signal_every) = (true, 1);
@@ -352,7 +360,7 @@ fn an_answer_that_differs_is_none() {
         change(&mut answer);
         assert_eq!(check_answer(&asked, &answer), Ok(()), "{i}");
     }
-    let other: [fn(&mut PrivateData); 24] = [
+    let other: [fn(&mut PrivateData); 27] = [
         |data| data.test = Test::ReadBandwidth,
         |data| data.mem_mode = MemMode::Reg,
         |data| data.server_inv = true,
@@ -373,6 +381,9 @@ fn an_answer_that_differs_is_none() {
         |data| data.load.postlist = 2,
         |data| data.load.signal_every = 2,
         |data| data.load.sge = 2,
+        |data| data.load.mixed = true,
+        |data| data.load.buffers = 2,
+        |data| data.load.mrs = 2,
         |data| data.group = Some(1),
         |data| data.index = 1,
         |data| data.txdepth = 65,

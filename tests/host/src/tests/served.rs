@@ -23,11 +23,11 @@ fn written(served: &Served) -> Value {
 #[test]
 fn connections_are_summed_up() {
     let mut served = Served::default();
-    served.add(false, 100, 64, 1_000_000_000);
-    served.add(false, 300, 64, 1_000_000_000);
+    served.add(false, 100, 6400, 1_000_000_000);
+    served.add(false, 300, 19200, 1_000_000_000);
     // One that failed, and one that did nothing, have no rate.
-    served.add(true, 5, 64, 1);
-    served.add(false, 0, 64, 0);
+    served.add(true, 5, 320, 1);
+    served.add(false, 0, 0, 0);
     assert_eq!(
         written(&served),
         json!({"served": {
@@ -41,7 +41,7 @@ fn connections_are_summed_up() {
 fn what_peers_claim_does_not_wrap() {
     let mut served = Served::default();
     for _ in 0..2 {
-        served.add(false, u64::MAX, u32::MAX, 1);
+        served.add(false, u64::MAX, u64::MAX, 1);
     }
     let found = written(&served);
     assert_eq!(found["served"]["operations"], json!(u64::MAX));
@@ -52,7 +52,7 @@ fn what_peers_claim_does_not_wrap() {
 fn what_no_link_carries_does_not_count() {
     const SECOND: u64 = 1_000_000_000;
     for (said, size) in [
-        ((u64::MAX, 1), u32::MAX),
+        ((u64::MAX, 1), u32::MAX.into()),
         ((u64::MAX, u64::MAX), 1),
         ((u64::MAX, 0), 1),
         // More than one a nanosecond, and more than 128 bytes in one.
@@ -62,7 +62,12 @@ fn what_no_link_carries_does_not_count() {
         // For longer than the client was there.
         ((1, SECOND + 1), 64),
     ] {
-        assert_eq!(credible(said, size, SECOND), (0, 0), "{said:?} of {size}");
+        let bytes = said.0.saturating_mul(size);
+        assert_eq!(
+            credible(said, bytes, SECOND),
+            ((0, 0), 0),
+            "{said:?} of {size}"
+        );
     }
     for (said, size) in [
         ((0, 0), 64),
@@ -71,6 +76,11 @@ fn what_no_link_carries_does_not_count() {
         ((SECOND / 32, SECOND), 4096),
         ((1, 500), 64_000),
     ] {
-        assert_eq!(credible(said, size, SECOND), said, "{said:?} of {size}");
+        let bytes = said.0 * size;
+        assert_eq!(
+            credible(said, bytes, SECOND),
+            (said, bytes),
+            "{said:?} of {size}"
+        );
     }
 }

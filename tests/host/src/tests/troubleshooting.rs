@@ -261,6 +261,7 @@ fn every_refusal_of_a_command_has_its_words() {
         NeedsClient, FollowsClient, ServesHere,
         WrongTest { test: test, valid: one }, RegWithTest { test: test },
         SgeAboveSize { sge: 2, size: 1 }, MrsAboveBuffers { mrs: 2, buffers: 1 },
+        NotSizes { value: value }, SizeOfControl,
         SizeAbove { max: 1, what: "OF ALL" },
         RateBelow { rate: 1, queue_pairs: 2 },
         TooManyUnderWay { size: 2, most: 1 }, SegsAbovePages { segs: 2, pages: 1 },
