@@ -35,6 +35,8 @@ def main() -> None:
 		cases = text.partition(" ")[0] if verdict in ("noticed", "hung", "crashed") else ""
 		noticed = bool(cases)
 		names = [f"{name} {families.get(name, '')}" for name in cases.split(",") if name]
+		if cases == "run":
+			names = [text]
 		named = any(re.search(defect.says, name) for name in names)
 		untried += verdict == "broken"
 		group = defect.kind, bool(defect.mended)

@@ -4,6 +4,7 @@
 import os
 import re
 import subprocess
+import tempfile
 import time
 
 from defect import DEVICES
@@ -15,11 +16,17 @@ NETDEV = "eth9"
 
 def call(*words: str) -> str:
 	"""Run a program. Return what it complains of, or ""."""
-	try:
-		done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
-	except subprocess.TimeoutExpired:
-		return f"{' '.join(words)}: it does not end"
-	return f"{' '.join(words)}: {done.stderr.strip()}" if done.returncode else ""
+	with tempfile.TemporaryFile("w+") as complaints:
+		run = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+				       stderr=complaints)
+		try:
+			status = run.wait(60)
+		except subprocess.TimeoutExpired:
+			# Nobody waits for it: a driver may keep it for ever.
+			run.kill()
+			return f"{' '.join(words)}: it does not end"
+		complaints.seek(0)
+		return f"{' '.join(words)}: {complaints.read().strip()}" if status else ""
 
 
 def unload(module: str) -> str:
@@ -28,6 +35,8 @@ def unload(module: str) -> str:
 		if not os.path.exists(f"/sys/module/{module}"):
 			return ""
 		why = call("rmmod", module)
+		if why.endswith("it does not end"):
+			break
 		time.sleep(0.1)
 	return why
 

@@ -130,7 +130,7 @@ TABLE = (
 	       "cq->notify & IB_CQ_SOLICITED", "K", "", "solicited"),
 	Defect("no_event_of_next", RXE, "rxe_cq.c",
 	       r"\(cq->notify & IB_CQ_NEXT_COMP\) \|\|",
-	       "", "K", "", "rearm|event|time|wait"),
+	       "", "K", "", "rearm|event|time|wait|management"),
 	Defect("overrun_is_silent", RXE, "rxe_cq.c",
 	       r"if \(cq->ibcq\.event_handler\)",
 	       "if (0)", "K", "", "cq_overrun"),
