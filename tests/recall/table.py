@@ -115,7 +115,7 @@ TABLE = (
 	Defect("atomic_may_be_unaligned", RXE, "rxe_mr.c",
 	       r"rxe_dbg_mr\(mr, \"iova not aligned\\n\"\); return RESPST_ERR_MISALIGNED_ATOMIC; \} "
 	       r"va = kmap",
-	       "} va = kmap", "K", "", "atomic"),
+	       "} va = kmap", "P", "", "atomic"),
 	Defect("q_key_ignored", RXE, "rxe_recv.c",
 	       r"deth_qkey\(pkt\) != qkey",
 	       "0", "K", "", "qkey"),
