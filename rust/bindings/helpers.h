@@ -148,6 +148,8 @@ void rust_helper_nap(u64 ns);
 u64 rust_helper_softirq_ns(unsigned int cpu);
 u32 rust_helper_softirq_step_ns(void);
 void *rust_helper_alloc_pages_exact(size_t size);
+bool rust_helper_node_has_memory(unsigned int node);
+void *rust_helper_alloc_pages_exact_on(int node, size_t size);
 void *rust_helper_pde_data(const struct inode *inode);
 bool rust_helper_capable_net_admin(void);
 bool rust_helper_capable_sys_admin(void);

@@ -219,9 +219,7 @@ impl Accepting<'_> {
             None => responder.new_memory(self.id),
         };
         let mut memory = memory.map_err(failed("allocating a protection domain"))?;
-        if let Some(budget) = &self.session.allowance.budget {
-            memory.charge_to(budget.clone());
-        }
+        self.session.allowance.apply(&mut memory);
         let room = queue_limits(self.session, &device);
         let (workload, depths) = responder
             .traffic(self.worker)

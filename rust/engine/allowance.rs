@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Limits of the time and the memory that the peers of a command's connections may take.
+//! Limits of the time and the memory that the peers of a command's connections may take, and where
+//! that memory is.
 
 #![forbid(unsafe_code)]
 
 use crate::{
-    kernel_ext::pages,
+    kernel_ext::pages::{
+        self,
+        Node, //
+    },
     logic::{
         command::{
             Command,
@@ -16,7 +20,11 @@ use crate::{
             Failure, //
         }, //
     },
-    mr::Budget, //
+    mr::Budget,
+    rdma::memory::{
+        ForeignMemory,
+        Memory, //
+    }, //
 };
 use kernel::{
     prelude::*,
@@ -42,7 +50,9 @@ pub(crate) struct Allowance {
     /// default half of what was available when the command began. `None`: unlimited.
     most_memory: Option<u64>,
     /// The part of it that is left.
-    pub(crate) budget: Option<Arc<Budget>>,
+    budget: Option<Arc<Budget>>,
+    /// The NUMA node that buffers are allocated on: `node=`, if there is such a node.
+    node: Option<Node>,
 }
 
 impl Allowance {
@@ -67,7 +77,31 @@ impl Allowance {
             budget: most_memory
                 .map(|bytes| Budget::new(bytes, halves))
                 .transpose()?,
+            node: command.node.and_then(|number| Node::new(number).ok()),
         })
+    }
+
+    /// Checks that there is the node that `command`, of which these are the limits, has named.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::NoNode`].
+    pub(super) fn check_node(&self, command: &Command) -> Result<(), Failure> {
+        match (command.node, self.node) {
+            (Some(number), None) => Err(Failure::NoNode(number)),
+            (Some(_), Some(_)) | (None, _) => Ok(()),
+        }
+    }
+
+    /// Has the buffers that are added to `memory` from now on charged to the budget, and allocated
+    /// on the node.
+    pub(crate) fn apply<F: ForeignMemory>(&self, memory: &mut Memory<F>) {
+        if let Some(budget) = &self.budget {
+            memory.charge_to(budget.clone());
+        }
+        if let Some(node) = self.node {
+            memory.allocate_on(node);
+        }
     }
 
     /// Checks that a client that is silent for `alive_ms` at most may be.

@@ -295,6 +295,7 @@ impl Attempt<'_> {
         let mut memory = initiator
             .new_memory(&id, self.session.command.unsafe_global_rkey)
             .map_err(failed("allocating a protection domain"))?;
+        self.session.allowance.apply(&mut memory);
         let (workload, depths) = initiator
             .build(&device, &mut memory)
             .map_err(failed("allocating and registering buffers"))?;

@@ -266,6 +266,9 @@ impl<'a> Report<'a> {
         if let Some(port) = &self.server_port {
             port.write(&mut object)?;
         }
+        if let Some(node) = self.command.node {
+            object.num("node", node)?;
+        }
         object.str("options", self.command)?.str(
             "status",
             if self.failure.is_none() {

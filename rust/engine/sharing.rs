@@ -156,9 +156,7 @@ impl Queue {
         let id = id.rdma();
         let pd = new_domain(id, session.command.unsafe_global_rkey)?;
         let mut memory = memory::Memory::new(id, pd)?;
-        if let Some(budget) = &session.allowance.budget {
-            memory.charge_to(budget.clone());
-        }
+        session.allowance.apply(&mut memory);
         let refilling = Arc::pin_init(
             pin_init!(Refilling {
                 due <- Completion::new(),

@@ -45,7 +45,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`Failure::NoCpu`]. Later failures are recorded in the session.
+    /// [`Failure::NoCpu`], [`Failure::NoNode`]. Later failures are recorded in the session.
     pub(super) fn start(self: &Arc<Self>, workload: &Entry) -> Result<(), Failure> {
         match workload.client {
             Client::Threads(start) => self.start_with(workload, start),
@@ -59,7 +59,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`Failure::NoCpu`]. Later failures are recorded in the session.
+    /// [`Failure::NoCpu`], [`Failure::NoNode`]. Later failures are recorded in the session.
     pub(crate) fn start_with(
         self: &Arc<Self>,
         workload: &Entry,
@@ -71,6 +71,7 @@ impl Session {
                 return Err(Failure::NoCpu(cpu));
             }
         }
+        self.allowance.check_node(&self.command)?;
         let started = match (self.command.role, workload.listen) {
             (Role::Client, _) | (Role::Loopback, None) => {
                 self.address().and_then(|addr| start(self, addr))

@@ -17,6 +17,7 @@
 //! | [`spinlock::SpinLockBh`] | `spin_lock_bh()` |
 //! | [`spinlock::SpinLockIrq`] | `spin_lock_irqsave()` |
 //! | [`pages::Contiguous`] | `alloc_pages_exact()` |
+//! | [`pages::Node`] | `node_state()`, `alloc_pages_node()` |
 //! | [`pages::Area`] | `__vmalloc()` |
 //! | [`tapped::Tap`] | tracepoints of requests to disks that others use |
 //! | [`cred::Credentials`] | `override_creds()` |

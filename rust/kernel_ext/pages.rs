@@ -20,6 +20,30 @@ pub(crate) type Contiguous = Pages<true>;
 /// Large memory that is contiguous in kernel addresses only.
 pub(crate) type Area = Pages<false>;
 
+/// A NUMA node with memory.
+///
+/// # Invariants
+///
+/// There is such a node, and it has memory, or has had some: it may go offline at any time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node(u16);
+
+impl Node {
+    /// Returns the node of that number. A machine without NUMA has node 0.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if the machine has no memory there now.
+    pub(crate) fn new(number: u16) -> Result<Self> {
+        // SAFETY: Reads a mask of the kernel's; no requirements.
+        match unsafe { bindings::rust_helper_node_has_memory(number.into()) } {
+            // INVARIANT: It has memory.
+            true => Ok(Self(number)),
+            false => Err(EINVAL),
+        }
+    }
+}
+
 /// Whole pages of zeroed kernel memory, physically contiguous or not.
 ///
 /// No reference to the bytes is handed out, because a device, its peer, or another context may
@@ -28,8 +52,8 @@ pub(crate) type Area = Pages<false>;
 ///
 /// # Invariants
 ///
-/// `start` points to `size` bytes from `alloc_pages_exact()` if `PHYSICAL` is true, otherwise from
-/// `__vmalloc()`.
+/// `start` points to `size` bytes from `alloc_pages_exact()`, or what is like it of one node, if
+/// `PHYSICAL` is true, otherwise from `__vmalloc()`.
 pub(crate) struct Pages<const PHYSICAL: bool> {
     start: NonNull<u8>,
     size: usize,
@@ -190,6 +214,31 @@ impl<const PHYSICAL: bool> Pages<PHYSICAL> {
         // SAFETY: As for `write`.
         unsafe { bindings::rust_helper_zero(start.cast(), len) };
         Ok(())
+    }
+}
+
+impl Contiguous {
+    /// Allocates as [`new`](Self::new) does, but where there is a `node`, there and nowhere else,
+    /// without invoking the OOM killer. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// As there; `ENOMEM` if the node does not have the memory.
+    pub(crate) fn new_on(size: usize, node: Option<Node>) -> Result<Self> {
+        let Some(Node(node)) = node else {
+            return Self::new(size);
+        };
+        if size == 0 || size > MAX_CONTIGUOUS {
+            return Err(EINVAL);
+        }
+        // SAFETY: The size has been checked, and there is such a node by its type's invariant.
+        let start = unsafe { bindings::rust_helper_alloc_pages_exact_on(node.into(), size) };
+        let start = NonNull::new(start).ok_or(ENOMEM)?;
+        // INVARIANT: Allocated just now with this size.
+        Ok(Self {
+            start: start.cast(),
+            size,
+        })
     }
 }
 

@@ -199,6 +199,8 @@ pub(crate) struct Command {
     pub(crate) every: bool,
     /// The CPUs that the threads run on.
     pub(crate) cpus: CpuList,
+    /// The NUMA node that buffers are allocated on; `None` leaves that to the allocator.
+    pub(crate) node: Option<u16>,
     /// The limit of the 99th percentile of the latency, in nanoseconds. The run fails above it.
     pub(crate) max_p99_ns: Option<u64>,
     /// The lower limit of the bandwidth, in bytes per second. The run fails below it.
@@ -271,6 +273,7 @@ impl Command {
             interval_ms: None,
             every: false,
             cpus: CpuList::EMPTY,
+            node: None,
             max_p99_ns: None,
             min_bw: None,
             expect: None,

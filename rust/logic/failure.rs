@@ -162,6 +162,8 @@ pub(crate) enum Failure {
     Deviates(u32, u32),
     /// There is no such CPU, or it is offline.
     NoCpu(u32),
+    /// There is no such NUMA node, or it has no memory.
+    NoNode(u16),
     /// The run succeeded, although `expect=` names this errno, positive.
     Unexpected(i32),
     /// A kernel function failed: (the step, the errno, negative).
@@ -314,7 +316,7 @@ impl Failure {
             Self::Kernel(..) => errno::EIO,
             Self::Unsupported(_) => errno::EOPNOTSUPP,
             Self::Deviates(..) => errno::EBADE,
-            Self::NoCpu(_) => errno::EINVAL,
+            Self::NoCpu(_) | Self::NoNode(_) => errno::EINVAL,
             Self::OverMemory(_) => errno::ENOMEM,
             Self::TooLarge(_)
             | Self::AbovePathMtu(_)

@@ -47,7 +47,10 @@ use super::{
 };
 use crate::{
     bindings,
-    kernel_ext::pages::Contiguous,
+    kernel_ext::pages::{
+        Contiguous,
+        Node, //
+    },
     rdma::{
         mr::Remote,
         rw::Transfer,
@@ -112,6 +115,8 @@ pub(crate) struct Memory<F: ForeignMemory = NoForeign> {
     completions: Option<Arc<CompletionQueue>>,
     pd: Arc<ProtectionDomain>,
     account: Option<Arc<dyn Account>>,
+    /// The node that its buffers are allocated on; `None` leaves that to the allocator.
+    node: Option<Node>,
     /// Bytes that a request can hold itself; 0 before there is a queue pair.
     inline: u32,
     /// Tells its own buffers and regions from those of others.
@@ -143,6 +148,7 @@ impl<F: ForeignMemory> Memory<F> {
             completions: None,
             pd,
             account: None,
+            node: None,
             inline: 0,
             owner: new_owner()?,
             id: id.clone(),
@@ -152,6 +158,12 @@ impl<F: ForeignMemory> Memory<F> {
     /// Charges the buffers that are added from now on to `account`.
     pub(crate) fn charge_to(&mut self, account: Arc<dyn Account>) {
         self.account = Some(account);
+    }
+
+    /// Allocates the buffers and the pieces of transfers that are added from now on, on `node`, and
+    /// nowhere else.
+    pub(crate) fn allocate_on(&mut self, node: Node) {
+        self.node = Some(node);
     }
 
     /// Adds a zeroed buffer of `size` bytes. May sleep.
@@ -174,7 +186,7 @@ impl<F: ForeignMemory> Memory<F> {
     pub(crate) fn add_shared(&mut self, size: usize) -> Result<(BufferId, Arc<Contiguous>)> {
         // Before there is anything to charge for.
         let charge = self.charge(size)?;
-        let memory = Arc::new(Contiguous::new(size)?, GFP_KERNEL)?;
+        let memory = Arc::new(Contiguous::new_on(size, self.node)?, GFP_KERNEL)?;
         Ok((self.push_buffer(memory.clone(), charge)?, memory))
     }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/nodemask.h>
 #include <linux/sched/mm.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
@@ -45,6 +47,30 @@ void rust_helper_noio_restore(unsigned int flags)
 void *rust_helper_alloc_pages_exact(size_t size)
 {
 	return alloc_pages_exact(size, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
+}
+
+bool rust_helper_node_has_memory(unsigned int node)
+{
+	return node < nr_node_ids && node_state(node, N_MEMORY);
+}
+
+/*
+ * As alloc_pages_exact(), on a node that has memory, or has had some. The kernel's
+ * own alloc_pages_exact_nid() is not for modules.
+ */
+void *rust_helper_alloc_pages_exact_on(int node, size_t size)
+{
+	gfp_t flags = GFP_KERNEL | __GFP_THISNODE | __GFP_ZERO | __GFP_NOWARN;
+	unsigned int order = get_order(size);
+	struct page *page = alloc_pages_node(node, flags, order);
+	unsigned long i;
+
+	if (!page)
+		return NULL;
+	split_page(page, order);
+	for (i = DIV_ROUND_UP(size, PAGE_SIZE); i < 1UL << order; i++)
+		__free_page(page + i);
+	return page_address(page);
 }
 
 /* For sizes that may be too large: fails without invoking the OOM killer. */

@@ -169,6 +169,9 @@ impl fmt::Display for Failure {
                 "the device did not do as expected in {failed} of {ran} conformance tests"
             ),
             Self::NoCpu(cpu) => write!(f, "cpu: there is no CPU {cpu}, or it is offline"),
+            Self::NoNode(node) => {
+                write!(f, "node={node}: this machine has no memory on that node")
+            }
             Self::Unexpected(number) => match errno::name(number) {
                 Some(name) => write!(f, "the run succeeded, though {name} was expected"),
                 None => write!(f, "the run succeeded, though errno {number} was expected"),

@@ -89,6 +89,8 @@ pub(crate) const RECONNECT_S: RangeInclusive<u64> = 0..=86400;
 pub(crate) const REQUEST_TIMEOUT_S: RangeInclusive<u64> = 0..=86400;
 pub(crate) const DISK: RangeInclusive<u64> = 0..=0xffff_ffff;
 pub(crate) const SPIN_US: RangeInclusive<u64> = 1..=1_000_000;
+/// The NUMA nodes that a kernel can be configured for.
+pub(crate) const NODE: RangeInclusive<u64> = 0..=1023;
 pub(crate) const RECVS: RangeInclusive<u64> = 1..=16384;
 pub(crate) const SRQ: RangeInclusive<u64> = 2..=16384;
 /// The bytes of a stream's ring and of its send buffer without `rbuf=` and `sbuf=`.

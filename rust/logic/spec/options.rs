@@ -9,6 +9,7 @@ use self::{
     goes::{
         all_but_caps,
         bandwidth,
+        buffers,
         connects,
         copies,
         dials,
@@ -470,6 +471,8 @@ options! {
     .goes(|role, test| role != Role::Server && test.iterates());
     /// The CPUs that the threads run on.
     Cpu = text(&["cpu"], values::CPU).goes(all_but_caps);
+    /// The NUMA node that buffers are allocated on.
+    Node = optional!("node", "1", limits::NODE, PLAIN, node).goes(buffers);
     /// Fails where the 99th percentile of the latency is above this.
     MaxP99 = optional!("max_p99", "20us", limits::MAX_P99_NS, NANOSECONDS, max_p99_ns)
         .goes(limits_p99)

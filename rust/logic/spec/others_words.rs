@@ -92,6 +92,11 @@ pub(crate) const WORDS: &[(&str, Opt)] = &[
     ("gid_index", Opt::Src),
     ("affinity", Opt::Cpu),
     ("cpus_allowed", Opt::Cpu),
+    ("numa_cpu_nodes", Opt::Cpu),
+    ("numa", Opt::Node),
+    ("numa_node", Opt::Node),
+    ("numa_mem", Opt::Node),
+    ("numa_mem_policy", Opt::Node),
     // When requests are repeated.
     ("qp-timeout", Opt::AckTimeout),
     ("qp_timeout", Opt::AckTimeout),

@@ -42,7 +42,7 @@ impl<F: ForeignMemory> Memory<F> {
         kind: ListKind,
     ) -> Result<(TransferId, Arc<Pieces>)> {
         let charge = self.charge(Pieces::footprint(shape)?)?;
-        let pieces = Arc::new(Pieces::new(shape, charge)?, GFP_KERNEL)?;
+        let pieces = Arc::new(Pieces::new(shape, charge, self.node)?, GFP_KERNEL)?;
         let place = self.owner.place(self.transfers.len()).ok_or(ERANGE)?;
         let transfer = Transfer::new(pieces.clone(), kind)?;
         self.transfers.push(Some(transfer), GFP_KERNEL)?;

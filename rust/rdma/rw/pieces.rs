@@ -5,7 +5,10 @@
 #![forbid(unsafe_code)]
 
 use crate::{
-    kernel_ext::pages::Contiguous,
+    kernel_ext::pages::{
+        Contiguous,
+        Node, //
+    },
     rdma::memory::Charge, //
 };
 use kernel::{
@@ -74,12 +77,16 @@ impl Pieces {
         Ok(shape.pages()? * PAGE_SIZE)
     }
 
-    /// Allocates memory of that shape, which `charge` is for. May sleep.
+    /// Allocates memory of that shape, which `charge` is for, on `node` if there is one. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM`; `EINVAL` for a shape that no memory has.
-    pub(in crate::rdma) fn new(shape: &Shape, charge: Option<Charge>) -> Result<Self> {
+    pub(in crate::rdma) fn new(
+        shape: &Shape,
+        charge: Option<Charge>,
+        node: Option<Node>,
+    ) -> Result<Self> {
         let pages = shape.pages()?;
         let end = shape.offset + shape.size;
         let mut list = KVec::with_capacity(shape.count, GFP_KERNEL)?;
@@ -88,7 +95,7 @@ impl Pieces {
             let to = (index + 1) * pages / shape.count * PAGE_SIZE;
             let start = from.max(shape.offset);
             let piece = Piece {
-                pages: Contiguous::new(to - from)?,
+                pages: Contiguous::new_on(to - from, node)?,
                 offset: start - from,
                 len: to.min(end) - start,
             };

@@ -207,9 +207,7 @@ impl Pool {
         )?;
         let id = id.rdma();
         let mut memory = memory::Memory::new(id, new_domain(id, false)?)?;
-        if let Some(budget) = &session.allowance.budget {
-            memory.charge_to(budget.clone());
-        }
+        session.allowance.apply(&mut memory);
         let chunk = session.command.messenger.chunk;
         let chunks = SharedReceiveQueue::new(memory, count, chunk, signals.clone())?;
         let chunk = chunks.claim(1).ok_or(EINVAL)?;

@@ -56,6 +56,11 @@ pub(super) fn polls(role: Role, test: Test) -> bool {
     has_queues(role, test) || test.is_messenger()
 }
 
+/// Tests whose buffers all belong to a connection, or are shared by some.
+pub(super) fn buffers(role: Role, test: Test) -> bool {
+    has_queues(role, test) || test.is_messenger()
+}
+
 /// Tests with connections whose retransmission can be chosen.
 pub(super) fn retransmits(role: Role, test: Test) -> bool {
     has_queues(role, test) || test.is_messenger()

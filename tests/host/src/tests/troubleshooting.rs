@@ -167,7 +167,7 @@ fn failures() -> Vec<Failure> {
         NamespaceGone,
         OverMemory(1), AboveP99(2, 1),
         BelowBandwidth(1, 2), IntervalAboveP99(2, 1, 0),
-        IntervalBelowBandwidth(1, 2, 0), StartsLate(2, 1), Deviates(1, 2), NoCpu(1),
+        IntervalBelowBandwidth(1, 2, 0), StartsLate(2, 1), Deviates(1, 2), NoCpu(1), NoNode(1),
         Unexpected(errno::ENOMEM), Kernel("STEP", -errno::ENOMEM),
     );
     let others = [
