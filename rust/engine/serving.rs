@@ -327,13 +327,10 @@ impl Accepting<'_> {
             let deadline = disconnect_deadline(self.session, &result);
             self.id.wait_disconnected(deadline);
         }
-        let summary = server.as_ref().map(|server| server.summary());
-        let measured = summary.as_ref().map(|summary| summary.measured());
-        let said = measured.unwrap_or_default();
-        let mixed = summary
+        let measured = server
             .as_ref()
-            .and_then(|summary| summary.measured_bytes());
-        let bytes = mixed.unwrap_or(said.0.saturating_mul(report.size.into()));
+            .map(|server| measured(&**server, report.size));
+        let (said, bytes) = measured.unwrap_or_default();
         let ((operations, ns), bytes) = credible(said, bytes, seen_ns);
         if measured.is_some() {
             queue_pair.note_rate(operations, ns);
@@ -447,4 +444,15 @@ where
     fn prepare(server: &mut W, queue: &mut Queue<'_>) -> Result<(), Failure> {
         server.prepare(queue)
     }
+}
+
+/// Returns the operations and the nanoseconds that `side` or its peer has measured, and the bytes
+/// of these, which have `size` each where neither knows better.
+#[inline(never)]
+fn measured<W: Follow>(side: &W, size: u32) -> ((u64, u64), u64) {
+    let summary = side.summary();
+    let measured = summary.measured();
+    let bytes = summary.measured_bytes();
+    let each = measured.0.saturating_mul(size.into());
+    (measured, bytes.unwrap_or(each))
 }

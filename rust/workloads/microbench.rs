@@ -148,7 +148,7 @@ pub(crate) struct Microbench {
     channel: ControlChannel,
     /// The messages of the unreliable queue pair, if there is one.
     messages: Option<KBox<Messages>>,
-    buffers: Buffers,
+    buffers: KBox<Buffers>,
     work: Work,
     phase: Phase,
     /// This side has reported the end of its warm-up.
@@ -233,7 +233,7 @@ impl Microbench {
         Failure::Protocol(violation, self.iteration())
     }
 
-    /// Opens the buffers to the peer, and tells the peer that this side is ready and where they are.
+    /// Opens the buffers to the peer, and tells it that this side is ready and where they are.
     fn say_ready(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         let advertisement = self.buffers.advertise(queue)?;
         let list = self.buffers.register(queue)?;

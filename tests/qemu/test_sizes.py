@@ -47,9 +47,10 @@ def series():
 
 @suite.test("with other options")
 def with_others():
-	for options in ("bw,imm", "bw,qps=3,threads=2", "sbw,postlist=32,txdepth=64", "bw,inline,sizes=1+32",
-			"rbw,buffers=100,mrs=7", "rbw,sge=4,sizes=4+4096", "sbw,srq=64", "bw,rate=5000",
-			"rlat,rate=500", "sbw,solicited,signal_every=8", "sbw,sizes=24:5+26:5", "bw,sig_all"):
+	for options in ("bw,imm", "bw,qps=3,threads=2", "sbw,postlist=32,txdepth=64",
+			"bw,inline,sizes=1+32", "rbw,buffers=100,mrs=7", "rbw,sge=4,sizes=4+4096",
+			"sbw,srq=64", "bw,rate=5000", "rlat,rate=500", "sbw,solicited,signal_every=8",
+			"sbw,sizes=24:5+26:5", "bw,sig_all"):
 		sizes = "" if "sizes" in options else f",sizes={MIX}"
 		run_ok(f"loopback,addr={ADDR},{options}{sizes},count=300")
 	run_ok(f"loopback,addr={ADDR},sbw,sizes={MIX},duration=1")

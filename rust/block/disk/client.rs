@@ -97,18 +97,29 @@ pub(crate) fn start(
         attachment.set_worker(worker);
         let mut report = Report::new(session.id, worker.id, "client", &session.command);
         report.peer = Some(addr);
-        let result = worker
-            .attach(&attachment.control)
-            .and_then(|()| worker.add_series(&session.command))
-            .map_err(failed("starting the disk"))
-            .and_then(|()| DiskConnections::open(session, worker, &attachment, &addr, &mut report))
-            .and_then(|mut connections| connections.run(&mut report));
+        let result = run(session, worker, &attachment, &addr, &mut report);
         if let Err(failure) = result {
             session.abort(failure);
             report.failure = Some(failure);
             session.report(&report);
         }
     })
+}
+
+/// Runs the disk until it ends.
+#[inline(never)]
+fn run(
+    session: &Arc<Session>,
+    worker: &Arc<Worker>,
+    attachment: &Attachment,
+    addr: &SocketAddress,
+    report: &mut Report<'_>,
+) -> Result<(), Failure> {
+    worker
+        .attach(&attachment.control)
+        .and_then(|()| worker.add_series(&session.command))
+        .map_err(failed("starting the disk"))?;
+    DiskConnections::open(session, worker, attachment, addr, report)?.run(report)
 }
 
 /// The disk's part of the thread's line in `/proc/krping`.

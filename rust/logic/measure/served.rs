@@ -21,8 +21,8 @@ pub(crate) struct Served {
 const MOST_BYTES_PER_NS: u64 = 128;
 
 /// Returns the `(operations, ns)` that a client says it has measured, and their `bytes`, or zeroes
-/// where no link could carry so many in that time, or where it is longer than the `seen_ns` for which
-/// the server has seen the client. Only the client knows of its RDMA WRITEs and READs.
+/// where no link could carry so many in that time, or where it is longer than the `seen_ns` for
+/// which the server has seen the client. Only the client knows of its RDMA WRITEs and READs.
 pub(crate) fn credible(
     (operations, ns): (u64, u64),
     bytes: u64,

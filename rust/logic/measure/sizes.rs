@@ -14,19 +14,19 @@ pub(crate) const MOST_WEIGHT: u32 = 1000;
 ///
 /// # Invariants
 ///
-/// The first `len` of `parts` have sizes and weights above 0, which are at most [`MOST_WEIGHT`]
-/// together; the others are 0. `len` is at most [`MOST`].
+/// Sizes above 0 come first, each with a weight above 0 at the same place; the others are 0. The
+/// weights are at most [`MOST_WEIGHT`] together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes {
-    parts: [(u32, u16); MOST],
-    len: usize,
+    sizes: [u32; MOST],
+    weights: [u16; MOST],
 }
 
 impl Sizes {
     /// No mix: all operations have one size.
     pub(crate) const NONE: Self = Self {
-        parts: [(0, 0); MOST],
-        len: 0,
+        sizes: [0; MOST],
+        weights: [0; MOST],
     };
 
     /// Adds a size with its weight; `None` where there is no room, or either is 0.
@@ -35,28 +35,31 @@ impl Sizes {
         if size == 0 || weight == 0 || together > MOST_WEIGHT {
             return None;
         }
-        *self.parts.get_mut(self.len)? = (size, weight);
-        // INVARIANT: All of it was checked, and there was room.
-        self.len = self.len.saturating_add(1);
+        let mut places = self.sizes.iter_mut().zip(&mut self.weights);
+        let place = places.find(|(size, _)| **size == 0)?;
+        // INVARIANT: All of it was checked, and this is the first place that is free.
+        (*place.0, *place.1) = (size, weight);
         Some(())
     }
 
     /// Returns true where all operations have one size.
     pub(crate) fn is_empty(&self) -> bool {
-        self.len == 0
+        self.sizes().next().is_none()
     }
 
     /// Returns the sizes, in the order in which they were given.
     pub(crate) fn sizes(&self) -> impl Iterator<Item = u32> + '_ {
-        self.parts.iter().take(self.len).map(|(size, _)| *size)
+        self.parts().map(|(size, _)| size)
+    }
+
+    fn parts(&self) -> impl Iterator<Item = (u32, u16)> + '_ {
+        let all = self.sizes.iter().copied().zip(self.weights);
+        all.take_while(|(size, _)| *size != 0)
     }
 
     /// Returns the sum of the weights.
     pub(crate) fn weight(&self) -> u32 {
-        self.parts
-            .iter()
-            .map(|(_, weight)| u32::from(*weight))
-            .sum()
+        self.weights.iter().map(|weight| u32::from(*weight)).sum()
     }
 
     /// Returns the size of operation number `rank` of `count` that are sorted by size as it was
@@ -65,8 +68,7 @@ impl Sizes {
         let scaled = u64::from(rank) * u64::from(self.weight());
         let target = scaled.checked_div(count.into()).unwrap_or(0);
         let mut weight = 0;
-        let parts = self.parts.iter().take(self.len);
-        let found = parts.copied().find(|(_, part)| {
+        let found = self.parts().find(|(_, part)| {
             weight += u64::from(*part);
             target < weight
         });
@@ -76,7 +78,7 @@ impl Sizes {
 
 impl fmt::Display for Sizes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, (size, weight)) in self.parts.iter().take(self.len).enumerate() {
+        for (number, (size, weight)) in self.parts().enumerate() {
             let sign = if number == 0 { "" } else { "+" };
             write!(f, "{sign}{size}:{weight}")?;
         }

@@ -235,9 +235,9 @@ impl PreparedList {
     ///
     /// # Errors
     ///
-    /// The error of `request`; `EINVAL` where an operand is not within its buffer, the list has been filled before, the
-    /// operations are of different kinds or have no such form, or a request cannot hold as much
-    /// data itself.
+    /// The error of `request`; `EINVAL` where an operand is not within its buffer, the list has
+    /// been filled before, the operations are of different kinds or have no such form, or a request
+    /// cannot hold as much data itself.
     pub(in crate::rdma) fn fill<F: ForeignMemory>(
         &mut self,
         form: Form,

@@ -78,7 +78,7 @@ pub(super) struct Buffers {
 impl Buffers {
     /// Adds the buffers and regions that `plan` needs to `memory`. May sleep.
     #[inline(never)]
-    pub(super) fn new(plan: &Plan, memory: &mut Memory) -> Result<Self> {
+    pub(super) fn new(plan: &Plan, memory: &mut Memory) -> Result<KBox<Self>> {
         let fetches = plan.fetches();
         // A READ moves data from the target, the other operations move data to it.
         let (gives, takes) = if fetches {
@@ -121,7 +121,7 @@ impl Buffers {
         if let Some(region) = table.and_then(|table| table.region) {
             registrations.push((region, Access::RemoteRead), GFP_KERNEL)?;
         }
-        Ok(Self {
+        let buffers = Self {
             source,
             sink,
             opens_source: fetches,
@@ -132,7 +132,8 @@ impl Buffers {
             of_peer,
             peers,
             registrations,
-        })
+        };
+        Ok(KBox::new(buffers, GFP_KERNEL)?)
     }
 
     /// Returns the source, where it is one buffer.

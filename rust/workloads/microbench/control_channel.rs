@@ -108,8 +108,9 @@ pub(crate) struct ControlChannel {
 
 impl ControlChannel {
     /// Adds the buffers to `memory`, for data of `size` bytes, or up to that with `mixed`, that
-    /// arrives by SENDs if `data_comes` is true. It goes into `buffers` in turn. Each message raises an event at a peer that waits
-    /// for solicited ones only, if `solicited` is true. May sleep.
+    /// arrives by SENDs if `data_comes` is true. It goes into `buffers` in turn. Each message
+    /// raises an event at a peer that waits for solicited ones only, if `solicited` is true. May
+    /// sleep.
     pub(crate) fn new(
         memory: &mut Memory,
         traffic: Arc<Traffic>,

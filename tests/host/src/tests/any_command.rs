@@ -182,12 +182,7 @@ fn clash(one: &Word, other: &Word) -> bool {
         _ if word == "validate=full" => {
             matches!(
                 *other,
-                Opt::Size
-                    | Opt::PostList
-                    | Opt::SignalEvery
-                    | Opt::Qp
-                    | Opt::Buffers
-                    | Opt::Mrs
+                Opt::Size | Opt::PostList | Opt::SignalEvery | Opt::Qp | Opt::Buffers | Opt::Mrs
             )
         }
         _ if *opt == Opt::Src && *other == Opt::Addr6 => true,

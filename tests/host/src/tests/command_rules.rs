@@ -473,9 +473,13 @@ fn each_piece_has_a_byte() {
 
 #[test]
 fn each_region_has_a_buffer() {
-    let load = Command::parse("client,addr=192.0.2.1,bw,mrs=5").unwrap().load;
+    let load = Command::parse("client,addr=192.0.2.1,bw,mrs=5")
+        .unwrap()
+        .load;
     assert_eq!((load.buffers, load.mrs), (5, 5));
-    let load = Command::parse("client,addr=192.0.2.1,bw,buffers=5").unwrap().load;
+    let load = Command::parse("client,addr=192.0.2.1,bw,buffers=5")
+        .unwrap()
+        .load;
     assert_eq!((load.buffers, load.mrs), (5, 1));
     let sentence = "mrs=5 does not go with buffers=4; each region needs a buffer";
     invalid("client,addr=192.0.2.1,bw,buffers=4,mrs=5", "mrs", sentence);

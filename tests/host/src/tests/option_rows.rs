@@ -116,7 +116,11 @@ fn check_taken(side: &Side, opt: Opt, word: &str) {
     }
     if opt == Opt::Sizes {
         // The size is the largest.
-        assert_eq!((&*after["mixed"], &*after["size"]), ("true", "65536"), "{text}");
+        assert_eq!(
+            (&*after["mixed"], &*after["size"]),
+            ("true", "65536"),
+            "{text}"
+        );
         changed.retain(|field| !matches!(*field, "mixed" | "size"));
     }
     if word == "validate=full" {
