@@ -45,18 +45,20 @@ ADDR = os.environ["KRPING_ADDR"]
 
 
 def failures(output: str) -> tuple[list[str], str]:
-	"""The cases that failed in OUTPUT, KTAP, and the first one's sentence; "run" where krping gave all
-	of them up."""
-	cases, said = [], {}
+	"""The cases that failed in OUTPUT, KTAP, and the first one's sentence; "run" where krping gave up
+	before one had failed."""
+	cases, said, bail_out = [], {}, ""
 	for line in output.splitlines():
-		if line.startswith("Bail out! "):
-			return ["run"], line.partition("! ")[2]
 		case = re.match(r" *not ok [0-9]+ (\w+)$", line)
 		what = re.match(r" *# (\w+): (?:seen|reason): (.*)", line)
 		if what:
 			said.setdefault(what[1], what[2])
 		elif case and line.startswith(" "):
 			cases.append(case[1])
+		elif line.startswith("Bail out! "):
+			bail_out = line.partition("! ")[2]
+	if bail_out and not cases:
+		return ["run"], bail_out
 	return cases, said.get(cases[0], "") if cases else ""
 
 
@@ -97,6 +99,9 @@ def outcome(driver: str, only: tuple[str, ...]) -> tuple[str, bool]:
 		cases, sentence = failures(ktap.read())
 	if said is None:
 		return f"hung {','.join(cases) or begun()}", False
+	if late and cases == ["run"]:
+		# It gave up since it was interrupted.
+		cases = []
 	if not late and run.returncode not in (0, 1):
 		sentence = said.strip().splitlines()[-1] if said.strip() else str(run.returncode)
 		cases = ["run"]
