@@ -25,7 +25,7 @@ suite = Suite(limit=60)
 def table():
 	paths = [case.path for case in cases.CASES]
 	assert len(set(paths)) == len(paths) and cases.GROUPS == (
-		"caps", "conform", "pingpong", "microbench"), paths
+		"caps", "conform", "pingpong", "microbench", "load"), paths
 	for case in cases.CASES:
 		assert re.fullmatch(r"[a-z]+(\.[a-z0-9_]+)?", case.path), case
 		assert case.look or case.checks or not case.name, case
@@ -64,7 +64,7 @@ def listed():
 
 # What is printed and written
 
-EXPECTED = {case.name: "pass" for case in cases.CASES if case.group in ("pingpong", "microbench")}
+EXPECTED = {case.name: "pass" for case in cases.CASES if case.group in ("pingpong", "microbench", "load")}
 
 
 @suite.test("all is well: KTAP of the groups, with a skip for what the device cannot do; 0")
@@ -75,12 +75,13 @@ def well():
 	assert {name: group.pop("") for name, group in found.items()} == dict.fromkeys(cases.GROUPS, "pass")
 	assert found["caps"] == dict.fromkeys(
 		("device", "port", "management", "objects", "limits"), "pass"), found
-	assert {**found["pingpong"], **found["microbench"]} == EXPECTED | {"read_inv": "skip"}, found
+	assert {**found["pingpong"], **found["microbench"], **found["load"]} == (
+		EXPECTED | {"read_inv": "skip"}), found
 	assert found["conform"] == {"stale_rkey": "pass", "read_inv": "skip"}, found
 	assert lines[2].startswith(f"# device mlx5_0 (RoCE), address {ADDR}, kernel "), lines[2]
 	assert "    ok 4 read_inv # SKIP read_inv: only iWARP devices have it" in [
 		f"  {line}" for line in lines], lines
-	assert lines[-1] == "# Totals: pass:28 fail:0 xfail:0 xpass:0 skip:2 error:0", lines[-1]
+	assert lines[-1] == "# Totals: pass:30 fail:0 xfail:0 xpass:0 skip:2 error:0", lines[-1]
 	# Each command once, in the order of the table.
 	ran = [name_of(text) for text in module.commands]
 	assert ran == [None] + [case.path for case in cases.CASES
@@ -327,7 +328,7 @@ def source():
 		start = f"client,addr={ADDR},{option},"
 		assert all(text.text.startswith(start) for text in module.commands)
 		assert len(module.commands) > 20, module.commands
-		assert lines[-1].startswith("# Totals: pass:26 fail:0 "), lines[-1]
+		assert lines[-1].startswith("# Totals: pass:28 fail:0 "), lines[-1]
 	refused = (((ADDR, "--device", "mlx5_1"), "only --client takes both"),
 		   ((ADDR, "--src", "192.0.2.7"), "--src is for --client"),
 		   ((ADDR, "--client", "--device", "a,b"), "'a,b' is no RDMA device"),

@@ -16,6 +16,10 @@ BANDWIDTH = "size=64K,count=200,validate"
 ATOMIC = "count=1000,validate"
 # One at a time, so that their latencies are no queue's.
 TRANSFER = "size=4K,count=200,txdepth=1"
+# And several at a time, each with pieces that one request or region does not have.
+TRANSFERS = "size=64K,count=200,txdepth=8,segs=4,offset=512,biovec"
+# Places and keys of either side that no device has all at hand.
+REGIONS = "size=1000,count=2000,buffers=256,mrs=64,validate"
 
 EXCHANGED = (done, exchanged, timed)
 TIMED = (done, moved, timed)
@@ -80,6 +84,8 @@ CASES = (
 	Case("microbench", "rwread", f"rwread,{TRANSFER}", TIMED),
 	Case("microbench", "rwwrite", f"rwwrite,{TRANSFER}", TIMED),
 	Case("microbench", "fastreg", "fr,count=500", (done,)),
+	Case("load", "regions", f"rbw,{REGIONS}", MEASURED),
+	Case("load", "transfers", f"rwread,{TRANSFERS}", TIMED),
 )
 GROUPS = tuple(dict.fromkeys(case.group for case in CASES))
 
