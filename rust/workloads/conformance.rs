@@ -27,6 +27,7 @@ mod events;
 mod inline;
 mod limits;
 mod management;
+mod mapping;
 mod order;
 pub(crate) mod pair;
 mod probe;

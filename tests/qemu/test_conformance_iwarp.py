@@ -38,6 +38,12 @@ PASS = {
 	"flush_order": ENDS,
 	"drain": r"success \(0\); requester ERR, responder (RTS|ERR); .*",
 	"read_fence": r"success \(0\); receive: success \(0\)" + GOES_ON,
+	"reads_fence": r"success \(0\); receive: success \(0\)" + GOES_ON,
+	"read_without_depth": "refused with EINVAL; requester RTS, responder RTS; "
+			      "receives: 2 posted, 2 not completed",
+	"map_over_gap": "refused with EINVAL" + GOES_ON,
+	"private_data": r"the request came as it was sent after [0-9]+ ms; "
+			r"requester RTS, responder RTS; goes on",
 	"handler_polls": r"success \(0\)" + GOES_ON,
 	"rearm": r"success \(0\)" + GOES_ON,
 	"srq_empty": ENDS,

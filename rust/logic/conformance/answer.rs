@@ -20,6 +20,11 @@ pub(crate) enum Answer {
     },
     /// It was accepted.
     Accepted,
+    /// The peer has it, and was not asked to answer.
+    Came {
+        /// All that it tells is as it was sent.
+        whole: bool,
+    },
     /// It was rejected: `enum ib_cm_rej_reason`, or with iWARP an errno, negative.
     Rejected(i32),
     /// None has come, and the connection manager has given up with this errno, positive.
@@ -59,6 +64,8 @@ impl fmt::Display for Answer {
                 f.write_str("no answer, withdrawn, and the peer was not told")
             }
             Self::Accepted => f.write_str("accepted"),
+            Self::Came { whole: true } => f.write_str("the request came as it was sent"),
+            Self::Came { whole: false } => f.write_str("the request came, but not as it was sent"),
             Self::Rejected(reason) if reason < 0 => {
                 f.write_str("rejected with ")?;
                 named(f, reason.saturating_neg())

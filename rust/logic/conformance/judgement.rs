@@ -43,6 +43,7 @@ impl Rule {
             RestRule::Follows => rest.flushed == rest.posted,
             RestRule::Complete => rest.missing() == 0,
             RestRule::Ended => rest.missing() == 0 && rest.other == 0 && seen.receives.other == 0,
+            RestRule::Any => true,
             RestRule::LossIsTold => (rest.missing() == 0 && first != Ended::Missing) || told,
         };
         let receive_is_right = match seen.receive {

@@ -92,6 +92,8 @@ pub(crate) struct Wants {
     pub(crate) large_pages: bool,
     /// The packet sequence numbers of both directions begin with the last one.
     pub(crate) last_psn: bool,
+    /// No READs may be under way.
+    pub(crate) no_reads: bool,
     /// The queue pair that the requester's is connected with.
     pub(crate) target: Target,
     /// The responder takes the receives of a shared queue.
@@ -113,6 +115,7 @@ impl Wants {
         long: false,
         large_pages: false,
         last_psn: false,
+        no_reads: false,
         target: Target::Responder,
         shared: false,
         other_domain: false,

@@ -100,6 +100,8 @@ pub(crate) enum RestRule {
     /// Completions may be missing only after an asynchronous error, or with the queue pair in
     /// error.
     LossIsTold,
+    /// Whatever becomes of them.
+    Any,
 }
 
 /// The rule for a device in one case.

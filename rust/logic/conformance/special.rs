@@ -46,6 +46,12 @@ pub(crate) enum Special {
     ReadAfterWrite,
     /// SEND of what a READ before it brings, with a fence between them.
     ReadFence,
+    /// SEND of what the last of several READs before it brings, with a fence between them.
+    ReadsFence,
+    /// Map of a region over memory with a gap in the midst of a page.
+    MapOverGap,
+    /// A connection request with as much private data as there is room for.
+    PrivateData,
     /// WRITE of a flag behind a WRITE of data, to memory that the responder watches.
     WriteThenFlag,
     /// A poll of the completion queue while its event handler runs.

@@ -33,6 +33,15 @@ const LIMITS: ReadLimits = ReadLimits {
     initiator_depth: 1,
 };
 
+/// READ limits of a request that is compared, which tell one from the other.
+const UNEQUAL: ReadLimits = ReadLimits {
+    responder_resources: 1,
+    initiator_depth: 2,
+};
+
+/// Number of the first bytes of private data by which a request is known.
+const KNOWN: usize = 16;
+
 /// One side of a connection request, which is ready to ask. Dropping it withdraws the request, and
 /// sleeps. Fields are in drop order.
 pub(crate) struct Caller<'a> {
@@ -80,6 +89,43 @@ impl<'a> Caller<'a> {
     pub(super) fn ask_as(&self, qp_num: u32, timeout: u32) -> Result<(), Failure> {
         self.id
             .begin_connect_as(qp_num, &self.hello, LIMITS, timeout)
+    }
+
+    /// Asks as [`ask`](Self::ask) does, with private data of which no byte is 0. Sleeps until the
+    /// port is active, `timeout` ms at most.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::PortDown`], or the error of the kernel.
+    pub(super) fn ask_in_full(&self, timeout: u32) -> Result<(), Failure> {
+        self.id
+            .begin_connect(&self.in_full(), UNEQUAL, Retries::MOST, timeout)
+    }
+
+    /// Returns the private data of that request.
+    fn in_full(&self) -> [u8; PrivateData::LEN] {
+        let mut data = self.hello;
+        for (number, byte) in (1..).zip(data.iter_mut()).skip(KNOWN) {
+            *byte = number;
+        }
+        data
+    }
+
+    /// Rejects that request, once it has come, and all others. Returns whether it came with all of
+    /// its private data, and with its READ limits, if these are to be compared. May sleep.
+    pub(super) fn taken_in_full(&self, compares_limits: bool) -> Option<bool> {
+        loop {
+            // Dropping it rejects it.
+            let request = self.listener.take()?;
+            let data = request.data.as_slice();
+            if data.get(..KNOWN) == self.hello.get(..KNOWN) {
+                // What one side asks for is what the other one offers.
+                let limits = &request.limits;
+                let is_same = limits.responder_resources == UNEQUAL.initiator_depth
+                    && limits.initiator_depth == UNEQUAL.responder_resources;
+                return Some(data == self.in_full() && (is_same || !compares_limits));
+            }
+        }
     }
 
     /// Takes the request from the listener, once it has come. Rejects all others. May sleep.

@@ -109,6 +109,8 @@ pub(crate) struct End {
     pub(super) own_region: RegionId,
     /// Region over it in another domain, if the case wants one.
     pub(super) other_region: Option<RegionId>,
+    /// Region that is mapped over nothing yet, if the case wants one.
+    pub(super) sink: Option<RegionId>,
     /// Size of each buffer in bytes, without the guard.
     pub(super) exposed: u32,
     slots: usize,
@@ -147,6 +149,10 @@ impl End {
             true => Some(memory.add_region_in(other.clone(), own_buffer, 0..size)?),
             false => None,
         };
+        let sink = setup
+            .sink
+            .then(|| memory.add_sink(setup.exposed))
+            .transpose()?;
         let recorder = Recorder::new(setup.most_completions())?;
         let depths = setup.depths(requests);
         let watch = Arc::new(Watch::new(id.outcome().clone()), GFP_KERNEL)?;
@@ -182,6 +188,7 @@ impl End {
             region,
             own_region,
             other_region,
+            sink,
             exposed: setup.exposed,
             slots: setup.slots(),
             sent: 0,
@@ -223,6 +230,25 @@ impl End {
     ) -> Result {
         let peer = PeerQueuePair::new(peer, psn)?;
         self.queue_pair()?.connect_without_cm(psn, peer, attributes)
+    }
+
+    /// Maps the region that is mapped over nothing over two parts of [`Place::Own`], of which one
+    /// page has both and the gap between them.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where the map ends at the gap; the driver's error.
+    pub(super) fn map_over_gap(&self) -> Result {
+        const PART: u32 = 16;
+        let region = self.sink.ok_or(EINVAL)?;
+        let part = |offset| {
+            Ok(Local {
+                offset,
+                ..self.local(Place::Own, PART)
+            })
+        };
+        let parts = [part(0), part(2 * PART)];
+        self.with(|_, queue| queue.map_sink(region, parts.into_iter()))?
     }
 
     /// Destroys the queue pair, and what has been recorded. Sleeps.

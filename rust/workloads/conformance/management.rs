@@ -87,6 +87,34 @@ pub(super) fn unanswered(
     answered(rule, pair, answer, after_ms)
 }
 
+/// Asks for a connection with private data of which no byte is 0, and compares it with what the
+/// listener is told.
+#[inline(never)]
+pub(super) fn private_data(
+    rule: &Rule,
+    pair: &mut Pair<'_>,
+    caller: Caller<'_>,
+) -> Result<Seen, Failure> {
+    let deadlines = pair.deadlines;
+    let timeout = deadlines.timeout_ms;
+    let compares_depths = pair.fabric == Fabric::InfiniBand;
+    pair.requester.begin();
+    let since = monotonic_ms();
+    caller.ask_in_full(timeout)?;
+    let mut came = None;
+    deadlines.until(&[], timeout, || {
+        came = caller.taken_in_full(compares_depths);
+        Ok(came.is_some() || caller.answer().is_some())
+    })?;
+    let after_ms = monotonic_ms().saturating_sub(since);
+    let answer = match came {
+        Some(whole) => Answer::Came { whole },
+        None => caller.answer().unwrap_or(Answer::Silent),
+    };
+    drop(caller);
+    answered(rule, pair, answer, after_ms)
+}
+
 /// Asks for a connection in the name of the requester's queue pair, which the responder is
 /// connected with.
 ///

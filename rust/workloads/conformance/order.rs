@@ -32,7 +32,8 @@ use crate::{
             rule::Rule,
             steps::SIZE,
         },
-        failure::Failure, //
+        failure::Failure,
+        wire::Advertisement, //
     },
     mr::Access,
     rdma::wr::Local, //
@@ -44,6 +45,9 @@ const READS: usize = 16;
 
 /// Size in bytes of each.
 const READ: u32 = 64;
+
+/// Number of READs in front of a fence: as many as a connection has under way.
+const FENCED: u32 = 4;
 
 /// Number of times that a flag is written behind data.
 const ROUNDS: u8 = 8;
@@ -183,6 +187,44 @@ pub(super) fn read_fence(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failu
     pair.look(rule, first, Some(receive), |pair| {
         let brought = seed(false, Place::Exposed);
         pair.responder.holds(Place::Inbox, 0, size, brought)
+    })
+}
+
+/// SENDs what the last of several READs brings, all posted at once.
+pub(super) fn reads_fence(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure> {
+    let remote = pair.open(Access::RemoteRead)?;
+    pair.open_own()?;
+    let size = pair.requester.exposed;
+    let part = size / FENCED;
+    let receive = pair.responder.receive(part)?;
+    pair.requester.begin();
+    for number in 0..FENCED {
+        let offset = number * part;
+        let local = Local {
+            offset,
+            ..pair.requester.own(part)
+        };
+        let remote = Advertisement {
+            addr: remote.addr.wrapping_add(offset.into()),
+            ..remote
+        };
+        let _ = pair.requester.post(&Probe::Read { local, remote });
+    }
+    let last = (FENCED - 1) * part;
+    let first = pair.requester.post(&Probe::Send {
+        local: Local {
+            offset: last,
+            ..pair.requester.own(part)
+        },
+        invalidate: None,
+        fence: true,
+    });
+    pair.look(rule, first, Some(receive), |pair| {
+        let (brought, before) = (seed(false, Place::Exposed), seed(false, Place::Inbox));
+        pair.responder.matches(Place::Inbox, |at| match at {
+            at if at < part as usize => byte(brought, at + last as usize),
+            at => byte(before, at),
+        })
     })
 }
 

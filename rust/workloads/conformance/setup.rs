@@ -114,6 +114,8 @@ pub(crate) struct Setup {
     own_front: bool,
     /// The region for the peer has large pages.
     pub(super) large_pages: bool,
+    /// The requester has a region that is mapped over nothing yet.
+    pub(super) sink: bool,
     /// The requester has a region of another domain.
     pub(super) other_domain: bool,
     /// Number of bytes that a request can hold itself.
@@ -149,6 +151,7 @@ impl Setup {
         front: false,
         own_front: false,
         large_pages: false,
+        sink: false,
         other_domain: false,
         inline: 0,
         datagrams: false,
@@ -185,6 +188,7 @@ impl Setup {
             front: wants.front,
             own_front: wants.own_front,
             large_pages: wants.large_pages,
+            reads: if wants.no_reads { 0 } else { READS },
             first_psn: match (wants.last_psn, wants.target) {
                 (true, _) => Some(LAST_PSN),
                 (false, Target::Responder) => None,
@@ -217,7 +221,7 @@ impl Setup {
                 ..self
             },
             Special::ReadsBeyondDepth => Self { reads: 1, ..self },
-            Special::ReadInvalidated => Self {
+            Special::ReadInvalidated | Special::ReadsFence => Self {
                 exposed: BULK,
                 ..self
             },
@@ -274,7 +278,8 @@ impl Setup {
                 needs_third_party: true,
                 ..self
             },
-            Special::Unanswered => Self {
+            Special::MapOverGap => Self { sink: true, ..self },
+            Special::Unanswered | Special::PrivateData => Self {
                 calls: Some(Calls::OwnQueuePair),
                 ..self
             },

@@ -291,4 +291,17 @@ pub(super) const ROWS: &[Row] = &[
         },
         "IBA chapters 9 and 10 (a responder may find an invalid R_Key at any packet of a READ)",
     ),
+    Row::special(
+        "map_over_gap",
+        "a map of a region over memory with a gap in the midst of a page",
+        Special::MapOverGap,
+    )
+    .rule(
+        Rule {
+            text: "the map ends at the gap, and the connection goes on",
+            first: &[Refused(errno::EINVAL)],
+            ..Rule::HARMLESS
+        },
+        "kernel: ib_map_mr_sg(), IB_MR_TYPE_MEM_REG",
+    ),
 ];

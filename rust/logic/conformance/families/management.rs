@@ -64,6 +64,21 @@ pub(super) const ROWS: &[Row] = &[
         },
         "IBA chapter 12 (stale connections)",
     ),
+    Row::special(
+        "private_data",
+        "a connection request with as much private data as there is room for",
+        Special::PrivateData,
+    )
+    .rule(
+        Rule {
+            text:
+                "the request comes with the same private data, and with the depths of READs that \
+                   it was made with; the connection goes on",
+            first: &[Ended::Answer(Answer::Came { whole: true })],
+            ..Rule::HARMLESS
+        },
+        "IBA chapter 12 (REQ); RFC 6581; kernel: struct rdma_conn_param",
+    ),
     // A device may loop its own traffic back without using its port.
     Row::special(
         "port_down",

@@ -4,28 +4,46 @@
 
 use super::{
     super::{
+        observation::Ended::{
+            Missing,
+            Refused,
+            Status, //
+        },
         row::{
             Need,
             Row,
             Wants, //
         },
-        rule::Rule,
+        rule::{
+            RestRule,
+            Rule,
+            StateRule,
+            LOC_QP_OP,
+            REM_INV_REQ, //
+        },
         special::Special,
         steps::{
             Memory::{
                 self,
                 Brought,
+                OwnUntouched,
                 Written, //
             },
             Op::WriteImmediate,
             Request,
-            Rights::Both,
+            Rights::{
+                Both,
+                Write, //
+            },
+            Side,
             Step::{
                 self,
                 Open,
+                OpenOwn,
                 Receives,
                 Wait, //
-            }, //
+            },
+            SIZE, //
         }, //
     },
     retries::{
@@ -33,6 +51,7 @@ use super::{
         REPEATED, //
     }, //
 };
+use crate::logic::failure::errno;
 
 const NUMBERED: Need = Need::NotIwarp("iWARP has no packet sequence numbers");
 const NUMBERS: &str = "IBA chapter 9 (packet sequence numbers have 24 bits, and wrap)";
@@ -98,6 +117,46 @@ pub(super) const ROWS: &[Row] = &[
             ..Rule::HARMLESS
         },
         SOURCE,
+    ),
+    Row::special(
+        "reads_fence",
+        "SEND of what the last of four READs before it brings, with a fence between them",
+        Special::ReadsFence,
+    )
+    .rule(
+        Rule {
+            text: "success, and the message is what the READ has brought; the connection goes on",
+            ..Rule::HARMLESS
+        },
+        SOURCE,
+    ),
+    Row::steps(
+        "read_without_depth",
+        "READ where the connection allows none at a time",
+        &[Open(Both), OpenOwn(Side::Requester, Write)],
+        Request::read(SIZE),
+        OwnUntouched,
+    )
+    .wants(Wants {
+        no_reads: true,
+        ..Wants::NOTHING
+    })
+    .rule(
+        Rule {
+            text: "it does not go out: it is refused, fails or waits; memory unchanged",
+            first: &[
+                Refused(errno::EINVAL),
+                Refused(errno::EOPNOTSUPP),
+                Status(LOC_QP_OP),
+                Status(REM_INV_REQ),
+                Missing,
+            ],
+            rest: RestRule::Any,
+            requester: StateRule::Any,
+            responder: StateRule::Any,
+            ..Rule::LOCAL_ERROR
+        },
+        "IBA chapters 9 and 11 (initiator depth)",
     ),
     Row::special(
         "write_then_flag",
