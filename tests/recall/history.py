@@ -210,7 +210,8 @@ HISTORY = (
 	Defect("siw_sends_what_follows_a_page", SIW, "siw_qp_tx.c",
 	       r"&bvec, 1, bytes\); (try_page_again: lock_sock\(sk\); rv = tcp_sendmsg_locked\(sk, &msg,) "
 	       r"bytes\)",
-	       r"&bvec, 1, size); \1 size)", "K", "2025-07", "validat|data|WRITE|READ|SEND",
+	       # The iterator ends with its only segment, whatever it is said to have.
+	       r"&bvec, 1, size); \1 size)", "N", "2025-07", "validat|data|WRITE|READ|SEND",
 	       "RDMA/siw: Fix the sendmsg byte count in siw_tcp_sendpages"),
 	Defect("siw_lends_pages_it_may_not", SIW, "siw_qp_tx.c",
 	       r"if \(!sendpage_ok\(page\[i\]\)\)",

@@ -10,9 +10,9 @@ device, or one that uses it, and print "MODULE begins", and then one line:
 	MODULE hung CASE,...		it does not end; the cases that had failed, or the one that is begun
 	MODULE broken SENTENCE		it could not be tried
 
-With --brief krping runs its conformance cases only. With TESTER it is one of those in others.py that
-tests the device, with its files in the folder TESTERS, and MODULE/TESTER is what the lines begin with. It
-notices nothing on its own; the line is one of:
+With --brief krping runs its conformance cases, and one ping/pong with another host. With TESTER it is one
+of those in others.py that tests the device, with its files in the folder TESTERS, and MODULE/TESTER is what
+the lines begin with. It notices nothing on its own; the line is one of:
 
 	MODULE/TESTER told
 	MODULE/TESTER hung TEST		a process of that test does not end even when it is killed
@@ -29,14 +29,18 @@ import re
 import signal
 import subprocess
 import sys
+from typing import NamedTuple
 
 import others
+import wire
 from defect import DEVICES
 from swap import remove, swap
 
 # Seconds for which the test of a device may take. Soft-iWARP keeps the known failures waiting, and an
 # unanswered connection for 10 s.
 BUDGET = 90
+# And with another host.
+WIRE_BUDGET = 40
 # Seconds in which it ends when it is interrupted then.
 GRACE = 20
 # Milliseconds after which krping gives a step of its up.
@@ -80,42 +84,79 @@ def interrupted(run: subprocess.Popen[str]) -> str | None:
 		return None
 
 
-def outcome(driver: str, only: tuple[str, ...]) -> tuple[str, bool]:
-	"""What krping says of DRIVER, which is loaded, with the arguments ONLY, and whether the guest is
-	good for another one."""
-	kind = DEVICES.get(driver, driver).removeprefix("rdma_")
+class Tried(NamedTuple):
+	"""What came of a run of krping test."""
+	cases: list[str]
+	sentence: str
+	# Its time was over.
+	late: bool
+	# It does not end.
+	hung: bool = False
+
+
+def tried(kind: str, budget: int, *words: str) -> Tried:
+	"""Run krping test with the arguments WORDS on a device of KIND, BUDGET seconds at most."""
 	late = False
 	with open("/tmp/ktap", "w+", encoding="utf-8") as ktap:
 		run = subprocess.Popen(
-			("scripts/krping", "test", ADDR, "--quiet", "--timeout", str(PATIENCE), "--known",
-			 kind, *only),
+			("scripts/krping", "test", "--quiet", "--timeout", str(PATIENCE), "--known", kind,
+			 *words),
 			stdin=subprocess.DEVNULL, stdout=ktap, stderr=subprocess.PIPE, text=True)
 		try:
-			_, said = run.communicate(timeout=BUDGET)
+			_, said = run.communicate(timeout=budget)
 		except subprocess.TimeoutExpired:
 			late = True
 			said = interrupted(run)
 		ktap.seek(0)
 		cases, sentence = failures(ktap.read())
 	if said is None:
-		return f"hung {','.join(cases) or begun()}", False
+		return Tried(cases or [begun()], "", late, hung=True)
 	if late and cases == ["run"]:
 		# It gave up since it was interrupted.
 		cases = []
 	if not late and run.returncode not in (0, 1):
 		sentence = said.strip().splitlines()[-1] if said.strip() else str(run.returncode)
 		cases = ["run"]
-	if cases:
-		return f"noticed {','.join(cases)} {sentence}", True
-	return "unfinished" if late else "silent", True
+	return Tried(cases, sentence, late)
+
+
+def on_wire(kind: str, only: str) -> tuple[Tried, bool]:
+	"""Run the cases ONLY with another host, on devices of KIND. Return what came of it, and whether
+	the guest is as before."""
+	server = None
+	why = wire.lay(kind)
+	if why:
+		found = Tried(["run"], why, False)
+	else:
+		server = wire.serve()
+		found = tried(kind, WIRE_BUDGET, "--client", wire.FAR, "--only", only)
+	return found, wire.take_away(server)
+
+
+def outcome(driver: str, brief: bool) -> tuple[str, bool]:
+	"""What krping says of DRIVER, which is loaded, and whether the guest is good for another one. BRIEF
+	leaves all but the conformance cases, and one ping/pong with another host, out."""
+	kind = DEVICES.get(driver, driver).removeprefix("rdma_")
+	# Soft-iWARP sends by TCP wherever that goes, and serves no other network namespace.
+	has_wire = kind == "rxe"
+	only = ["conform"] if brief else ["caps", "conform"] if has_wire else []
+	found, good = tried(kind, BUDGET, ADDR, *(["--only", ",".join(only)] if only else [])), True
+	if has_wire and not found.cases and not found.hung:
+		late = found.late
+		found, good = on_wire(kind, "pingpong.dma" if brief else "pingpong,microbench,load")
+		found = found._replace(late=late or found.late)
+	if found.hung:
+		return f"hung {','.join(found.cases)}", False
+	if found.cases:
+		return f"noticed {','.join(found.cases)} {found.sentence}", good
+	return "unfinished" if found.late else "silent", good
 
 
 def main() -> None:
 	"""Do what the usage says."""
 	os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 	parser = argparse.ArgumentParser()
-	parser.add_argument("--brief", dest="only", action="store_const", default=(),
-			    const=("--only", "conform"))
+	parser.add_argument("--brief", action="store_true")
 	parser.add_argument("modules")
 	parser.add_argument("testers")
 	parser.add_argument("runs", nargs="+")
@@ -130,7 +171,7 @@ def main() -> None:
 		elif tester:
 			found, good = others.outcome(label, arguments.testers)
 		else:
-			found, good = outcome(driver, arguments.only)
+			found, good = outcome(driver, arguments.brief)
 		print(label, found, flush=True)
 		before = driver
 		# What a driver holds is not used again.

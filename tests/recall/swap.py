@@ -6,6 +6,7 @@ import re
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 
 from defect import DEVICES
 
@@ -27,6 +28,16 @@ def call(*words: str) -> str:
 			return f"{' '.join(words)}: it does not end"
 		complaints.seek(0)
 		return f"{' '.join(words)}: {complaints.read().strip()}" if status else ""
+
+
+def until(condition: Callable[[], bool], seconds: float) -> bool:
+	"""Wait until CONDITION holds, for so many SECONDS at most, and return whether it does."""
+	end = time.monotonic() + seconds
+	while not condition():
+		if time.monotonic() > end:
+			return False
+		time.sleep(0.1)
+	return True
 
 
 def unload(module: str) -> str:
