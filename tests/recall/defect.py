@@ -23,6 +23,8 @@ class Defect(NamedTuple):
 	says: str
 	# The subject of the fix in Linux.
 	fix: str = ""
+	# What drives the device that it is tried with, where that is not the usual one.
+	device: str = ""
 
 
 # Who can see a defect.
@@ -40,3 +42,9 @@ FOLDERS = {RXE: "drivers/infiniband/sw/rxe", SIW: "drivers/infiniband/sw/siw",
 	   **dict.fromkeys((IB_CORE, IB_CM, RDMA_CM, IW_CM), "drivers/infiniband/core")}
 # What drives the device that a defect is tried with, where that is not the driver itself.
 DEVICES = {IB_CORE: RXE, IB_CM: RXE, RDMA_CM: RXE, IW_CM: SIW}
+
+
+def split(driver: str) -> tuple[str, str]:
+	"""The module of DRIVER, and what drives the device: of MODULE@DEVICE that, or the usual one."""
+	module, _, device = driver.partition("@")
+	return module, device or DEVICES.get(module, module)

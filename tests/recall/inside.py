@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import others
 import wire
-from defect import DEVICES
+from defect import split
 from swap import remove, swap
 
 # Seconds for which the test of a device may take. Soft-iWARP keeps the known failures waiting, and an
@@ -136,7 +136,7 @@ def on_wire(kind: str, only: str) -> tuple[Tried, bool]:
 def outcome(driver: str, brief: bool) -> tuple[str, bool]:
 	"""What krping says of DRIVER, which is loaded, and whether the guest is good for another one. BRIEF
 	leaves all but the conformance cases, and one ping/pong with another host, out."""
-	kind = DEVICES.get(driver, driver).removeprefix("rdma_")
+	kind = split(driver)[1].removeprefix("rdma_")
 	# Soft-iWARP sends by TCP wherever that goes, and serves no other network namespace.
 	has_wire = kind == "rxe"
 	only = ["conform"] if brief else ["caps", "conform"] if has_wire else []

@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-from defect import DEVICES, FOLDERS, Defect
+from defect import FOLDERS, Defect, split
 from table import TABLE
 
 
@@ -75,7 +75,8 @@ def main() -> None:
 		mine = [defect for defect in chosen if defect.driver == driver]
 		if not mine:
 			continue
-		prepare(tree, release, work, out, DEVICES.get(driver, driver))
+		for device in {split(driver)[1], *(defect.device for defect in mine)} - {""}:
+			prepare(tree, release, work, out, device)
 		source, own = prepare(tree, release, work, out, driver)
 		print(driver, driver, flush=True)
 		for defect in mine:
@@ -91,7 +92,7 @@ def main() -> None:
 				(own / defect.file).write_text(text, encoding="utf-8")
 				build(tree, release, own)
 				keep(own, driver, made)
-			print(made.stem, driver, flush=True)
+			print(made.stem, f"{driver}@{defect.device}".removesuffix("@"), flush=True)
 
 
 main()

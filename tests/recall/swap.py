@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable
 
-from defect import DEVICES
+from defect import DEVICES, split
 
 DEVICE = os.environ["KRPING_DEVICE"]
 # The interface of the guest that the device is on.
@@ -89,12 +89,12 @@ def remove() -> str:
 def swap(path: str, driver: str, before: str) -> str:
 	"""Have the module PATH, a DRIVER, be in place of what is there, where a module for BEFORE was the
 	last one, or none (""). Return why not, or ""."""
-	device = DEVICES.get(driver, driver)
+	own, device = split(driver)
 	kind = device.removeprefix("rdma_")
 	why = remove()
-	if not why and (driver in DEVICES or before in DEVICES):
-		why = unload_with_users("ib_core") or load_core(path, driver)
-	return (why or call("insmod", path if device == driver else
+	if not why and (own in DEVICES or split(before)[0] in DEVICES):
+		why = unload_with_users("ib_core") or load_core(path, own)
+	return (why or call("insmod", path if device == own else
 			f"{os.path.dirname(path)}/{device}.ko")
 		or call("rdma", "link", "add", DEVICE, "type", kind, "netdev", NETDEV)
 		or call("insmod", "/krping/krping.ko"))

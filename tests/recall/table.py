@@ -198,7 +198,8 @@ TABLE = (
 	       "", "K", "", "gap|reg|sg"),
 	Defect("core_lends_a_region_twice", IB_CORE, "mr_pool.c",
 	       r"list_del\(&mr->qp_entry\); (qp->mrs_used\+\+)",
-	       r"\1", "K", "", "rw|pool|blk"),
+	       # Only iWARP needs a region for a READ of the core's.
+	       r"\1", "K", "", "rw|pool|blk|transfers", device=SIW),
 	Defect("cm_swaps_depths_of_the_reply", IB_CM, "cm.c",
 	       r"param->responder_resources = IBA_GET\(CM_REP_INITIATOR_DEPTH, rep_msg\); "
 	       r"param->initiator_depth = IBA_GET\(CM_REP_RESPONDER_RESOURCES, rep_msg\);",
