@@ -105,7 +105,7 @@ pub(crate) struct RegionId(Place);
 ///
 /// `F` is the memory of others that its regions can be mapped over.
 pub(crate) struct Memory<F: ForeignMemory = NoForeign> {
-    regions: KVec<Region<F>>,
+    regions: KVVec<Region<F>>,
     /// `None` in the place of one that somebody has taken out for a moment.
     transfers: KVVec<Option<KBox<Transfer>>>,
     buffers: KVVec<Buffer>,
@@ -141,7 +141,7 @@ impl<F: ForeignMemory> Memory<F> {
             return Err(EXDEV);
         }
         Ok(Self {
-            regions: KVec::new(),
+            regions: KVVec::new(),
             transfers: KVVec::new(),
             buffers: KVVec::new(),
             shared: None,

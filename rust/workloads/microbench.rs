@@ -151,6 +151,8 @@ pub(crate) struct Microbench {
     buffers: KBox<Buffers>,
     work: Work,
     phase: Phase,
+    /// This side knows where the peer's buffers are, so its requests are written.
+    knows_peer: bool,
     /// This side has reported the end of its warm-up.
     warm: bool,
     /// The peer has sent [`Control::Alive`]; in a duplex test this reports the end of its warm-up.
@@ -212,6 +214,7 @@ impl Microbench {
                 buffers,
                 work,
                 phase: Phase::Waiting,
+                knows_peer: false,
                 warm: false,
                 peer_is_warm: false,
                 has_gone: false,
@@ -291,6 +294,7 @@ impl Microbench {
                 Work::Passive => {}
             }
         }
+        self.knows_peer = true;
         if !self.plan.leading {
             self.say_ready(queue)?;
         }

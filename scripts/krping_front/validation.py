@@ -51,4 +51,6 @@ def _rest(results: Iterable[Result]) -> str:
 		 if split(each["options"]).get("validate") != "full" and each["test"] in LAST}
 	if not tests:
 		return ""
+	if any({"buffers", "mrs"} & {*split(each["options"])} for each in results):
+		return ": the last at each place"
 	return ": the last that came" + ("; validate=full compares all" if tests & {*WHOLE} else "")

@@ -54,6 +54,9 @@ def with_others():
 			"bw,sig_all,threads=2,buffers=300", "bw,cq=pool,mrs=7", "bw,poll,mrs=7",
 			"bw,pattern=binary,mrs=33", "bw,unsafe_global_rkey,buffers=8"):
 		run_ok(f"loopback,addr={ADDR},{options},count=200,validate")
+	# A keepalive may come before the table of regions.
+	run_ok(f"loopback,addr={ADDR},bw,qps=8,mrs=500,size=64,count=50,timeout=1000")
+	run_ok(f"loopback,addr={ADDR},rbw,duplex,qps=8,mrs=500,size=64,count=50,timeout=1000")
 	run_ok(f"loopback,addr={ADDR},rlat,rate=500,count=50,mrs=4")
 	run_ok(f"loopback,addr={ADDR},sbw,srq=64,mrs=4,count=200")
 
@@ -88,6 +91,12 @@ def refused():
 			(f"{client},bw,unsafe_global_rkey,mrs=3", errno.EINVAL,
 			 "unsafe_global_rkey and mrs are both given")):
 		run_fails(text, number, sentence)
+	port = new_port()
+	server = krping.serve(f"server,addr={ADDR},port={port},persist,unsafe_global_rkey")
+	run_fails(f"client,addr={ADDR},port={port},rbw,mrs=4", errno.ECONNREFUSED,
+		  "mrs: this server opens its memory by one key, with unsafe_global_rkey")
+	run_ok(f"client,addr={ADDR},port={port},rbw,buffers=4,count=20,validate")
+	server.interrupt()
 	run_fails(f"loopback,addr={ADDR},bw,size=64K,buffers=4096", errno.EOPNOTSUPP,
 		  "buffers: the device cannot cover so many with one region; give more regions by mrs=")
 

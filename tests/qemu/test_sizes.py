@@ -54,6 +54,8 @@ def with_others():
 		sizes = "" if "sizes" in options else f",sizes={MIX}"
 		run_ok(f"loopback,addr={ADDR},{options}{sizes},count=300")
 	run_ok(f"loopback,addr={ADDR},sbw,sizes={MIX},duration=1")
+	# A keepalive, the bytes and the end follow one another at once.
+	run_ok(f"loopback,addr={ADDR},bw,sizes={MIX},qps=8,count=3000,timeout=600")
 
 
 @suite.test("what does not go together, and other values: refused by name")

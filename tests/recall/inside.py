@@ -92,6 +92,8 @@ class Tried(NamedTuple):
 	late: bool
 	# It does not end.
 	hung: bool = False
+	# It could not be run.
+	broken: bool = False
 
 
 def tried(kind: str, budget: int, *words: str) -> Tried:
@@ -123,13 +125,11 @@ def tried(kind: str, budget: int, *words: str) -> Tried:
 def on_wire(kind: str, only: str) -> tuple[Tried, bool]:
 	"""Run the cases ONLY with another host, on devices of KIND. Return what came of it, and whether
 	the guest is as before."""
-	server = None
 	why = wire.lay(kind)
 	if why:
-		found = Tried(["run"], why, False)
-	else:
-		server = wire.serve()
-		found = tried(kind, WIRE_BUDGET, "--client", wire.FAR, "--only", only)
+		return Tried([], why, False, broken=True), False
+	server = wire.serve()
+	found = tried(kind, WIRE_BUDGET, "--client", wire.FAR, "--only", only)
 	return found, wire.take_away(server)
 
 
@@ -145,6 +145,8 @@ def outcome(driver: str, brief: bool) -> tuple[str, bool]:
 		late = found.late
 		found, good = on_wire(kind, "pingpong.dma" if brief else "pingpong,microbench,load")
 		found = found._replace(late=late or found.late)
+	if found.broken:
+		return f"broken {found.sentence}", False
 	if found.hung:
 		return f"hung {','.join(found.cases)}", False
 	if found.cases:

@@ -42,18 +42,15 @@ def listens() -> bool:
 		return any(not line.startswith("#") for line in file)
 
 
-def take_away(server: subprocess.Popen[bytes] | None) -> bool:
+def take_away(server: subprocess.Popen[bytes]) -> bool:
 	"""End SERVER, and take all of it away. Return whether that was possible."""
-	ended = True
-	if server:
-		server.terminate()
-		try:
-			server.wait(GRACE)
-		except subprocess.TimeoutExpired:
-			server.kill()
-			ended = False
-	for words in (("ip", "netns", "exec", HOST, "rdma", "link", "del", "far0"),
-		      ("rdma", "link", "del", "near0"), ("ip", "link", "del", "near8"),
-		      ("ip", "netns", "del", HOST)):
-		call(*words)
-	return ended
+	server.terminate()
+	try:
+		server.wait(GRACE)
+	except subprocess.TimeoutExpired:
+		server.kill()
+		return False
+	return not (call("ip", "netns", "exec", HOST, "rdma", "link", "del", "far0")
+		    or call("rdma", "link", "del", "near0")
+		    or call("ip", "link", "del", "near8")
+		    or call("ip", "netns", "del", HOST))

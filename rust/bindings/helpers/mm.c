@@ -62,9 +62,13 @@ void *rust_helper_alloc_pages_exact_on(int node, size_t size)
 {
 	gfp_t flags = GFP_KERNEL | __GFP_THISNODE | __GFP_ZERO | __GFP_NOWARN;
 	unsigned int order = get_order(size);
-	struct page *page = alloc_pages_node(node, flags, order);
+	struct page *page;
 	unsigned long i;
 
+	/* The allocator would have a line in the log for each try. */
+	if (!node_state(node, N_MEMORY))
+		return NULL;
+	page = alloc_pages_node(node, flags, order);
 	if (!page)
 		return NULL;
 	split_page(page, order);

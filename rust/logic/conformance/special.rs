@@ -50,7 +50,7 @@ pub(crate) enum Special {
     ReadsFence,
     /// Map of a region over memory with a gap in the midst of a page.
     MapOverGap,
-    /// A connection request with as much private data as there is room for.
+    /// A connection request with all the private data that RoCE has room for.
     PrivateData,
     /// WRITE of a flag behind a WRITE of data, to memory that the responder watches.
     WriteThenFlag,

@@ -81,6 +81,32 @@ impl Places {
     }
 }
 
+/// The most requests of a list that has each place with each size.
+const MOST_IN_TURN: u32 = 8192;
+
+/// Returns the number of operations after which their places, of which there are `places`, and
+/// their sizes, whose weights are `weight` together or 0 where there is one, repeat themselves.
+/// Where that would be too many, the sizes are as near to their weights as a few turns of them
+/// allow.
+pub(crate) fn turn(places: u32, weight: u32) -> u32 {
+    let (places, weight) = (places.max(1), weight.max(1));
+    let (mut divisor, mut rest) = (places, weight);
+    while let Some(next) = divisor.checked_rem(rest) {
+        (divisor, rest) = (rest, next);
+    }
+    let all = places
+        .checked_div(divisor)
+        .unwrap_or(places)
+        .checked_mul(weight);
+    match all {
+        Some(all) if all <= MOST_IN_TURN => all,
+        _ => weight
+            .saturating_mul(4)
+            .div_ceil(places)
+            .saturating_mul(places),
+    }
+}
+
 /// Returns the number at place `index` of the numbers below `count`, shuffled. Neither is above
 /// 2^16.
 pub(crate) fn shuffled(index: u32, count: u32) -> u32 {

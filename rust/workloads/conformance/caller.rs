@@ -91,8 +91,8 @@ impl<'a> Caller<'a> {
             .begin_connect_as(qp_num, &self.hello, LIMITS, timeout)
     }
 
-    /// Asks as [`ask`](Self::ask) does, with private data of which no byte is 0. Sleeps until the
-    /// port is active, `timeout` ms at most.
+    /// Asks as [`ask`](Self::ask) does, with private data of which no byte behind those by which it
+    /// is known is 0. Sleeps until the port is active, `timeout` ms at most.
     ///
     /// # Errors
     ///

@@ -232,13 +232,13 @@ impl End {
         self.queue_pair()?.connect_without_cm(psn, peer, attributes)
     }
 
-    /// Maps the region that is mapped over nothing over two parts of [`Place::Own`], of which one
-    /// page has both and the gap between them.
+    /// Maps the region that is mapped over nothing over two parts of [`Place::Own`] in one page, of
+    /// which the second begins where the first ends, or behind a gap if `gap` is true.
     ///
     /// # Errors
     ///
     /// `EINVAL` where the map ends at the gap; the driver's error.
-    pub(super) fn map_over_gap(&self) -> Result {
+    pub(super) fn map_parts(&self, gap: bool) -> Result {
         const PART: u32 = 16;
         let region = self.sink.ok_or(EINVAL)?;
         let part = |offset| {
@@ -247,7 +247,7 @@ impl End {
                 ..self.local(Place::Own, PART)
             })
         };
-        let parts = [part(0), part(2 * PART)];
+        let parts = [part(0), part(if gap { 2 * PART } else { PART })];
         self.with(|_, queue| queue.map_sink(region, parts.into_iter()))?
     }
 

@@ -87,8 +87,8 @@ pub(super) fn unanswered(
     answered(rule, pair, answer, after_ms)
 }
 
-/// Asks for a connection with private data of which no byte is 0, and compares it with what the
-/// listener is told.
+/// Asks for a connection with private data whose last bytes are not 0, and compares it with what
+/// the listener is told.
 #[inline(never)]
 pub(super) fn private_data(
     rule: &Rule,

@@ -5,7 +5,10 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    end::Place,
+    end::{
+        failed,
+        Place, //
+    },
     pair::{
         Pair,
         LATER, //
@@ -19,10 +22,7 @@ use crate::{
             rule::Rule,
             steps::SIZE, //
         },
-        failure::{
-            errno,
-            Failure, //
-        }, //
+        failure::Failure, //
     },
     mr::Access, //
 };
@@ -35,8 +35,10 @@ pub(super) fn over_gap(rule: &Rule, pair: &mut Pair<'_>) -> Result<Seen, Failure
     let remote = pair.open(Access::Remote)?;
     pair.responder.receives(LATER)?;
     pair.requester.begin();
-    let first = match pair.requester.map_over_gap() {
-        Err(_) => Err(errno::EINVAL),
+    // What has no gap can be mapped.
+    pair.requester.map_parts(false).map_err(failed)?;
+    let first = match pair.requester.map_parts(true) {
+        Err(error) => Err(-error.to_errno()),
         Ok(()) => {
             let local = pair.requester.local(Place::Own, SIZE);
             pair.requester.post(&Probe::Write { local, remote })

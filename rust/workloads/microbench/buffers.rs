@@ -3,9 +3,9 @@
 //! Buffers of one side of a microbenchmark: the source and the sink of the data, and the one of
 //! them that is opened to the peer.
 //!
-//! With `buffers=` there are several places of each, in as many buffers, each under a region of its
-//! own, as `mrs=` says. Where these are several, the advertisement is of a table of their
-//! advertisements, which the peer reads before it posts anything else.
+//! With `buffers=` each of them has several places. They are in as many pieces of memory as `mrs=`
+//! says, each under a region of its own. If there are several regions, the advertisement is of a
+//! table of their advertisements, which the peer reads before it posts anything else.
 
 #![forbid(unsafe_code)]
 
@@ -39,8 +39,8 @@ use crate::{
 };
 use kernel::prelude::*;
 
-/// Memory of which each part is a buffer.
-type Parts = KVec<BufferId>;
+/// Memory in as many pieces as there are regions.
+type Parts = KVVec<BufferId>;
 
 /// A table of advertisements.
 #[derive(Clone, Copy)]
@@ -61,18 +61,18 @@ pub(super) struct Buffers {
     access: Option<Access>,
     /// Regions of the memory that is opened to the peer; none if there is none, or the unsafe
     /// global rkey opens it.
-    opened: KVec<RegionId>,
+    opened: KVVec<RegionId>,
     /// Regions whose keys this side's operations use for their own memory; none for the local DMA
     /// lkey.
-    own: KVec<RegionId>,
+    own: KVVec<RegionId>,
     /// The table of the regions that are opened, if there are several.
     table: Option<Table>,
     /// The table of the peer, if it has one that is read.
     of_peer: Option<Table>,
     /// Regions of the peer's memory, as many as this side has.
-    peers: KVec<Remote>,
+    peers: KVVec<Remote>,
     /// All regions but that of the peer's table, and what each is registered for.
-    registrations: KVec<(RegionId, Access)>,
+    registrations: KVVec<(RegionId, Access)>,
 }
 
 impl Buffers {
@@ -103,7 +103,7 @@ impl Buffers {
             .reads_table()
             .then(|| add_table(plan, memory, needs_region))
             .transpose()?;
-        let mut peers = KVec::with_capacity(plan.regions(), GFP_KERNEL)?;
+        let mut peers = KVVec::with_capacity(plan.regions(), GFP_KERNEL)?;
         for _ in 0..plan.regions() {
             peers.push(Remote::from(Advertisement::nowhere(0)), GFP_KERNEL)?;
         }
@@ -111,7 +111,7 @@ impl Buffers {
             true => memory.sink_access(),
             false => Access::Local,
         };
-        let mut registrations = KVec::new();
+        let mut registrations = KVVec::new();
         for region in opened.iter() {
             registrations.push((*region, access.ok_or(EINVAL)?), GFP_KERNEL)?;
         }
@@ -136,12 +136,12 @@ impl Buffers {
         Ok(KBox::new(buffers, GFP_KERNEL)?)
     }
 
-    /// Returns the source, where it is one buffer.
+    /// Returns the first piece of the source, which is all of it where it has one place.
     pub(super) fn source(&self) -> Option<BufferId> {
         self.source.first().copied()
     }
 
-    /// Returns the sink, where it is one buffer.
+    /// Returns the first piece of the sink, which is all of it where it has one place.
     pub(super) fn sink(&self) -> Option<BufferId> {
         self.sink.first().copied()
     }
@@ -286,7 +286,7 @@ fn table_bytes(regions: usize) -> usize {
 /// Adds the parts of the memory of one direction, if that is `needed`. May sleep.
 fn add_parts(plan: &Plan, memory: &mut Memory, needed: bool) -> Result<Parts> {
     let count = if needed { plan.regions() } else { 0 };
-    let mut parts = KVec::with_capacity(count, GFP_KERNEL)?;
+    let mut parts = KVVec::with_capacity(count, GFP_KERNEL)?;
     for _ in 0..count {
         parts.push(memory.add_buffer(plan.region_bytes())?, GFP_KERNEL)?;
     }
@@ -305,14 +305,14 @@ fn fill(plan: &Plan, memory: &mut Memory, source: &Parts) -> Result {
         let place = plan.place(number.into());
         let buffer = *source.get(place.region as usize).ok_or(EINVAL)?;
         let at = (buffer, place.offset as usize);
-        verb::fill(plan.verb, &plan.data(), memory, at)?;
+        verb::fill(plan.verb, &plan.data_of(number.into()), memory, at)?;
     }
     Ok(())
 }
 
 /// Adds a region over each of `parts`, if they are `needed`. May sleep.
-fn add_regions(memory: &mut Memory, parts: &Parts, needed: bool) -> Result<KVec<RegionId>> {
-    let mut regions = KVec::new();
+fn add_regions(memory: &mut Memory, parts: &Parts, needed: bool) -> Result<KVVec<RegionId>> {
+    let mut regions = KVVec::new();
     for part in parts.iter().filter(|_| needed) {
         regions.push(memory.add_region(*part)?, GFP_KERNEL)?;
     }

@@ -66,6 +66,9 @@ use kernel::{
     sync::Arc, //
 };
 
+/// Requests that a send queue has room for beside the registrations.
+const BESIDE: u32 = 256;
+
 /// Workload that runs the microbenchmarks.
 pub(crate) static ENTRY: Entry = Entry {
     families: &[Family::Latency, Family::Bandwidth],
@@ -128,6 +131,11 @@ fn check(accepting: &Accepting<'_>, asked: &Asked) -> Result<(PrivateData, Verb)
     let verb = verb_of(peer.test)?;
     verb::check(verb, &peer.load, &device)?;
     check_buffers(&peer.load, peer.size, &device)?;
+    if peer.load.mrs > 1 && accepting.session.command.unsafe_global_rkey {
+        return Err(Failure::Unsupported(
+            "mrs: this server opens its memory by one key, with unsafe_global_rkey",
+        ));
+    }
     if peer.load.service == Service::Ud {
         accepting.id.check_datagram(peer.size)?;
     }
@@ -135,8 +143,15 @@ fn check(accepting: &Accepting<'_>, asked: &Asked) -> Result<(PrivateData, Verb)
     Ok((peer, verb))
 }
 
-/// Checks that the device can cover the buffers of `load`, of `size` bytes each, by its regions.
+/// Checks that the device can cover the buffers of `load`, of `size` bytes each, by its regions,
+/// and register all of these at once.
 fn check_buffers(load: &Load, size: u32, device: &Device<'_>) -> Result<(), Failure> {
+    let sides = if load.duplex { 2 } else { 1 };
+    if load.mrs > 1 && u32::from(load.mrs) * sides + BESIDE > device.max_qp_wr() {
+        return Err(Failure::Unsupported(
+            "mrs: the send queues of the device hold fewer requests; give fewer regions",
+        ));
+    }
     match Places::new(load.buffers, load.mrs, size).region_bytes() {
         _ if load.buffers == 1 => Ok(()),
         Some(bytes) => check_region(device, bytes as usize),

@@ -31,6 +31,7 @@ use crate::{
         measure::{
             places::{
                 shuffled,
+                turn,
                 Place,
                 Places, //
             },
@@ -117,6 +118,14 @@ impl Plan {
             .map_or(Slots::ONE, |numbered| numbered.slots)
     }
 
+    /// Returns the data of operation number `number`, which tells its place from others.
+    pub(super) fn data_of(&self, number: u64) -> Data {
+        match self.load.buffers > 1 && !self.is_received() {
+            true => Data::new(self.pattern, number, self.size as usize),
+            false => self.data(),
+        }
+    }
+
     /// Returns the places of operations that take several buffers in turn.
     pub(super) fn places(&self) -> Places {
         Places::new(self.load.buffers, self.load.mrs, self.size)
@@ -135,13 +144,12 @@ impl Plan {
 
     /// Returns the number of requests that a list of operations has room for.
     pub(crate) fn list_capacity(&self) -> usize {
-        let longest = u32::from(self.load.postlist);
         let places = match self.load.full {
             true => self.slots().count,
             false => self.places().count(),
         };
-        let longest = longest.max(self.sizes.weight());
-        longest.next_multiple_of(places.max(1)) as usize
+        let turn = turn(places, self.sizes.weight());
+        u32::from(self.load.postlist).next_multiple_of(turn.max(1)) as usize
     }
 
     /// Returns the bytes of request number `number` of a list of operations.
@@ -312,13 +320,18 @@ impl Plan {
     /// Returns the control messages that the send queue has room for, with registrations.
     fn control_sends(&self) -> u32 {
         // Those of either direction, of a table or its sink, and the READ of a table.
+        let opens = self.is_target() && !self.is_received();
         let regions = match self.has_regions() {
-            true => 2 * u32::from(self.load.mrs) + 2,
+            true => u32::from(self.load.mrs) * (u32::from(self.posts()) + u32::from(opens)) + 3,
             false => 0,
         };
-        // One tells how many messages have arrived, or how many bytes they had.
-        let more = self.is_unreliable() || self.load.mixed;
-        CONTROL_SENDS + regions + u32::from(more)
+        CONTROL_SENDS + regions + u32::from(self.tells_figures())
+    }
+
+    /// Returns true where a side tells, before it is done, how many messages have arrived, or how
+    /// many bytes they had.
+    fn tells_figures(&self) -> bool {
+        self.is_unreliable() || self.load.mixed
     }
 
     /// Returns the receives, and whether they are shared.
@@ -417,7 +430,7 @@ impl Plan {
         if self.load.full && !self.shared && !self.is_unreliable() {
             self.receives() as usize
         } else {
-            control_channel::SLOTS
+            control_channel::SLOTS + usize::from(self.tells_figures())
         }
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Posting of operations: lists of equal requests, as far as the send queue has room.
+//! Posting of operations: lists of requests of one kind, as far as the send queue has room.
 
 #![forbid(unsafe_code)]
 
@@ -43,7 +43,7 @@ pub(super) const AGAIN: usize = 1;
 /// The slot of the completion of the READ of the peer's table of regions.
 pub(super) const TABLE: usize = 2;
 
-/// Posts lists of equal requests, and counts operations, lists and completions.
+/// Posts lists of requests of one kind, and counts operations, lists and completions.
 pub(crate) struct Poster {
     list: PreparedList,
     /// The operation that is posted again where no answer comes; `None` where none is.
@@ -54,8 +54,8 @@ pub(crate) struct Poster {
     pub(crate) window: Window,
     verb: Verb,
     size: u32,
-    /// Bytes of each request of the list, if they have several sizes.
-    sizes: KVVec<u32>,
+    /// Bytes of the requests of the list before each, and of all, if they have several sizes.
+    sums: KVVec<u64>,
     /// Number of operations before the measured ones.
     warmup: u64,
     traffic: Arc<Traffic>,
@@ -113,15 +113,19 @@ fn new_list_of_one(sges: usize) -> Result<KBox<PreparedList>> {
     Ok(KBox::new(PreparedList::new(1, sges)?, GFP_KERNEL)?)
 }
 
-/// Returns the bytes of each request of a list of `plan`, if they have several sizes. May sleep.
-fn sizes_of(plan: &Plan) -> Result<KVVec<u32>> {
-    let mut sizes = KVVec::new();
+/// Returns the bytes of the requests of a list of `plan` before each, and of all, if they have
+/// several sizes. May sleep.
+fn sums_of(plan: &Plan) -> Result<KVVec<u64>> {
+    let mut sums = KVVec::new();
     if plan.load.mixed && plan.leading {
+        let mut sum = 0u64;
+        sums.push(sum, GFP_KERNEL)?;
         for number in 0..plan.list_capacity() {
-            sizes.push(plan.size_of(number), GFP_KERNEL)?;
+            sum = sum.saturating_add(plan.size_of(number).into());
+            sums.push(sum, GFP_KERNEL)?;
         }
     }
-    Ok(sizes)
+    Ok(sums)
 }
 
 impl Poster {
@@ -159,7 +163,7 @@ impl Poster {
             window,
             verb: plan.verb,
             size: plan.size,
-            sizes: sizes_of(plan)?,
+            sums: sums_of(plan)?,
             warmup: plan.warmup(),
             traffic,
             completions: 0,
@@ -278,24 +282,21 @@ impl Poster {
     /// Returns the bytes of the first `count` operations that are measured; `None` where all have
     /// the same.
     pub(super) fn bytes(&self, count: u64) -> Option<u64> {
-        (!self.sizes.is_empty()).then(|| self.bytes_from(self.warmup, count))
+        (!self.sums.is_empty()).then(|| self.bytes_from(self.warmup, count))
     }
 
     /// Returns the bytes of `count` operations, of which the first has number `first`.
     pub(super) fn bytes_from(&self, first: u64, count: u64) -> u64 {
-        let turn = self.sizes.len() as u64;
-        let (turns, rest) = match (count.checked_div(turn), count.checked_rem(turn)) {
-            (Some(turns), Some(rest)) => (turns, rest),
-            _ => return count.saturating_mul(self.size.into()),
+        let turn = self.sums.len().saturating_sub(1) as u64;
+        let Some(all) = self.sums.last().filter(|_| turn != 0) else {
+            return count.saturating_mul(self.size.into());
         };
-        let sum = |sizes: &mut dyn Iterator<Item = &u32>| sizes.map(|&size| u64::from(size)).sum();
-        let whole: u64 = match turns {
-            0 => 0,
-            _ => sum(&mut self.sizes.iter()),
+        let before = |number: u64| {
+            let part = self.sums.get((number % turn) as usize);
+            let whole = all.saturating_mul(number / turn);
+            whole.saturating_add(part.copied().unwrap_or(0))
         };
-        let start = (first % turn) as usize;
-        let part: u64 = sum(&mut self.sizes.iter().cycle().skip(start).take(rest as usize));
-        whole.saturating_mul(turns).saturating_add(part)
+        before(first.saturating_add(count)).saturating_sub(before(first))
     }
 
     /// Begins the moments at which operations are due, at `now`. Returns false if they have none.

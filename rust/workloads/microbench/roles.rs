@@ -237,7 +237,7 @@ impl Lead for Microbench {
     }
 
     fn go(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        if self.phase != Phase::Running || self.has_gone {
+        if self.phase != Phase::Running || self.has_gone || !self.knows_peer {
             return Ok(());
         }
         // The moments of an open loop are those of operations after the warm-up only.

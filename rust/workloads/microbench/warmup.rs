@@ -66,9 +66,10 @@ impl Microbench {
         Ok(())
     }
 
-    /// Continues after the warm-up.
+    /// Continues after the warm-up. Does nothing while the peer's table has not come.
     pub(super) fn go_on(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
         match &mut self.work {
+            _ if !self.knows_peer => Ok(()),
             Work::Latency(latency) => latency.go(queue),
             Work::Bandwidth(bandwidth) => bandwidth.go(queue),
             Work::Passive => Ok(()),

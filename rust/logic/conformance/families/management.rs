@@ -66,7 +66,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     Row::special(
         "private_data",
-        "a connection request with as much private data as there is room for",
+        "a connection request with 56 bytes of private data",
         Special::PrivateData,
     )
     .rule(

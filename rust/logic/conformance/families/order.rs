@@ -18,8 +18,7 @@ use super::{
             RestRule,
             Rule,
             StateRule,
-            LOC_QP_OP,
-            REM_INV_REQ, //
+            LOC_QP_OP, //
         },
         special::Special,
         steps::{
@@ -148,7 +147,6 @@ pub(super) const ROWS: &[Row] = &[
                 Refused(errno::EINVAL),
                 Refused(errno::EOPNOTSUPP),
                 Status(LOC_QP_OP),
-                Status(REM_INV_REQ),
                 Missing,
             ],
             rest: RestRule::Any,

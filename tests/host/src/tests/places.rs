@@ -4,6 +4,7 @@
 
 use crate::logic::measure::places::{
     shuffled,
+    turn,
     Place,
     Places, //
 };
@@ -53,6 +54,33 @@ fn places_lie_apart_within_their_regions() {
         assert_eq!(regions.len(), usize::from(mrs));
         assert_eq!(places.taken(3), 3.min(u32::from(buffers)));
         assert_eq!(places.taken(1 << 40), u32::from(buffers));
+    }
+}
+
+#[test]
+fn a_turn_has_each_place_with_each_size() {
+    for (places, weight, expected) in [
+        (1, 0, 1),
+        (1, 10, 10),
+        (64, 0, 64),
+        (64, 10, 320),
+        (6, 4, 12),
+        (4096, 2, 4096),
+        // As near as there is room for.
+        (4096, 1000, 4096),
+        (4095, 1000, 4095),
+        (3001, 1000, 6002),
+    ] {
+        assert_eq!(turn(places, weight), expected, "{places} {weight}");
+    }
+    for places in 1..=4096 {
+        for weight in [0, 1, 7, 999, 1000] {
+            let turn = turn(places, weight);
+            assert!(
+                turn % places == 0 && turn >= weight && turn <= 8192,
+                "{places} {weight}"
+            );
+        }
     }
 }
 
