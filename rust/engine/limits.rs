@@ -98,21 +98,6 @@ pub(crate) fn adapt_ack_timeout(id: &CmId, device: &Device<'_>, mode: MemMode) {
     }
 }
 
-/// Checks that `device` can register a buffer of `bytes` bytes, which several operations have parts
-/// of.
-///
-/// # Errors
-///
-/// [`Failure::Unsupported`].
-pub(crate) fn check_region(device: &Device<'_>, bytes: usize) -> Result<(), Failure> {
-    match bytes <= device.max_buffer() {
-        true => Ok(()),
-        false => Err(Failure::Unsupported(
-            "buffers: the device cannot cover so many with one region; give more regions by mrs=",
-        )),
-    }
-}
-
 /// Checks that `device` can register a buffer of `size` bytes.
 ///
 /// # Errors

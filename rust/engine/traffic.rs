@@ -104,9 +104,7 @@ impl Traffic {
 
     /// Notes that a request of `bytes` ended at `now`, after `latency` nanoseconds. Any context.
     pub(crate) fn ended_request(&self, now: u64, bytes: u32, latency: u64) {
-        if let Some(series) = &self.series {
-            series.record_bytes(now, 1, bytes.into(), Some(latency));
-        }
+        self.ended_bytes(now, (1, bytes.into()), Some(latency));
     }
 
     /// Counts a SEND that has been posted. Any context.

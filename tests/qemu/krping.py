@@ -228,6 +228,13 @@ def result(tag, role, timeout=60):
 	return found[0]
 
 
+def both(options):
+	"""The results of client and server of a loopback with OPTIONS."""
+	tag = new_tag()
+	run_ok(f"loopback,addr={ADDR},{options},tag={tag}")
+	return result(tag, "client"), result(tag, "server")
+
+
 Line = collections.namedtuple("Line", ("thread", "device", "counters", "name", "figures"),
 			      defaults=(None, None))
 

@@ -4,20 +4,13 @@
 import errno
 
 import krping
-from krping import ADDR, new_port, new_tag, run_fails, run_ok
+from krping import ADDR, both, new_port, new_tag, run_fails, run_ok
 from ktap import Suite
 
 suite = Suite(check=krping.check)
 
 # Beyond the control messages' receives, which data may take, too.
 MANY = 400
-
-
-def both(options):
-	"""The results of client and server of a loopback with OPTIONS."""
-	tag = new_tag()
-	run_ok(f"loopback,addr={ADDR},{options},tag={tag}")
-	return krping.result(tag, "client"), krping.result(tag, "server")
 
 
 def rnr(result):

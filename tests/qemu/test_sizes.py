@@ -4,7 +4,7 @@
 import errno
 
 import krping
-from krping import ADDR, new_tag, run_fails, run_ok
+from krping import ADDR, both, run_fails, run_ok
 from ktap import Suite
 
 suite = Suite(check=krping.check)
@@ -13,16 +13,8 @@ suite = Suite(check=krping.check)
 MIX, BYTES = "1:50+64:40+9000:10", 50 + 40 * 64 + 10 * 9000
 
 
-def both(options):
-	"""The results of client and server of a loopback with OPTIONS."""
-	tag = new_tag()
-	run_ok(f"loopback,addr={ADDR},{options},tag={tag}")
-	return krping.result(tag, "client"), krping.result(tag, "server")
-
-
 @suite.test("each has its part of the operations: bytes are counted, on both sides")
 def parts():
-	# Whole turns, of the warm-up, too: 112 operations of 9000 bytes at most.
 	for test, moved in (("bw", "write"), ("rbw", "read"), ("sbw", "send"), ("rlat", "read")):
 		client, server = both(f"{test},sizes={MIX},count=1000")
 		assert (client["size"], client["bytes"]) == (9000, 10 * BYTES), client

@@ -111,28 +111,21 @@ impl<'a> Caller<'a> {
         data
     }
 
-    /// Rejects that request, once it has come, and all others. Returns whether it came with all of
-    /// its private data, and with its READ limits, if these are to be compared. May sleep.
-    pub(super) fn taken_in_full(&self, compares_limits: bool) -> Option<bool> {
-        loop {
-            // Dropping it rejects it.
-            let request = self.listener.take()?;
-            let data = request.data.as_slice();
-            if data.get(..KNOWN) == self.hello.get(..KNOWN) {
-                // What one side asks for is what the other one offers.
-                let limits = &request.limits;
-                let is_same = limits.responder_resources == UNEQUAL.initiator_depth
-                    && limits.initiator_depth == UNEQUAL.responder_resources;
-                return Some(data == self.in_full() && (is_same || !compares_limits));
-            }
-        }
+    /// Returns true if `request` has all the private data of that one, and its READ limits, if
+    /// these are to be compared.
+    pub(super) fn is_in_full(&self, request: &Request, compares_limits: bool) -> bool {
+        // What one side asks for is what the other one offers.
+        let limits = &request.limits;
+        let is_same = limits.responder_resources == UNEQUAL.initiator_depth
+            && limits.initiator_depth == UNEQUAL.responder_resources;
+        request.data.as_slice() == self.in_full() && (is_same || !compares_limits)
     }
 
     /// Takes the request from the listener, once it has come. Rejects all others. May sleep.
     pub(super) fn taken(&self) -> Option<Request> {
         loop {
             let request = self.listener.take()?;
-            if request.data.as_slice() == self.hello {
+            if request.data.as_slice().get(..KNOWN) == self.hello.get(..KNOWN) {
                 return Some(request);
             }
             // Dropping a request rejects it.

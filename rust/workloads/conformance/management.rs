@@ -12,6 +12,7 @@ use super::{
     }, //
 };
 use crate::{
+    cm::listener::Request,
     kernel_ext::time::monotonic_ms,
     logic::{
         conformance::{
@@ -51,14 +52,9 @@ pub(super) fn unanswered(
     pair.requester.begin();
     let mut since = monotonic_ms();
     caller.ask(timeout)?;
-    let mut request = None;
-    deadlines.until(&[], timeout, || {
-        request = caller.taken();
-        Ok(request.is_some() || caller.answer().is_some())
-    })?;
     // Where the case ends early, this is rejected before the caller goes: with iWARP that waits for
     // an answer.
-    let request = request;
+    let request = request_of(pair, &caller)?;
     if request.is_none() && caller.answer().is_none() {
         return Err(Failure::TimedOut(CONNECTING, timeout));
     }
@@ -95,24 +91,34 @@ pub(super) fn private_data(
     pair: &mut Pair<'_>,
     caller: Caller<'_>,
 ) -> Result<Seen, Failure> {
-    let deadlines = pair.deadlines;
-    let timeout = deadlines.timeout_ms;
     let compares_depths = pair.fabric == Fabric::InfiniBand;
     pair.requester.begin();
     let since = monotonic_ms();
-    caller.ask_in_full(timeout)?;
-    let mut came = None;
-    deadlines.until(&[], timeout, || {
-        came = caller.taken_in_full(compares_depths);
-        Ok(came.is_some() || caller.answer().is_some())
-    })?;
+    caller.ask_in_full(pair.deadlines.timeout_ms)?;
+    let request = request_of(pair, &caller)?;
     let after_ms = monotonic_ms().saturating_sub(since);
-    let answer = match came {
-        Some(whole) => Answer::Came { whole },
+    let answer = match &request {
+        Some(request) => Answer::Came {
+            whole: caller.is_in_full(request, compares_depths),
+        },
         None => caller.answer().unwrap_or(Answer::Silent),
     };
+    // In this order, as above.
+    drop(request);
     drop(caller);
     answered(rule, pair, answer, after_ms)
+}
+
+/// Returns the request of `caller` once it has come; `None` where it has been answered before, or
+/// nothing comes within the timeout.
+fn request_of(pair: &Pair<'_>, caller: &Caller<'_>) -> Result<Option<Request>, Failure> {
+    let deadlines = pair.deadlines;
+    let mut request = None;
+    deadlines.until(&[], deadlines.timeout_ms, || {
+        request = caller.taken();
+        Ok(request.is_some() || caller.answer().is_some())
+    })?;
+    Ok(request)
 }
 
 /// Asks for a connection in the name of the requester's queue pair, which the responder is

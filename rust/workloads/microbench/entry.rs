@@ -24,7 +24,6 @@ use crate::{
             Entry, //
         },
         limits::{
-            check_region,
             check_size,
             QueueLimits, //
         },
@@ -152,11 +151,14 @@ fn check_buffers(load: &Load, size: u32, device: &Device<'_>) -> Result<(), Fail
             "mrs: the send queues of the device hold fewer requests; give fewer regions",
         ));
     }
-    match Places::new(load.buffers, load.mrs, size).region_bytes() {
-        _ if load.buffers == 1 => Ok(()),
-        Some(bytes) => check_region(device, bytes as usize),
-        None => check_region(device, usize::MAX),
+    let bytes = Places::new(load.buffers, load.mrs, size).region_bytes();
+    let covers = bytes.is_some_and(|bytes| bytes as usize <= device.max_buffer());
+    if load.buffers > 1 && !covers {
+        return Err(Failure::Unsupported(
+            "buffers: the device cannot cover so many with one region; give more regions by mrs=",
+        ));
     }
+    Ok(())
 }
 
 /// Checks that the device has multicast, if there is a `group`.
