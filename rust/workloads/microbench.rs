@@ -11,6 +11,7 @@
 //! - [`verb`] - the facts about each operation that is measured
 //! - [`latency`], [`bandwidth`], [`poster`] - what follows a completion, and the posting of lists
 //! - [`control_channel`], [`buffers`] - control messages and receives; source and sink of the data
+//! - [`ready`] - how the sides tell each other where their buffers are, and begin
 //! - [`numbered`] - messages that are all compared
 //! - [`messages`], [`losses`] - messages of an unreliable queue pair, and those that are lost
 //! - [`team`] - what the queue pairs of one thread share
@@ -28,17 +29,15 @@ mod messages;
 mod numbered;
 mod plan;
 mod poster;
+mod ready;
 mod roles;
 mod team;
 mod verb;
 mod warmup;
 
-use super::{
-    exchange::memory_failed,
-    open_loop::{
-        OpenLoop,
-        IDLE_NS, //
-    }, //
+use super::open_loop::{
+    OpenLoop,
+    IDLE_NS, //
 };
 use crate::{
     engine::{
@@ -58,22 +57,12 @@ use crate::{
         failure::Failure,
         measure::loss::Arrived,
         pingpong::Violation,
-        wire::{
-            control::Control,
-            Advertisement, //
-        }, //
+        wire::control::Control, //
     },
     mr::Memory,
     rdma::{
         cq::NextEvent,
-        mr::Remote,
-        wr::{
-            prepared::{
-                Form,
-                Request, //
-            },
-            List, //
-        }, //
+        wr::List, //
     }, //
 };
 use bandwidth::Bandwidth;
@@ -89,10 +78,7 @@ use latency::{
 };
 use messages::Messages;
 use plan::Plan;
-use poster::{
-    Poster,
-    TABLE, //
-};
+use poster::Poster;
 use team::Team;
 
 /// Work of this side.
@@ -234,75 +220,6 @@ impl Microbench {
 
     fn broken(&self, violation: Violation) -> Failure {
         Failure::Protocol(violation, self.iteration())
-    }
-
-    /// Opens the buffers to the peer, and tells it that this side is ready and where they are.
-    fn say_ready(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        let advertisement = self.buffers.advertise(queue)?;
-        let list = self.buffers.register(queue)?;
-        self.channel
-            .send(queue, &Control::Ready(advertisement), list)
-    }
-
-    /// Handles the peer's report that it is ready, with its buffer at `remote`, or with a table of
-    /// several there, which is read first.
-    fn ready(&mut self, queue: &mut Queue<'_>, remote: Advertisement) -> Result<(), Failure> {
-        self.phase = Phase::Running;
-        if !self.plan.reads_table() {
-            self.buffers.take_peer(remote);
-            return self.begin(queue);
-        }
-        let list = self.buffers.read_table(remote);
-        let list = list.ok_or_else(|| self.broken(Violation::Control))?;
-        queue.post_for(TABLE, list.as_slice())
-    }
-
-    /// Handles the completion of the READ of the peer's table.
-    fn table_came(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        self.buffers
-            .take_table(queue.memory())
-            .map_err(memory_failed)?;
-        self.begin(queue)
-    }
-
-    /// Begins the operations of this side, if it has any, now that it knows where the peer's
-    /// buffers are.
-    fn begin(&mut self, queue: &mut Queue<'_>) -> Result<(), Failure> {
-        let (plan, buffers) = (&self.plan, &self.buffers);
-        if plan.posts() {
-            let room = plan.region_bytes();
-            let is_too_small = |peer: &Remote| (peer.len as usize) < room;
-            if !plan.is_received() && buffers.peers().iter().any(is_too_small) {
-                return Err(self.broken(Violation::Control));
-            }
-            let form = Form {
-                inline: plan.load.inline,
-                numbered: plan.numbers_messages(),
-                ring: plan.takes_turns(),
-            };
-            let request = |number: usize| {
-                let place = plan.place(number as u64);
-                let remote = buffers.remote(place).ok_or(EINVAL)?;
-                Ok(Request {
-                    operation: verb::request(plan.verb, remote, plan.load.imm),
-                    local: buffers.local(place, plan.size_of(number)).ok_or(EINVAL)?,
-                })
-            };
-            match &mut self.work {
-                Work::Latency(latency) => latency.poster.fill(queue, form, request)?,
-                Work::Bandwidth(bandwidth) => bandwidth.poster.fill(queue, form, request)?,
-                Work::Passive => {}
-            }
-        }
-        self.knows_peer = true;
-        if !self.plan.leading {
-            self.say_ready(queue)?;
-        }
-        match &mut self.work {
-            Work::Latency(latency) if self.plan.leading => latency.begin(queue),
-            Work::Bandwidth(bandwidth) => bandwidth.post(queue),
-            _ => Ok(()),
-        }
     }
 
     fn control(&mut self, queue: &mut Queue<'_>, control: Control) -> Result<(), Failure> {
